@@ -1,0 +1,126 @@
+"""The admin of what is judged, and by whom. Scales are changed on the set-up pages, where ratings are looked after."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from .models import ApiToken, Category, Item, Member, Project, Question, Rater
+
+
+class ReadOnly(admin.ModelAdmin):
+    """To look at only: these rows belong to the application's own actions."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class CategoryInline(admin.TabularInline):
+    model = Category
+    fields = readonly_fields = ("code", "label", "position", "value", "hotkey", "retired")
+    can_delete = False
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class MemberInline(admin.TabularInline):
+    model = Member
+    autocomplete_fields = ("user",)
+    extra = 0
+
+
+@admin.register(Project)
+class ProjectAdmin(admin.ModelAdmin):
+    list_display = ("name", "overlap", "time_zone", "created_by", "created_at")
+    list_select_related = ("created_by",)
+    search_fields = ("name",)
+    # A new time zone moves the days of all ratings: the set-up page does it.
+    readonly_fields = ("time_zone", "created_at")
+    autocomplete_fields = ("created_by",)
+    inlines = (MemberInline,)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+
+@admin.register(Question)
+class QuestionAdmin(ReadOnly):
+    list_display = ("key", "text", "project", "scale", "weights", "scale_version")
+    list_filter = ("scale", "weights")
+    list_select_related = ("project",)
+    search_fields = ("key", "text", "project__name")
+    inlines = (CategoryInline,)
+
+
+@admin.register(Category)
+class CategoryAdmin(ReadOnly):
+    list_display = ("label", "question", "code", "position", "value", "hotkey", "retired")
+    list_filter = ("retired",)
+    list_select_related = ("question",)
+    search_fields = ("label", "question__key")
+
+
+@admin.register(Item)
+class ItemAdmin(ReadOnly):
+    list_display = ("key", "project", "places_taken", "created_at")
+    list_select_related = ("project",)
+    search_fields = ("=key", "project__name")
+    show_full_result_count = False
+
+
+@admin.register(Rater)
+class RaterAdmin(admin.ModelAdmin):
+    list_display = ("key", "name", "project", "kind", "user", "paused")
+    list_filter = ("kind", "paused")
+    list_select_related = ("project", "user")
+    search_fields = ("key", "name", "project__name")
+    readonly_fields = ("project", "key")
+    autocomplete_fields = ("user",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(Member)
+class MemberAdmin(admin.ModelAdmin):
+    list_display = ("user", "project", "role")
+    list_filter = ("role",)
+    list_select_related = ("user", "project")
+    search_fields = ("user__username", "project__name")
+    autocomplete_fields = ("user", "project")
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(ReadOnly):
+    """Made and revoked by their users under /tokens/; the digest is nobody's business."""
+
+    list_display = ("prefix", "user", "project", "scope", "created_at", "expires_at", "last_used_at", "revoked_at")
+    list_filter = ("scope",)
+    list_select_related = ("user", "project")
+    search_fields = ("prefix", "user__username")
+    fields = ("prefix", "user", "project", "scope", "created_at", "expires_at", "last_used_at", "revoked_at")
+    actions = ("revoke",)
+
+    @admin.action(description=gettext_lazy("Revoke the chosen tokens"), permissions=["view"])
+    def revoke(self, request: HttpRequest, queryset: Any) -> None:
+        if not request.user.is_superuser:
+            self.message_user(request, _("Only a superuser revokes the tokens of others."), level="error")
+            return
+        revoked = queryset.filter(revoked_at=None).update(revoked_at=timezone.now())
+        said = ngettext("%(count)s token revoked.", "%(count)s tokens revoked.", revoked) % {"count": revoked}
+        self.message_user(request, said)

@@ -1,0 +1,62 @@
+"""What a project must be, and how a change that the rules do not allow is refused."""
+
+from __future__ import annotations
+
+import functools
+import zoneinfo
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+MOST_OVERLAP = 1000
+MOST_TEXT = 200_000  # characters of a description or of guidelines
+
+
+class Refused(ValueError):
+    """The rules do not allow this change, and nothing was changed.
+
+    ``fields`` maps each place to what is wrong there: a message, or place -> field -> message (as in question_rules).
+    """
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        super().__init__("; ".join(_messages(fields)))
+        self.fields = fields
+
+
+def _messages(fields: dict[str, Any]) -> list[str]:
+    return [
+        message
+        for found in fields.values()
+        for message in (_messages(found) if isinstance(found, dict) else [str(found)])
+    ]
+
+
+@functools.cache
+def time_zones() -> tuple[str, ...]:
+    """The names of the zones that a project may have, in order."""
+    return tuple(sorted(zoneinfo.available_timezones() - {"Factory", "localtime"}))
+
+
+def problems_of(
+    *, name: str, description: str = "", guidelines: str = "", overlap: int = 3, time_zone: str = "UTC"
+) -> dict[str, str]:
+    """Field name -> message; empty when all is well."""
+    found = {}
+    if not name.strip() or len(name) > 200 or not name.isprintable():
+        found["name"] = _("A name of 1 to 200 characters is needed, without control characters.")
+    for place, text in (("description", description), ("guidelines", guidelines)):
+        if "\x00" in text or len(text) > MOST_TEXT:
+            found[place] = _("A text of %(most)s characters at most, without NUL.") % {"most": MOST_TEXT}
+    if not 1 <= overlap <= MOST_OVERLAP:
+        found["overlap"] = _("Ratings wanted per item: a whole number from 1 to %(most)s.") % {"most": MOST_OVERLAP}
+    if time_zone not in time_zones():
+        found["time_zone"] = _("'%(zone)s' is no time zone; names look like Europe/Berlin, Asia/Shanghai or UTC.") % {
+            "zone": str(time_zone)[:64]
+        }
+    return found
+
+
+def check(**fields: Any) -> None:
+    """Raises Refused when a project may not be like this."""
+    if found := problems_of(**fields):
+        raise Refused(found)

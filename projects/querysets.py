@@ -1,0 +1,17 @@
+"""Named questions about many rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import models
+
+
+class ProjectQuerySet(models.QuerySet):
+    def visible_to(self, user: Any) -> ProjectQuerySet:
+        """The projects that ``user`` is a member of; all of them for a superuser; none for a stranger."""
+        if not user.is_authenticated:
+            return self.none()
+        if user.is_superuser:
+            return self
+        return self.filter(members__user=user)
