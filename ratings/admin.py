@@ -1,0 +1,69 @@
+"""The admin of the judgements: to look at only, for they are history and the counts stand on them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+
+from projects.admin import ReadOnly
+
+from .models import Assignment, Desk, ImportRun, Rating, Revision
+
+
+class RevisionInline(admin.TabularInline):
+    model = Revision
+    fields = readonly_fields = ("recorded_at", "code", "rated_at", "by", "source", "superseded", "comment")
+    can_delete = False
+
+    def has_add_permission(self, request: Any, obj: Any = None) -> bool:
+        return False
+
+    def get_queryset(self, request: Any) -> Any:
+        return super().get_queryset(request).select_related("by")
+
+
+@admin.register(Rating)
+class RatingAdmin(ReadOnly):
+    list_display = ("item", "rater", "question", "code", "counted", "rated_at", "changed_at")
+    list_select_related = ("item", "rater", "question")
+    search_fields = ("=item__key", "=rater__key")
+    inlines = (RevisionInline,)
+    ordering = ("-pk",)
+    # A count of all ratings would cost seconds in a large installation.
+    show_full_result_count = False
+
+
+@admin.register(Revision)
+class RevisionAdmin(ReadOnly):
+    list_display = ("rating_id", "code", "rated_at", "recorded_at", "by", "source", "superseded")
+    list_filter = ("source", "superseded")
+    list_select_related = ("by",)
+    search_fields = ("=rating__item__key", "=rating__rater__key")
+    ordering = ("-pk",)
+    show_full_result_count = False
+    raw_id_fields = ("rating",)
+
+
+@admin.register(Assignment)
+class AssignmentAdmin(ReadOnly):
+    list_display = ("item", "rater", "state", "leased_until", "closed_at", "flagged", "skip_reason")
+    list_filter = ("state", "flagged")
+    list_select_related = ("item", "rater")
+    search_fields = ("=item__key", "=rater__key")
+    show_full_result_count = False
+
+
+@admin.register(Desk)
+class DeskAdmin(ReadOnly):
+    list_display = ("rater", "position", "handed_out", "last_closed_at")
+    list_select_related = ("rater",)
+    search_fields = ("=rater__key",)
+
+
+@admin.register(ImportRun)
+class ImportRunAdmin(ReadOnly):
+    list_display = ("file_name", "project", "question", "by", "state", "rows_done", "rows_total", "created_at")
+    list_filter = ("state",)
+    list_select_related = ("project", "question", "by")
+    search_fields = ("file_name", "project__name")

@@ -1,0 +1,16 @@
+from django.apps import AppConfig
+
+
+class RatingsConfig(AppConfig):
+    name = "ratings"
+
+    def ready(self) -> None:
+        from projects import changes
+
+        from . import setup_changes
+
+        changes.fill(
+            count_in_use=setup_changes.count_in_use,
+            zone_changed=setup_changes.zone_changed,
+            scale_changed=setup_changes.scale_changed,
+        )

@@ -1,0 +1,154 @@
+"""What an annotator does at the desk: answer an item, skip it, look back."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from projects.models import Item, Project, Question, Rater
+
+from . import places, queue
+from .actions import NewRating, record
+from .models import Assignment, Desk, Rating
+
+State = Assignment.State
+
+
+class Refused(Exception):
+    """What the rater wants cannot be done; nothing has changed."""
+
+
+class NotAsked(Refused):
+    """The item was never given to this rater."""
+
+
+class NoPlaceLeft(Refused):
+    """The rater gave up or lost the place of the item, and others have taken the last one."""
+
+
+class CorrectionsClosed(Refused):
+    """The project does not let raters change what they rated."""
+
+
+class AlreadyRated(Refused):
+    """What is rated cannot be skipped any more."""
+
+
+def begin(project: Project, user: Any) -> Rater:
+    """The user's rater in the project, made when there is none. The key is the user's name, numbered when taken."""
+    name = user.get_username()[:140]
+    for number in range(1, 1000):
+        mine = Rater.objects.filter(project=project, user=user).first()
+        if mine is not None:
+            return mine
+        key = name if number == 1 else f"{name}-{number}"
+        # Never somebody else's rater of the same name: whose that is, only the lead knows.
+        if Rater.objects.filter(project=project, key=key).exists():
+            continue
+        try:
+            with transaction.atomic():
+                return Rater.objects.create(project=project, key=key, name=user.get_full_name(), user=user)
+        except IntegrityError:
+            continue  # a double click: the other one made it
+    raise RuntimeError(f"a thousand raters are named {name}")
+
+
+def answer(*, rater: Rater, item: Item, codes: Mapping[Question, int], comment: str, flagged: bool, by: Any) -> None:
+    """Store the rater's answers to the item, one a question; the first time this turns the held place into a rating.
+
+    Answering again corrects, and saying the same again changes nothing. Raises NotAsked, NoPlaceLeft,
+    CorrectionsClosed (all of them Refused), or ratings.actions.UnknownCode; then nothing has changed.
+    """
+    _claim(rater, item)
+    with transaction.atomic():
+        desk = queue.lock_desk(rater)
+        mine = Assignment.objects.select_for_update().filter(item=item, rater=rater).first()
+        if mine is not None and mine.state not in (State.OPEN, State.DONE):
+            raise NoPlaceLeft  # it expired in this very moment
+        first = mine is not None and mine.state == State.OPEN
+        now = timezone.now()
+        if not first and not rater.project.corrections and _differs(rater, item, codes, comment):
+            raise CorrectionsClosed
+        seconds = _seconds(desk, mine, now) if first and mine is not None else None
+        for number, (question, code) in enumerate(codes.items()):
+            # The comment speaks of the item: it is kept with the first question's rating alone.
+            new = NewRating(item.pk, rater.pk, code, comment=comment if number == 0 else None, seconds=seconds)
+            record(question=question, ratings=[new], by=by, source="form")
+        if mine is not None:
+            closed_at = now if first else mine.closed_at
+            Assignment.objects.filter(pk=mine.pk).update(state=State.DONE, closed_at=closed_at, flagged=flagged)
+        if first:
+            Desk.objects.filter(pk=desk.pk).update(last_closed_at=now)
+
+
+@transaction.atomic
+def skip(*, rater: Rater, item: Item, reason: str) -> None:
+    """Put the item aside with a reason: its place is free for others, and the rater is not asked again."""
+    desk = queue.lock_desk(rater)
+    mine = Assignment.objects.select_for_update().filter(item=item, rater=rater).first()
+    if mine is None:
+        raise NotAsked
+    if mine.state == State.DONE:
+        raise AlreadyRated
+    now = timezone.now()
+    mine.state, mine.skip_reason, mine.closed_at = State.SKIPPED, reason, now
+    mine.save(update_fields=["state", "skip_reason", "closed_at"])
+    places.recount([item.pk])
+    Desk.objects.filter(pk=desk.pk).update(last_closed_at=now)
+
+
+def assignment_of(rater: Rater, item_id: int) -> Assignment | None:
+    return Assignment.objects.filter(rater=rater, item_id=item_id).first()
+
+
+def item_of(rater: Rater, item_id: int) -> Item | None:
+    """The item, when it was ever given to the rater or rated by them."""
+    item = Item.objects.filter(pk=item_id, project_id=rater.project_id).first()
+    if item is None or not (assignment_of(rater, item_id) or own_ratings(rater, item).exists()):
+        return None
+    return item
+
+
+def own_ratings(rater: Rater, item: Item) -> Any:
+    return Rating.objects.filter(item=item, rater=rater, question__project_id=rater.project_id)
+
+
+def item_before(rater: Rater, item_id: int | None) -> Item | None:
+    """The item that the rater answered or skipped last, or last before ``item_id`` when that one lies behind them."""
+    closed = Assignment.objects.filter(rater=rater, state__in=[State.DONE, State.SKIPPED]).select_related("item")
+    here = assignment_of(rater, item_id) if item_id is not None else None
+    if here is not None and here.state in (State.DONE, State.SKIPPED) and here.closed_at is not None:
+        closed = closed.filter(closed_at__lt=here.closed_at)
+    last = closed.order_by("-closed_at").first()
+    return last.item if last else None
+
+
+def _claim(rater: Rater, item: Item) -> None:
+    """Make sure that the rater may speak about the item: an open or answered assignment, or a rating of theirs."""
+    mine = assignment_of(rater, item.pk)
+    if mine is None:
+        if not own_ratings(rater, item).standing().exists():
+            raise NotAsked
+    elif mine.state in (State.SKIPPED, State.EXPIRED) and not queue.take_place(rater, item):
+        raise NoPlaceLeft
+
+
+def _differs(rater: Rater, item: Item, codes: Mapping[Question, int], comment: str) -> bool:
+    standing = {rating.question_id: rating for rating in own_ratings(rater, item)}
+    for number, (question, code) in enumerate(codes.items()):
+        rating = standing.get(question.pk)
+        if rating is None or rating.code != code or (number == 0 and rating.comment != comment):
+            return True
+    return False
+
+
+def _seconds(desk: Desk, mine: Assignment, now: datetime.datetime) -> float:
+    """How long the item was before the rater's eyes: since it was given or, when it was fetched ahead, since the last
+    one was done. By the server's clock alone; nobody looks longer than a lease."""
+    since = mine.created_at if desk.last_closed_at is None else max(mine.created_at, desk.last_closed_at)
+    return min(max((now - since).total_seconds(), 0.0), float(settings.LEASE_SECONDS))

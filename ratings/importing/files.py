@@ -1,0 +1,156 @@
+"""Uploaded files on disk: paths made here, contents bounded, unpacked, and looked at before anything else does."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import os
+import secrets
+import time
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import IO
+
+from django.conf import settings
+
+from .problems import Unreadable
+from .reading import CHUNK, ENCODINGS, marked_encoding, wrong_byte
+
+FOLDER = "imports"  # below DATA_DIR
+SCRATCH = ".rows"  # the staged rows of "imports/abc" lie in "imports/abc.rows…"
+HEAD = 4096  # bytes that tell the encoding and what is no CSV
+ABANDONED = 3600.0  # seconds after which a file that no run speaks of is removed
+
+SIGNATURES = {
+    b"PK\x03\x04": "zip",
+    b"%PDF": "pdf",
+    b"\xd0\xcf\x11\xe0": "binary",  # the older Excel, Word and so on
+}
+MARKUP = (b"<!doctype", b"<html", b"<?xml", b"<svg", b"<script", b"<!--")
+
+
+@dataclass(frozen=True)
+class Stored:
+    """``encoding`` is None where the file is not UTF-8 and nothing else gives its encoding away; ``trouble`` then
+    names the first byte that is not UTF-8."""
+
+    path: str
+    size: int
+    encoding: str | None
+    trouble: Unreadable | None
+
+
+def absolute(path: str) -> Path:
+    return Path(settings.DATA_DIR) / path
+
+
+def shown_name(name: str) -> str:
+    """The upload's name as text to show: no folders, no control or direction characters. Never used as a path."""
+    base = PurePath(name.replace("\\", "/")).name
+    return "".join(character for character in base if character.isprintable())[:200] or "file.csv"
+
+
+def store(upload: IO[bytes]) -> Stored:
+    """Copy an upload to a path of our own, unpacking gzip on the way; Unreadable leaves nothing behind.
+
+    An unpacked file has the same bound as a plain one, and is counted while it streams: a bomb ends there.
+    """
+    path = f"{FOLDER}/{secrets.token_hex(16)}"
+    target = absolute(path)
+    target.parent.mkdir(mode=0o700, exist_ok=True)
+    upload.seek(0)
+    head = upload.read(2)
+    upload.seek(0)
+    try:
+        with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as copy:
+            encoding, size, trouble = _copy(_unpacked(upload) if head == b"\x1f\x8b" else _plain(upload), copy)
+    except BaseException:
+        target.unlink(missing_ok=True)
+        raise
+    return Stored(path, size, encoding, trouble)
+
+
+def _plain(source: IO[bytes]) -> Iterator[bytes]:
+    while chunk := source.read(CHUNK):
+        yield chunk
+
+
+def _unpacked(source: IO[bytes]) -> Iterator[bytes]:
+    with gzip.GzipFile(fileobj=source, mode="rb") as unpacking:
+        try:
+            while chunk := unpacking.read(CHUNK):
+                yield chunk
+        except (OSError, EOFError, zlib.error) as error:
+            raise Unreadable("gzip", reason=str(error)) from None
+
+
+def _copy(chunks: Iterator[bytes], copy: IO[bytes]) -> tuple[str | None, int, Unreadable | None]:
+    """(encoding or None, bytes, what is not UTF-8). Each chunk is tried as UTF-8 while it passes."""
+    encoding: str | None = None
+    trouble: Unreadable | None = None
+    decoder = codecs.getincrementaldecoder("utf-8")("strict")
+    size = line_feeds = 0
+    for chunk in chunks:
+        if size == 0:
+            encoding = marked_encoding(chunk[:HEAD])
+            _refuse_other_formats(chunk[:HEAD], encoding)
+        size += len(chunk)
+        if size > settings.IMPORT_MAX_BYTES:
+            raise Unreadable("too_large", limit=settings.IMPORT_MAX_BYTES)
+        if encoding is None and trouble is None:
+            trouble = _not_utf8(decoder, chunk, line=line_feeds + 1)
+            line_feeds += chunk.count(b"\n")
+        copy.write(chunk)
+    if size == 0:
+        raise Unreadable("empty")
+    if encoding is None and trouble is None:
+        trouble = _not_utf8(decoder, b"", line=line_feeds + 1)
+        encoding = None if trouble else "utf-8-sig"
+    return encoding, size, trouble
+
+
+def _refuse_other_formats(head: bytes, encoding: str | None) -> None:
+    for signature, kind in SIGNATURES.items():
+        if head.startswith(signature):
+            raise Unreadable(kind)
+    start = head.lstrip(codecs.BOM_UTF8 + b" \t\r\n").lower()
+    if start.startswith(MARKUP):
+        raise Unreadable("html")
+    if start.startswith((b"{", b"[")):
+        raise Unreadable("json")
+    # A stray NUL is named with its line by the reader; many of them, or other control bytes, are no text at all.
+    control = sum(head.count(bytes([byte])) for byte in (*range(1, 9), *range(14, 27)))
+    if encoding in (None, "utf-8-sig") and (head.count(0) > len(head) / 50 + 1 or control > len(head) / 50 + 1):
+        raise Unreadable("binary")
+
+
+def _not_utf8(decoder: codecs.IncrementalDecoder, chunk: bytes, *, line: int) -> Unreadable | None:
+    try:
+        decoder.decode(chunk, final=not chunk)
+    except UnicodeDecodeError as error:
+        return wrong_byte(error, "utf-8-sig", line=line + error.object[: error.start].count(b"\n"))
+    return None
+
+
+def remove(path: str) -> None:
+    """The upload and everything made from it; what is gone already is fine."""
+    target = absolute(path)
+    for file in (target, *target.parent.glob(f"{target.name}{SCRATCH}*")):
+        file.unlink(missing_ok=True)
+
+
+def remove_abandoned(known: set[str]) -> None:
+    """Files that no run speaks of any more (their project was deleted, their worker killed)."""
+    folder = absolute(FOLDER)
+    if not folder.is_dir():
+        return
+    names = {PurePath(path).name for path in known}
+    for file in folder.iterdir():
+        if file.name.split(".")[0] not in names and file.stat().st_mtime < time.time() - ABANDONED:
+            file.unlink(missing_ok=True)
+
+
+def encoding_choices() -> list[tuple[str, str]]:
+    return list(ENCODINGS.items())

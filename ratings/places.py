@@ -1,0 +1,81 @@
+"""How many of an item's places are taken, kept on the item so that the queue never counts ratings to find one.
+
+A rater takes a place by rating the item (any question, by any way) or by having it open on the desk. The rows say so;
+``Item.places_taken`` repeats it. Whoever changes such a row calls ``recount`` in the same transaction.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from django.db import connection, transaction
+
+from projects.models import Item, Project
+
+from .models import NOTHING, Assignment, Rating
+
+if TYPE_CHECKING:
+    from .actions import NewRating
+
+AT_ONCE = 5_000
+EVERY = 2**31 - 1
+
+# Both tables are asked through their index on the item; UNION leaves a rater who stands in both only once.
+_RECOUNT = """
+    UPDATE projects_item SET places_taken = (SELECT count(*) FROM (
+        SELECT rater_id FROM ratings_rating WHERE item_id = projects_item.id AND code >= 0
+        UNION SELECT rater_id FROM ratings_assignment WHERE item_id = projects_item.id AND state = 'open') AS takers)
+    """
+_CHOSEN = "WHERE id = ANY(%s) AND places_taken < %s"
+_CHOSEN_BY_SQLITE = "WHERE id IN (SELECT value FROM json_each(%s)) AND places_taken < %s"
+_LOCK = f"SELECT 1 FROM projects_item {_CHOSEN} ORDER BY id FOR NO KEY UPDATE"  # noqa: S608 - a constant
+
+
+def of_item(item_id: int) -> set[int]:
+    """The raters who take a place of the item. To be believed until the item's lock is given back."""
+    rated = Rating.objects.filter(item_id=item_id).standing().values_list("rater_id", flat=True)
+    asked = Assignment.objects.filter(item_id=item_id, state=Assignment.State.OPEN).values_list("rater_id", flat=True)
+    return set(rated.union(asked))
+
+
+def recount(item_ids: Collection[int], *, below: int = EVERY) -> None:
+    """Make ``places_taken`` of the items what the rows say. Must run inside the transaction that changed the rows.
+
+    ``below`` leaves out items with so many places taken or more: what only adds raters cannot open those again.
+
+    The items are locked first, in one order, and counted by a second statement: on PostgreSQL a statement sees what
+    was committed when it began, and only the one that begins with the lock in hand sees what the last holder wrote.
+    """
+    ids = sorted(item_ids)
+    for start in range(0, len(ids), AT_ONCE):
+        part = ids[start : start + AT_ONCE]
+        with connection.cursor() as cursor:
+            if connection.vendor == "postgresql":
+                cursor.execute(_LOCK, [part, below])
+                cursor.execute(_RECOUNT + _CHOSEN, [part, below])
+            else:
+                cursor.execute(_RECOUNT + _CHOSEN_BY_SQLITE, [json.dumps(part), below])
+
+
+def recount_project(project: Project) -> None:
+    """Every item of the project. Only after rows were changed behind the application's back."""
+    ids: list[int] = []
+    for item_id in Item.objects.filter(project=project).order_by("id").values_list("id", flat=True).iterator(AT_ONCE):
+        ids.append(item_id)
+        if len(ids) == AT_ONCE:
+            with transaction.atomic():
+                recount(ids)
+            ids = []
+    with transaction.atomic():
+        recount(ids)
+
+
+def follow(written: Collection[tuple[NewRating, int]], *, overlap: int) -> None:
+    """After ratings were written: each with the code that stood before it (NOTHING where there was none).
+
+    Only who starts or ceases to say something takes or frees a place; a changed mind moves none.
+    """
+    recount({new.item_id for new, old in written if new.code == NOTHING != old})
+    recount({new.item_id for new, old in written if new.code != NOTHING == old}, below=overlap)

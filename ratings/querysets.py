@@ -1,0 +1,27 @@
+"""Named questions about many ratings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import models
+from django.db.models import F, Q
+
+# Also the condition of the partial index that serves it: the two must be one.
+UNCOUNTED = ~Q(code=F("counted")) | ~Q(day=F("counted_day"))
+
+
+class RatingQuerySet(models.QuerySet):
+    def uncounted(self) -> RatingQuerySet:
+        """Ratings that the stored counts do not hold as they are now. Served by the partial index."""
+        return self.filter(UNCOUNTED)
+
+    def standing(self) -> RatingQuerySet:
+        """Ratings that say something (not withdrawn)."""
+        return self.filter(code__gte=0)
+
+
+class AssignmentQuerySet(models.QuerySet):
+    def set_aside_in(self, project: Any) -> AssignmentQuerySet:
+        """What the project's raters skipped or flagged. Served by the partial index."""
+        return self.filter(Q(state="skipped") | Q(flagged=True), item__project=project)

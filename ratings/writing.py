@@ -1,0 +1,114 @@
+"""Ratings to disk: one upsert and one line of history each. ``counted`` and ``counted_day`` are never changed here:
+they belong to metrics.counting alone."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+from django.db import connection
+
+from projects import bulk
+
+from .days import day_of
+from .models import NOTHING
+
+if TYPE_CHECKING:
+    from .actions import NewRating
+
+_KEY = ("question_id", "item_id", "rater_id")
+_COLUMNS = (*_KEY, "code", "rated_at", "changed_at", "day", "seconds", "comment", "counted", "counted_day")
+_UPDATE = {
+    **{name: f"excluded.{name}" for name in ("code", "rated_at", "changed_at", "day", "comment")},
+    "seconds": "coalesce(excluded.seconds, ratings_rating.seconds)",
+}
+_HISTORY = ("code", "rated_at", "recorded_at", "by_id", "source", "comment", "superseded")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    new: NewRating
+    rated_at: datetime.datetime
+    comment: str
+
+
+def write(
+    question_id: int, rows: Sequence[Row], *, now: datetime.datetime, by_id: int | None, source: str, zone: ZoneInfo
+) -> None:
+    """Upsert the rows and append their history. To be called inside a transaction."""
+    # In one order everywhere, so that two writers never wait for each other in a circle.
+    rows = sorted(rows, key=lambda row: (row.new.item_id, row.new.rater_id))
+    # Each time is needed twice, and many rows share one: turned once into what the database takes.
+    moment = functools.cache(connection.ops.adapt_datetimefield_value)
+    ratings = [
+        (
+            question_id,
+            row.new.item_id,
+            row.new.rater_id,
+            row.new.code,
+            moment(row.rated_at),
+            moment(now),
+            day_of(row.rated_at, zone),
+            row.new.seconds,
+            row.comment,
+            NOTHING,
+            0,
+        )
+        for row in rows
+    ]
+    bulk.upsert("ratings_rating", _COLUMNS, ratings, key=_KEY, update=_UPDATE)
+    history = _history(question_id, rows, moment=moment, recorded_at=moment(now), by_id=by_id, source=source)
+    _append_history(list(history))
+
+
+def _history(
+    question_id: int,
+    rows: Sequence[Row],
+    *,
+    moment: Callable[[datetime.datetime], Any],
+    recorded_at: Any,
+    by_id: int | None,
+    source: str,
+) -> Iterator[tuple[Any, ...]]:
+    for row in rows:
+        key = (question_id, row.new.item_id, row.new.rater_id)
+        for code, rated_at in row.new.superseded:
+            yield code, moment(rated_at or row.rated_at), recorded_at, by_id, source, "", True, *key
+        yield row.new.code, moment(row.rated_at), recorded_at, by_id, source, row.comment, False, *key
+
+
+def _append_history(lines: list[tuple[Any, ...]]) -> None:
+    """Each line finds its rating's id by the key that it carries at its end."""
+    names = ", ".join(_HISTORY)
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql" and len(lines) >= bulk.COPY_FROM:
+            _copy_history(cursor, lines, names)
+            return
+        marks = ", ".join(["%s"] * len(_HISTORY))
+        cursor.executemany(
+            f"INSERT INTO ratings_revision (rating_id, {names}) SELECT id, {marks} FROM ratings_rating"
+            " WHERE question_id = %s AND item_id = %s AND rater_id = %s",
+            lines,
+        )
+
+
+def _copy_history(cursor: Any, lines: list[tuple[Any, ...]], names: str) -> None:
+    cursor.execute("DROP TABLE IF EXISTS pg_temp.incoming_history")
+    cursor.execute(
+        "CREATE TEMPORARY TABLE incoming_history ON COMMIT DROP AS SELECT"
+        " v.code, v.rated_at, v.recorded_at, v.by_id, v.source, v.comment, v.superseded,"
+        " r.question_id, r.item_id, r.rater_id, 0::bigint AS line"
+        " FROM ratings_revision v JOIN ratings_rating r ON r.id = v.rating_id WITH NO DATA"
+    )
+    with cursor.copy(f"COPY incoming_history ({names}, question_id, item_id, rater_id, line) FROM STDIN") as copy:
+        for number, line in enumerate(lines):
+            copy.write_row((*line, number))
+    cursor.execute(
+        f"INSERT INTO ratings_revision (rating_id, {names})"
+        " SELECT r.id, i.code, i.rated_at, i.recorded_at, i.by_id, i.source, i.comment, i.superseded"
+        " FROM incoming_history i JOIN ratings_rating r USING (question_id, item_id, rater_id) ORDER BY i.line"
+    )
