@@ -1,0 +1,89 @@
+"""The admin of counts and readings: to look at only, for they are made from the ratings alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+
+from projects.admin import ReadOnly
+
+from .models import Attribution, CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading, Worker
+
+
+@admin.register(CountState)
+class CountStateAdmin(ReadOnly):
+    list_display = ("question", "ratings", "version", "scale_version", "counted_at")
+    list_select_related = ("question",)
+    search_fields = ("question__key", "question__project__name")
+
+
+class CountsAdmin(ReadOnly):
+    """The arrays of integers are not for reading: their sizes are."""
+
+    show_full_result_count = False
+
+    def get_queryset(self, request: Any) -> Any:
+        return super().get_queryset(request).defer(*self.arrays)
+
+    def get_fields(self, request: Any, obj: Any = None) -> Any:
+        names = [field.name for field in self.model._meta.fields]
+        return [name for name in names if name not in self.arrays]
+
+    arrays: tuple[str, ...] = ()
+
+
+@admin.register(PatternTally)
+class PatternTallyAdmin(CountsAdmin):
+    list_display = ("question", "day", "width", "stale")
+    list_select_related = ("question",)
+    search_fields = ("question__key",)
+    arrays = ("patterns",)
+
+
+@admin.register(PairTally)
+class PairTallyAdmin(CountsAdmin):
+    list_display = ("question", "rater_a", "rater_b", "n_items", "kappa_none", "kappa_quadratic")
+    list_select_related = ("question", "rater_a", "rater_b")
+    search_fields = ("=rater_a__key", "=rater_b__key")
+    arrays = ("table",)
+
+
+@admin.register(PeerTally)
+class PeerTallyAdmin(CountsAdmin):
+    list_display = ("question", "rater", "day", "n_items", "n_ratings", "stale")
+    list_select_related = ("question", "rater")
+    search_fields = ("=rater__key",)
+    arrays = ("table", "moments")
+
+
+@admin.register(Reading)
+class ReadingAdmin(ReadOnly):
+    list_display = ("question", "span", "start", "computed_at")
+    list_filter = ("span",)
+    list_select_related = ("question",)
+    search_fields = ("question__key",)
+    show_full_result_count = False
+
+
+@admin.register(RaterReading)
+class RaterReadingAdmin(ReadOnly):
+    list_display = ("question", "rater", "span", "start", "n_ratings", "computed_at")
+    list_filter = ("span",)
+    list_select_related = ("question", "rater")
+    search_fields = ("=rater__key",)
+    show_full_result_count = False
+
+
+@admin.register(Attribution)
+class AttributionAdmin(ReadOnly):
+    list_display = ("question", "span", "start_from", "start_to", "weights", "waiting", "computed_at")
+    list_filter = ("waiting",)
+    list_select_related = ("question",)
+    search_fields = ("question__key",)
+
+
+@admin.register(Worker)
+class WorkerAdmin(ReadOnly):
+    list_display = ("name", "swept_at")
+    ordering = ("-swept_at",)

@@ -1,0 +1,105 @@
+"""What a value means in words: the customary bands, and how sure the band is given the interval.
+
+Each scheme's bands follow its printed table, half-open and without gaps: where it prints "0.21-0.40" after "0.00-0.20",
+a value belongs to the lower band up to and including 0.20 and to the next from there on.
+
+    landis_koch   Landis & Koch 1977, Biometrics 33, 159-174
+    fleiss        Fleiss 1981, Statistical Methods for Rates and Proportions, 2nd ed., p. 218
+    altman        Altman 1991, Practical Statistics for Medical Research, p. 404
+    cicchetti     Cicchetti 1994, Psychological Assessment 6, 284-290
+    krippendorff  Krippendorff 2004, Human Communication Research 30, 411-433 (customary cut-offs for alpha)
+
+The probability of a band is Gwet's benchmarking (2014, ch. 6): the share in the band of a normal distribution around
+the value, cut off at -1 and 1.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+
+@dataclass(frozen=True)
+class Band:
+    """A band reaches from `low` (itself included or not) to where the next one begins."""
+
+    name: str
+    words: str
+    low: float
+    includes_low: bool
+
+
+def _bands(*parts: tuple[str, float], includes_low: bool) -> tuple[Band, ...]:
+    first, *rest = parts
+    return (
+        Band(first[0].replace(" ", "_"), first[0], -np.inf, True),
+        *(Band(words.replace(" ", "_"), words, low, includes_low) for words, low in rest),
+    )
+
+
+_POOR, _SLIGHT, *_ABOVE = _bands(
+    ("poor", -np.inf), ("slight", 0.0), ("fair", 0.2), ("moderate", 0.4), ("substantial", 0.6), ("almost perfect", 0.8),
+    includes_low=False,
+)  # fmt: skip
+
+SCHEMES: dict[str, tuple[Band, ...]] = {
+    "landis_koch": (_POOR, Band("slight", "slight", 0.0, includes_low=True), *_ABOVE),
+    "fleiss": (
+        Band("poor", "poor", -np.inf, includes_low=True),
+        Band("fair_to_good", "fair to good", 0.4, includes_low=True),
+        Band("excellent", "excellent", 0.75, includes_low=False),
+    ),
+    "altman": _bands(
+        ("poor", -np.inf), ("fair", 0.2), ("moderate", 0.4), ("good", 0.6), ("very good", 0.8), includes_low=False
+    ),
+    "cicchetti": _bands(
+        ("poor", -np.inf), ("fair", 0.4), ("good", 0.6), ("excellent", 0.75), includes_low=True
+    ),
+    "krippendorff": _bands(
+        ("unreliable", -np.inf), ("tentative", 0.667), ("reliable", 0.8), includes_low=True
+    ),
+}  # fmt: skip
+
+
+def bands(scheme: str) -> tuple[Band, ...]:
+    """The bands of a scheme in ascending order."""
+    if scheme not in SCHEMES:
+        raise ValueError(f"unknown scheme {scheme!r}; one of {', '.join(SCHEMES)}")
+    return SCHEMES[scheme]
+
+
+def band_of(value: float | None, scheme: str = "landis_koch") -> Band | None:
+    """The band of a value; None for an undefined value."""
+    if value is None:
+        return None
+    reached = [band for band in bands(scheme) if value > band.low or (band.includes_low and value == band.low)]
+    return reached[-1]
+
+
+def band_probabilities(value: float | None, se: float | None, scheme: str = "landis_koch") -> dict[str, float] | None:
+    """Band name -> probability that the true value lies in it; None without a value or a standard error."""
+    if value is None or se is None:
+        return None
+    found = bands(scheme)
+    if se == 0:
+        certain = band_of(value, scheme)
+        return {band.name: float(band is certain) for band in found}
+    edges = np.clip([band.low for band in found] + [np.inf], -1, 1)
+    below = special.ndtr((edges - value) / se)
+    shares = np.diff(below) / (below[-1] - below[0]) if below[-1] > below[0] else np.zeros(len(found))
+    return {band.name: float(share) for band, share in zip(found, shares, strict=True)}
+
+
+def safe_band(
+    value: float | None, se: float | None, scheme: str = "landis_koch", *, probability: float = 0.95
+) -> Band | None:
+    """The highest band that the true value reaches or passes with this probability (Gwet's benchmark)."""
+    shares = band_probabilities(value, se, scheme)
+    if shares is None:
+        return None
+    total = 0.0
+    for band in reversed(bands(scheme)):
+        total += shares[band.name]
+        if total >= probability:
+            return band
+    return bands(scheme)[0]

@@ -1,0 +1,174 @@
+"""What every coefficient returns: values with their uncertainty, or the reason why there is none.
+
+Undefined entries are NaN inside an Estimate only; `reading()` gives None with the name of the reason.
+"""
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+Floats = npt.NDArray[np.float64]
+Index = int | tuple[int, ...]
+
+LEVEL = 0.95  # of every interval that does not say otherwise
+SINGULAR = 1e-12  # |1 - P_e| below this: no room for agreement beyond chance
+
+REASONS: tuple[str | None, ...] = (
+    None,
+    "no_pairable_items",
+    "single_category",
+    "too_few_items",
+    "needs_two_raters",
+    "needs_2x2",
+    "zero_variance",
+    "zero_error_variance",
+    "below_range",
+    "needs_complete_items",
+    "no_discordant_pairs",
+    "needs_bootstrap",
+)
+CODE = {name: code for code, name in enumerate(REASONS) if name is not None}
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A coefficient for each entry of a common leading shape (...): a pair, a day, a replicate, or () for one.
+
+    value, se, low, high, observed, expected: float (...), NaN where undefined
+    reason, se_reason: index into REASONS (...), why the value (the error and interval) is undefined; 0: defined
+    n_items, n_ratings: int (...), the items that have what the coefficient compares, and their ratings
+    """
+
+    value: Floats
+    se: Floats
+    low: Floats
+    high: Floats
+    observed: Floats
+    expected: Floats
+    reason: npt.NDArray[np.int64]
+    se_reason: npt.NDArray[np.int64]
+    n_items: npt.NDArray[np.int64]
+    n_ratings: npt.NDArray[np.int64]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.value.shape
+
+    def __getitem__(self, index: Any) -> "Estimate":
+        return Estimate(*(np.asarray(getattr(self, field.name)[index]) for field in fields(self)))
+
+    def reading(self, index: Index = ()) -> dict[str, Any]:
+        """One entry as the API gives it: plain numbers, None where undefined."""
+        return {
+            **{name: number(getattr(self, name)[index]) for name in ("value", "low", "high", "se")},
+            **{name: number(getattr(self, name)[index]) for name in ("observed", "expected")},
+            "n_items": int(self.n_items[index]),
+            "n_ratings": int(self.n_ratings[index]),
+            "reason": REASONS[int(self.reason[index])],
+        }
+
+    def readings(self) -> list[dict[str, Any]]:
+        """`reading` of every entry of an estimate with one leading axis, many times faster than one by one."""
+        numbers = ("value", "low", "high", "se", "observed", "expected")
+        columns = [_plain(getattr(self, name)) for name in numbers]
+        columns += [self.n_items.tolist(), self.n_ratings.tolist(), [REASONS[code] for code in self.reason.tolist()]]
+        names = (*numbers, "n_items", "n_ratings", "reason")
+        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    def why_no_interval(self, index: Index = ()) -> str | None:
+        """Name of the reason why there is no standard error, None where there is one."""
+        return REASONS[int(self.se_reason[index])]
+
+
+def _plain(values: Floats) -> list[float | None]:
+    plain: list[float | None] = values.tolist()
+    for index in np.flatnonzero(~np.isfinite(values)).tolist():
+        plain[index] = None
+    return plain
+
+
+def number(value: Any) -> float | None:
+    """A plain float, None for what is not a finite number."""
+    plain = float(value)
+    return plain if math.isfinite(plain) else None
+
+
+def chance_corrected(
+    observed: Floats, expected: Floats, pairable: npt.NDArray[np.bool_]
+) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """(P_o - P_e) / (1 - P_e), and the reason where it is undefined."""
+    room = 1 - expected
+    singular = np.abs(room) < SINGULAR
+    reason = np.where(~pairable, CODE["no_pairable_items"], np.where(singular, CODE["single_category"], 0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = np.where(reason == 0, (observed - expected) / room, np.nan)
+    return value, reason
+
+
+def divided(numerator: Any, denominator: Any) -> Floats:
+    """numerator / denominator, NaN where the denominator is 0."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(denominator == 0, np.nan, np.divide(numerator, denominator))
+
+
+def quantile_t(df: npt.ArrayLike, level: float = LEVEL) -> Floats:
+    """Two-sided quantile of Student's t; NaN for df < 1."""
+    df = np.asarray(df, float)
+    distinct, index = np.unique(df, return_inverse=True)
+    quantile = np.where(distinct >= 1, special.stdtrit(np.maximum(distinct, 1), (1 + level) / 2), np.nan)
+    return quantile[index].reshape(df.shape)
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What an estimate rests on. All (...): items and ratings compared, degrees of freedom of the interval."""
+
+    n_items: npt.NDArray[np.int64]
+    n_ratings: npt.NDArray[np.int64]
+    df: Floats
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """Observed and expected agreement and the coefficient made of them, before its uncertainty. All (...)."""
+
+    observed: Floats
+    expected: Floats
+    value: Floats
+    reason: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, observed: Floats, expected: Floats, pairable: npt.NDArray[np.bool_]) -> "Corrected":
+        value, reason = chance_corrected(observed, expected, pairable)
+        expected = np.where(pairable, expected, np.nan)
+        return cls(observed, expected, value, reason)
+
+
+def estimated(
+    point: Corrected, se: Floats | None, basis: Basis, *, upper: float = 1.0, why_no_se: str = "needs_bootstrap"
+) -> Estimate:
+    """Add the t interval value -/+ t(df) se, its upper end clipped to `upper`, the lower end not clipped."""
+    shape = np.shape(point.value)
+    if se is None:
+        se = np.full(shape, np.nan)
+        se_reason = np.where(point.reason == 0, CODE[why_no_se], point.reason)
+    else:
+        se_reason = np.where(point.reason == 0, np.where(basis.df < 1, CODE["too_few_items"], 0), point.reason)
+        se = np.where(se_reason == 0, se, np.nan)
+    margin = quantile_t(basis.df) * se
+    return Estimate(
+        value=np.asarray(point.value, float),
+        se=np.asarray(se, float),
+        low=np.asarray(point.value - margin, float),
+        high=np.asarray(np.minimum(point.value + margin, upper), float),
+        observed=np.broadcast_to(np.asarray(point.observed, float), shape),
+        expected=np.broadcast_to(np.asarray(point.expected, float), shape),
+        reason=np.asarray(point.reason, np.int64),
+        se_reason=np.asarray(se_reason, np.int64),
+        n_items=np.broadcast_to(np.asarray(basis.n_items, np.int64), shape),
+        n_ratings=np.broadcast_to(np.asarray(basis.n_ratings, np.int64), shape),
+    )

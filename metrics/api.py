@@ -1,0 +1,244 @@
+"""The API of agreement: stored readings, never computed over ratings here."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from django.db.models import QuerySet
+from django.http import Http404
+from django.utils.translation import gettext as _
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from projects.api_schema import PAGING, QUESTION, page_of, parameter, reads
+from projects.api_view import PAGING as PAGING_NAMES
+from projects.api_view import ApiView, Key, choice, invalid_cursor, page, parameters, question_of
+from projects.models import Item, Member, Project, Question, Rater
+from ratings.models import Rating
+
+from . import periods, stores
+from .agreement import cohen, pattern_coefficients
+from .models import CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading, Span
+from .scales import QuestionScale
+from .serializers import AgreementOut, PairOut, PeriodOut, RaterOut, RaterPeriodOut, not_counted
+
+VIEWER = Member.Role.VIEWER
+PERIOD = parameter("period", "Length of a period; week when left out", enum=periods.SPANS)
+TREND_PAGE = 1_000  # almost three years of days
+
+
+class Agreement(ApiView):
+    @reads("getAgreement", "All coefficients of a question, and what they rest on", AgreementOut, [QUESTION])
+    def get(self, request: Request, project_id: int) -> Response:
+        project, question, _found = _asked(self, request, project_id)
+        whole = Reading.objects.filter(question=question, span=Span.ALL).first()
+        state = CountState.objects.filter(question=question).first()
+        details = whole.details if whole else {}
+        held = sum(category["ratings"] for category in details.get("categories", ()))
+        return Response(
+            {
+                "question": question.key,
+                "counted_at": state.counted_at if state and whole else None,
+                "ratings": held,
+                "uncounted": _uncounted_ratings(question, state, held),
+                "items": {
+                    "total": Item.objects.filter(project=project).count(),
+                    "rated": details.get("rated", 0),
+                    "with_two_or_more": details.get("with_two_or_more", 0),
+                },
+                "coefficients": whole.coefficients if whole else _not_counted_coefficients(question),
+            }
+        )
+
+
+def _uncounted_ratings(question: Question, state: CountState | None, held: int) -> int:
+    """Ratings that the readings do not hold as they are now; 0 only when every reading of the question is final.
+
+    Between counting and the making of the readings the counts are ahead: such ratings are not in the numbers yet.
+    """
+    waiting = Rating.objects.filter(question=question).uncounted().count()
+    if state is None:
+        return waiting
+    behind = state.cumulative_from is not None or state.scale_version != question.scale_version
+    stale = (model.objects.filter(question=question, stale=True) for model in (PatternTally, PeerTally))
+    if behind or any(rows.exists() for rows in stale):
+        waiting += max(1, abs(state.ratings - held))
+    return waiting
+
+
+class Pairs(ApiView):
+    @reads(
+        "listPairs",
+        "Cohen's kappa of each pair of raters that shares an item",
+        page_of("Pair", PairOut),
+        [
+            QUESTION,
+            parameter(
+                "weights",
+                "none when left out; custom where the question has a matrix",
+                enum=["none", "linear", "quadratic", "custom"],
+            ),
+            *PAGING,
+        ],
+    )
+    def get(self, request: Request, project_id: int) -> Response:
+        _project, question, found = _asked(self, request, project_id, "weights", *PAGING_NAMES)
+        scale = QuestionScale.of(question)
+        weightings = scale.weightings()
+        weights = choice(found, "weights", list(weightings), default="none")
+
+        def read(after: Key | None, size: int) -> list[tuple[Key, Any]]:
+            rows = PairTally.objects.filter(question=question)
+            if after:
+                rows = rows.filter(rater_a__gte=after[0]).exclude(rater_a=after[0], rater_b__lte=after[1])
+            return _pairs(rows.order_by("rater_a", "rater_b")[:size], scale, weightings[weights])
+
+        return Response(page(request, found, key=2, read=read))
+
+
+class Raters(ApiView):
+    @reads(
+        "listRaterAgreement", "Each rater's agreement with the others", page_of("Rater", RaterOut), [QUESTION, *PAGING]
+    )
+    def get(self, request: Request, project_id: int) -> Response:
+        _project, question, found = _asked(self, request, project_id, *PAGING_NAMES)
+
+        def read(after: Key | None, size: int) -> list[tuple[Key, Any]]:
+            rows = RaterReading.objects.filter(question=question, span=Span.ALL, rater__gt=after[0] if after else 0)
+            chosen = rows.order_by("rater").select_related("rater")[:size]
+            return [((row.rater_id,), _rater(row)) for row in chosen]
+
+        return Response(page(request, found, key=1, read=read))
+
+
+class Trend(ApiView):
+    @reads(
+        "getTrend",
+        "A coefficient by day, week or month, oldest first",
+        page_of("Period", PeriodOut),
+        [QUESTION, PERIOD, parameter("coefficient", "fleiss_kappa when left out"), *PAGING],
+    )
+    def get(self, request: Request, project_id: int) -> Response:
+        """The items whose latest rating lies in the period; periods without items are left out."""
+        _project, question, found = _asked(self, request, project_id, "period", "coefficient", *PAGING_NAMES)
+        span = choice(found, "period", periods.SPANS, default="week")
+        name = choice(found, "coefficient", _names(question), default="fleiss_kappa")
+        rows = Reading.objects.filter(question=question, span=span)
+        columns = ("start", f"coefficients__{name}", f"cumulative__{name}")
+
+        def shown(start: datetime.date, reading: Any, cumulative: Any) -> dict[str, Any]:
+            return {**_period(span, start, reading), "cumulative": cumulative or not_counted()}
+
+        return Response(_periods_page(request, found, rows, columns=columns, shown=shown))
+
+
+class RaterTrend(ApiView):
+    @reads(
+        "getRaterTrend",
+        "A rater's agreement with the others by day, week or month, oldest first",
+        page_of("RaterPeriod", RaterPeriodOut),
+        [QUESTION, PERIOD, parameter("coefficient", "vs_peers when left out"), *PAGING],
+    )
+    def get(self, request: Request, project_id: int, rater_key: str) -> Response:
+        """The ratings which the rater gave in the period, against all other ratings of the same items."""
+        project, question, found = _asked(self, request, project_id, "period", "coefficient", *PAGING_NAMES)
+        span = choice(found, "period", periods.SPANS, default="week")
+        name = choice(found, "coefficient", _peer_names(question), default="vs_peers")
+        rater = Rater.objects.filter(project=project, key=rater_key).first() if "\x00" not in rater_key else None
+        if rater is None:
+            raise Http404(_("No such rater."))
+        rows = RaterReading.objects.filter(question=question, rater=rater, span=span)
+
+        def shown(start: datetime.date, reading: Any) -> dict[str, Any]:
+            return _period(span, start, reading)
+
+        return Response(_periods_page(request, found, rows, columns=("start", f"coefficients__{name}"), shown=shown))
+
+
+def _asked(view: ApiView, request: Request, project_id: int, *allowed: str) -> tuple[Project, Question, dict[str, str]]:
+    """The project by the one door, the question and the parameters of a request for results."""
+    project = view.project(request, project_id, role=VIEWER)
+    found = parameters(request, ("question", *allowed))
+    return project, question_of(project, found.get("question")), found
+
+
+def _names(question: Question) -> list[str]:
+    """The coefficients over all raters that make sense on the question's scale."""
+    scale = QuestionScale.of(question)
+    nothing = np.zeros((0, scale.k), np.int64), np.zeros(0, np.int64)
+    return list(
+        pattern_coefficients(
+            *nothing, scale=scale.kind, values=scale.values, weight_matrix=scale.matrix, interval=False
+        )
+    )
+
+
+def _not_counted_coefficients(question: Question) -> dict[str, dict[str, Any]]:
+    pairwise = ["mean_pairwise_kappa", *(f"mean_pairwise_kappa_{name}" for name in _weighted(question))]
+    return {name: not_counted() for name in [*_names(question), *pairwise]}
+
+
+def _weighted(question: Question) -> list[str]:
+    return ["linear", "quadratic", *(["custom"] if question.weight_matrix is not None else [])]
+
+
+def _peer_names(question: Question) -> list[str]:
+    return ["vs_peers", *(f"vs_peers_{name}" for name in _weighted(question)), "vs_peers_percent", "vs_peers_bias"]
+
+
+def _pairs(rows: QuerySet[PairTally], scale: QuestionScale, weights: np.ndarray) -> list[tuple[Key, Any]]:
+    """Whole readings of the pairs on one page, from their stored tables in one call."""
+    found = list(rows.select_related("rater_a", "rater_b").only("rater_a__key", "rater_b__key", "width", "table"))
+    if not found:
+        return []
+    tables = np.stack([stores.widened(stores.array(row.table, row.width, row.width), scale.width) for row in found])
+    tables = scale.ordered(tables, axes=2)
+    estimates = cohen.kappa(tables, weights)
+    return [
+        (
+            (row.rater_a_id, row.rater_b_id),
+            {
+                **estimates.reading((index,)),
+                "rater_a": row.rater_a.key,
+                "rater_b": row.rater_b.key,
+                "table": tables[index].tolist(),
+            },
+        )
+        for index, row in enumerate(found)
+    ]
+
+
+def _rater(row: RaterReading) -> dict[str, Any]:
+    readings = {name: not_counted() for name in ("vs_peers", "mean_pairwise_kappa")} | row.coefficients
+    return {
+        "rater": row.rater.key,
+        "name": row.rater.name,
+        "kind": row.rater.kind,
+        "ratings": row.n_ratings,
+        **readings,
+    }
+
+
+def _period(span: str, start: datetime.date, reading: Any) -> dict[str, Any]:
+    return {**(reading or not_counted()), "start": start, "end": periods.end_date(start, span)}
+
+
+def _periods_page(
+    request: Request, found: dict[str, str], rows: QuerySet[Any], *, columns: Sequence[str], shown: Callable[..., Any]
+) -> dict[str, Any]:
+    def read(after: Key | None, size: int) -> list[tuple[Key, Any]]:
+        later = rows.filter(start__gt=_date(after[0])) if after else rows
+        chosen = later.order_by("start").values_list(*columns)[:size]
+        return [((start.toordinal(),), shown(start, *readings)) for start, *readings in chosen]
+
+    return page(request, found, key=1, read=read, default_size=TREND_PAGE)
+
+
+def _date(ordinal: int) -> datetime.date:
+    try:
+        return datetime.date.fromordinal(ordinal)
+    except (ValueError, OverflowError):
+        raise invalid_cursor() from None

@@ -1,0 +1,236 @@
+"""Vega-Lite specifications as plain dicts. The data stand beside them under the name "rows"; width and the
+colours of text, grid and ground come from the page (static/js/charts.js), so that a chart follows light and dark.
+
+Every expression is a predicate or a plain field: the page's policy forbids eval, and Vega's interpreter runs them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+# Agreement on viridis from 0 (chance) to 1; below chance looks like chance, the tooltip says more.
+AGREEMENT = {"scheme": "viridis", "domain": [0, 1], "clamp": True}
+QUIET = {"domain": False, "ticks": False, "labelPadding": 6}
+
+Spec = dict[str, Any]
+
+
+def _chart(height: int, **parts: Any) -> Spec:
+    return {
+        "$schema": SCHEMA,
+        "height": height,
+        "autosize": {"type": "fit", "contains": "padding"},
+        "data": {"name": "rows"},
+        **parts,
+    }
+
+
+def _field(name: str, kind: str, title: str | None = None, **more: Any) -> Spec:
+    return {"field": name, "type": kind, "title": title, **more}
+
+
+def _two(name: str, title: str) -> Spec:
+    return _field(name, "quantitative", title, format=".2f")
+
+
+def _dates(period: str) -> Spec:
+    """The time axis: dates of the project's zone are plain dates, drawn as UTC so that no browser's zone moves them."""
+    form = "%b %Y" if period == "month" else "%-d %b"
+    axis = {"format": form, "grid": False, "labelOverlap": True, "tickSize": 4}
+    return {"field": "start", "type": "temporal", "scale": {"type": "utc", "padding": 12}, "title": None, "axis": axis}
+
+
+def trend(rows: list[dict[str, Any]], *, title: str, period: str, bias: bool = False) -> Spec:
+    """A line with its interval as a band; points on few items in grey; the running total dashed.
+
+    rows: start, end, value, low, high, firm, n_items and, for a project, cumulative.
+    """
+    x = _dates(period)
+    y: Spec = {"type": "quantitative", "scale": {"domain": _domain(rows, bias=bias), "zero": False, "nice": False}}
+    tooltip = [
+        _field("start", "temporal", _("from"), format="%Y-%m-%d"),
+        _two("value", title),
+        _two("low", _("95 % from")),
+        _two("high", _("to")),
+        _field("n_items", "quantitative", _("items")),
+    ]
+    firm, few = {"filter": "datum.firm"}, {"filter": "!datum.firm"}
+    band = {"x": x, "y": {**y, "field": "low", "title": title}, "y2": {"field": "high"}}
+    line = {"x": x, "y": {**y, "field": "value", "title": title}}
+    layers: list[Spec] = []
+    if bias:
+        layers.append({"mark": {"type": "rule", "style": "faint"}, "encoding": {"y": {**y, "datum": 0}}})
+    if any(row["firm"] for row in rows):
+        mark = {"clip": True, "style": "accent"}
+        # A band needs two points; a single one shows its interval as a rule.
+        single = sum(row["firm"] for row in rows) == 1
+        shape: Spec = {"type": "rule", "strokeWidth": 2} if single else {"type": "area"}
+        layers.append({"transform": [firm], "mark": {**shape, "opacity": 0.16, **mark}, "encoding": band})
+        layers.append({"transform": [firm], "mark": {"type": "line", "strokeWidth": 2, **mark}, "encoding": line})
+    if len(rows) <= 2:  # no area to speak of: each point shows its own interval
+        mark = {"type": "rule", "clip": True, "style": "accent", "strokeWidth": 1.5, "opacity": 0.6}
+        layers.append({"transform": [firm], "mark": mark, "encoding": band})
+    if not all(row["firm"] for row in rows):
+        mark = {"type": "rule", "clip": True, "style": "faint", "strokeWidth": 1.5}
+        layers.append({"transform": [few], "mark": mark, "encoding": band})
+    if any(row.get("cumulative") is not None for row in rows):
+        tooltip.append(_two("cumulative", _("all until then")))
+        mark = {"type": "line", "clip": True, "strokeDash": [5, 4], "strokeWidth": 1.5, "style": "text"}
+        layers.append({"mark": mark, "encoding": {"x": x, "y": {**y, "field": "cumulative", "title": title}}})
+    for condition, style in ((firm, "accent"), (few, "faint")):
+        mark = {"type": "point", "filled": True, "size": 42, "opacity": 1, "clip": True, "style": style}
+        layers.append({"transform": [condition], "mark": mark, "encoding": {**line, "tooltip": tooltip}})
+    return _chart(260, layer=layers)
+
+
+def _domain(rows: list[dict[str, Any]], *, bias: bool) -> list[float]:
+    """The values with a margin; intervals of small samples may leave the frame, or they would flatten the line."""
+    values = [row[name] for row in rows for name in ("value", "cumulative") if row.get(name) is not None]
+    values += [row[name] for row in rows if row["firm"] for name in ("low", "high") if row[name] is not None]
+    if not values:
+        return [-1, 1] if bias else [0, 1]
+    if bias:
+        reach = max(0.1, *(abs(value) for value in values)) * 1.1
+        return [-reach, reach]
+    return [max(-1.0, min(0.0, min(values) - 0.05)), 1]
+
+
+def pair_matrix(raters: list[str]) -> Spec:
+    """Who agrees with whom. rows: a, b, value, low, high, n_items, wide, url. Wide intervals are faded."""
+    axis = {**QUIET, "labelLimit": 120}
+    x = _field("b", "nominal", sort=raters, axis={**axis, "orient": "top", "labelAngle": -45}, scale={"domain": raters})
+    y = _field("a", "nominal", sort=raters, axis=axis, scale={"domain": raters})
+    tooltip = [
+        _field("a", "nominal", _("rater")),
+        _field("b", "nominal", _("with")),
+        _two("value", _("kappa")),
+        _two("low", _("95 % from")),
+        _two("high", _("to")),
+        _field("n_items", "quantitative", _("items in common")),
+    ]
+    rect = {
+        "mark": {"type": "rect", "cursor": "pointer", "cornerRadius": 1, "style": "tile"},
+        "encoding": {
+            "color": _field("value", "quantitative", _("kappa"), scale=AGREEMENT, legend=_legend()),
+            "opacity": {"condition": {"test": "datum.wide", "value": 0.35}, "value": 1},
+        },
+    }
+    layers = [rect]
+    if len(raters) <= 12:
+        layers.append(
+            _figures(
+                {
+                    "condition": [
+                        {"test": "datum.wide", "value": {"expr": "inkOnGround"}},
+                        {"test": "datum.value > 0.45", "value": "#111418"},
+                    ],
+                    "value": "#ffffff",
+                },
+                "value",
+                ".2f",
+            )
+        )
+    params = [{"name": "inkOnGround", "value": "#1d2126"}]
+    # Shared by cells and figures: a figure lies over its cell.
+    encoding = {"x": x, "y": y, "href": {"field": "url"}, "tooltip": tooltip}
+    return _chart(matrix_height(len(raters))[1], params=params, encoding=encoding, layer=layers)
+
+
+def matrix_height(n_raters: int) -> tuple[str, int]:
+    """The class of the space kept free for a heat map (css/results.css) and its height in pixels: nothing may jump."""
+    sizes = [(4, "tiny", 300), (8, "small", 420), (12, "middle", 560), (24, "large", 660)]
+    return next(((name, height) for most, name, height in sizes if n_raters <= most), ("huge", 800))
+
+
+def _legend() -> Spec:
+    return {
+        "orient": "bottom",
+        "direction": "horizontal",
+        "gradientLength": 160,
+        "gradientThickness": 8,
+        "format": ".1f",
+    }
+
+
+def _figures(color: Spec, field: str, form: str) -> Spec:
+    return {
+        "mark": {"type": "text", "fontSize": 11, "style": "figure"},
+        "encoding": {"text": _field(field, "quantitative", format=form), "color": color},
+    }
+
+
+def confusion(labels: list[str], *, rows_title: str, columns_title: str) -> Spec:
+    """A k x k table. rows: own, other, n, share (of the row). Colour is the share, the figure the count."""
+    axis = {**QUIET, "labelLimit": 140, "titlePadding": 10}
+    x = _field(
+        "other",
+        "nominal",
+        columns_title,
+        sort=labels,
+        scale={"domain": labels},
+        axis={**axis, "orient": "top", "labelAngle": 0 if len(labels) <= 6 else -45},
+    )
+    y = _field("own", "nominal", rows_title, sort=labels, scale={"domain": labels}, axis=axis)
+    tooltip = [
+        _field("own", "nominal", rows_title),
+        _field("other", "nominal", columns_title),
+        _field("n", "quantitative", _("ratings")),
+        _field("share", "quantitative", _("share of the row"), format=".0%"),
+    ]
+    rect = {
+        "mark": {"type": "rect", "cornerRadius": 1, "style": "tile"},
+        "encoding": {
+            "color": _field(
+                "share", "quantitative", _("share of the row"), scale=AGREEMENT, legend={**_legend(), "format": ".0%"}
+            ),
+        },
+    }
+    text = _figures({"condition": {"test": "datum.share > 0.45", "value": "#111418"}, "value": "#ffffff"}, "n", "d")
+    return _chart(
+        46 * len(labels) + 104 if len(labels) <= 8 else 480,
+        encoding={"x": x, "y": y, "tooltip": tooltip},
+        layer=[rect, text],
+    )
+
+
+def bars_height(n_bars: int) -> tuple[str, int]:
+    """The class of the space kept free for a bar chart (css/results.css) and its height in pixels."""
+    return next(((f"bars{most}", 28 * most + 48) for most in (5, 10, 15) if n_bars <= most), ("bars20", 608))
+
+
+def bars(rows: list[dict[str, Any]], *, title: str, most: int) -> Spec:
+    """How much each part explains, the first ``most`` of them. rows: label, contribution, before, after,
+    ratings_before, ratings_after, rank. Below zero and above in the two ends of a diverging scale."""
+    shown = [row for row in rows if row["rank"] <= most]
+    reach = max([0.01, *(abs(row["contribution"]) for row in shown)]) * 1.7  # the figures stand beyond the bars
+    labels = [row["label"] for row in shown]
+    y = _field("label", "nominal", sort=labels, scale={"domain": labels}, axis={**QUIET, "labelLimit": 130})
+    axis = {"format": "+.2f", "tickCount": 4, "orient": "top", "labelOverlap": True}
+    x = _field("contribution", "quantitative", title, scale={"domain": [-reach, reach]}, axis=axis)
+    tooltip = [
+        _field("label", "nominal", _("without")),
+        _field("contribution", "quantitative", title, format="+.3f"),
+        _two("before", _("kappa without it, before")),
+        _two("after", _("kappa without it, after")),
+        _field("ratings_before", "quantitative", _("ratings before")),
+        _field("ratings_after", "quantitative", _("ratings after")),
+    ]
+    below = "datum.contribution < 0"
+    bar = {
+        "mark": {"type": "bar", "cornerRadiusEnd": 2, "height": 14},
+        "encoding": {"color": {"condition": {"test": below, "value": "#c2703d"}, "value": "#4a7fb5"}},
+    }
+    figures = [
+        {
+            "transform": [{"filter": test}],
+            "mark": {"type": "text", "style": "text", "align": align, "dx": dx, "fontSize": 11},
+            "encoding": {"text": _field("contribution", "quantitative", format="+.2f")},
+        }
+        for test, align, dx in ((below, "right", -5), ("datum.contribution >= 0", "left", 5))
+    ]
+    encoding = {"x": x, "y": y, "tooltip": tooltip}
+    first = [{"filter": f"datum.rank <= {most}"}]
+    return _chart(bars_height(len(shown))[1], transform=first, encoding=encoding, layer=[bar, *figures])

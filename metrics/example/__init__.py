@@ -1,0 +1,1 @@
+"""The example projects: a classic study, and a larger simulated one."""

@@ -1,0 +1,189 @@
+"""Putting the example projects into the database, by the same actions as everything else."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from django.contrib.auth import get_user_model
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from projects.actions import create_project
+from projects.member_actions import invite_member
+from projects.models import Item, Member, Project, Question, Rater
+from projects.question_rules import NewCategory, NewQuestion
+from ratings.actions import NewRating, record
+from ratings.models import Revision
+
+from .. import actions, readings
+from . import fleiss1971, simulation
+
+FLEISS = "Psychiatric diagnoses (Fleiss 1971)"
+TRANSLATIONS = "Translation errors (simulated)"
+PUBLISHED = datetime.datetime(1971, 11, 1, 12, tzinfo=datetime.UTC)
+# Half an agreement for neighbours below 'major', little above it.
+SEVERITY_MATRIX = [[1, 0.6, 0.2, 0], [0.6, 1, 0.4, 0.1], [0.2, 0.4, 1, 0.5], [0, 0.1, 0.5, 1]]
+GUIDELINES = """\
+# What to look for
+
+Compare the translation with its source and choose the **worst** error in it.
+
+| Answer | When |
+|---|---|
+| none | nothing that a careful reader would change |
+| minor | a slip that does not change the meaning |
+| major | the meaning is changed |
+| critical | somebody could act on it and come to harm: wrong numbers, lost negations |
+
+- Judge the translation, not the style of the source.
+- In doubt between two answers, take the *milder* one and leave a comment.
+"""
+
+
+def load(*, owner: Any, count: bool = True) -> list[Project]:
+    """Give ``owner`` the example projects that they do not have yet. Returns the ones that were made.
+
+    ``count`` brings the numbers up to date before returning; else the worker does it, as after any rating.
+    """
+    made = []
+    for name, make in ((FLEISS, _load_fleiss), (TRANSLATIONS, _load_translations)):
+        project = _load_once(owner, name, make)
+        if project is not None:
+            made.append(project)
+    if count:
+        for question in Question.objects.filter(project__in=made):
+            actions.bring_up_to_date(question.pk)
+            readings.finish(question.pk)
+    return made
+
+
+@transaction.atomic
+def _load_once(owner: Any, name: str, make: Callable[[Any], Project]) -> Project | None:
+    # Two presses of the button at the same moment take turns.
+    get_user_model().objects.select_for_update().get(pk=owner.pk)
+    if own_example(owner, name) is not None:
+        return None
+    return make(owner)
+
+
+def own_example(owner: Any, name: str = TRANSLATIONS) -> Project | None:
+    """The example project of this name that ``owner`` leads."""
+    led = Project.objects.filter(name=name, members__user=owner, members__role=Member.Role.LEAD)
+    # The name alone is not enough: somebody may have given it to a project of their own.
+    return led.filter(questions__ratings__revisions__source=Revision.Source.EXAMPLE).order_by("pk").first()
+
+
+def _load_fleiss(owner: Any) -> Project:
+    question = NewQuestion(
+        key="diagnosis",
+        text=_("Which diagnosis does the patient have?"),
+        categories=[NewCategory(label, hotkey=str(place)) for place, label in enumerate(fleiss1971.LABELS, start=1)],
+    )
+    project = create_project(
+        by=owner,
+        name=FLEISS,
+        description=_("30 patients, 6 diagnoses each; the example of the paper that introduced Fleiss' kappa (0.430)."),
+        overlap=6,
+        questions=[question],
+    )
+    items = _make_items(
+        project, [(f"patient-{number:02}", {"text": f"Patient {number}"}, {}) for number in range(1, 31)]
+    )
+    raters = _make_raters(project, [f"rater-{number}" for number in range(1, 7)])
+    rng = np.random.default_rng(1971)
+    ratings = []
+    for item, counts in zip(items, fleiss1971.COUNTS, strict=True):
+        dealt = rng.permutation(np.repeat(np.arange(len(counts)), counts)).tolist()
+        ratings += [
+            NewRating(item.pk, rater.pk, code, rated_at=PUBLISHED) for rater, code in zip(raters, dealt, strict=True)
+        ]
+    record(question=project.questions.get(), ratings=ratings, by=owner, source=Revision.Source.EXAMPLE)
+    return project
+
+
+def _load_translations(owner: Any) -> Project:
+    simulated = simulation.simulate()
+    question = NewQuestion(
+        key="severity",
+        text=_("How severe is the worst error in this translation?"),
+        scale="ordinal",
+        weights="quadratic",
+        weight_matrix=SEVERITY_MATRIX,
+        categories=[
+            NewCategory(label, value=float(code), hotkey=str(code + 1)) for code, label in enumerate(simulation.LABELS)
+        ],
+    )
+    project = create_project(
+        by=owner,
+        name=TRANSLATIONS,
+        description=_("Eight people and a model rate 1,500 translations over ten weeks. Made by a seeded generator."),
+        guidelines=GUIDELINES,
+        questions=[question],
+    )
+    items = _make_items(
+        project,
+        [
+            (item.key, {"source": item.source_text, "translation": item.translation}, _attributes(item))
+            for item in simulated.items
+        ],
+    )
+    _invite_annotators(project, owner)
+    raters = _make_raters(project, simulation.RATERS)
+    start = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
+    start -= datetime.timedelta(days=simulation.DAYS)
+    ratings = [_new(rating, items, raters, start) for rating in simulated.ratings]
+    # A correction keeps the time of its rating.
+    corrections = [_new(rating, items, raters, None) for rating in simulated.corrections]
+    for part in (ratings, corrections):
+        record(question=project.questions.get(), ratings=part, by=owner, source=Revision.Source.EXAMPLE)
+    return project
+
+
+def _attributes(item: simulation.SimulatedItem) -> dict[str, str]:
+    return {"language": item.language, "source": item.source}
+
+
+def _new(
+    rating: simulation.SimulatedRating, items: Sequence[Item], raters: Sequence[Rater], start: datetime.datetime | None
+) -> NewRating:
+    return NewRating(
+        items[rating.item].pk,
+        raters[rating.rater].pk,
+        rating.code,
+        rated_at=None if start is None else start + datetime.timedelta(minutes=rating.minute),
+        comment=rating.comment or None,
+        seconds=rating.seconds,
+    )
+
+
+def _make_items(project: Project, items: Sequence[tuple[str, dict, dict]]) -> list[Item]:
+    return Item.objects.bulk_create(
+        Item(project=project, key=key, body=body, attributes=attributes) for key, body, attributes in items
+    )
+
+
+def _make_raters(project: Project, keys: Sequence[str]) -> list[Rater]:
+    """The raters in the order of ``keys``; those that annotators brought along are taken as they are."""
+    for key in keys:
+        kind = Rater.Kind.MODEL if key == simulation.MODEL else Rater.Kind.HUMAN
+        Rater.objects.get_or_create(project=project, key=key, defaults={"name": shown_name(key), "kind": kind})
+    found = {rater.key: rater for rater in project.raters.all()}
+    return [found[key] for key in keys]
+
+
+def shown_name(key: str) -> str:
+    return "QE model" if key == simulation.MODEL else key.replace("-", " ").capitalize()
+
+
+def _invite_annotators(project: Project, owner: Any) -> None:
+    """Accounts for two of the people, so that their desks can be looked at: the lead makes their links under People."""
+    for key in simulation.PEOPLE[:2]:
+        username = f"{key}-{owner.get_username()}"[:150]
+        if get_user_model().objects.filter(username=username).exists():
+            continue  # somebody's own account: it is not ours to tie
+        member = invite_member(project=project, username=username, role=Member.Role.ANNOTATOR, by=owner)
+        Rater.objects.filter(project=project, user=member.user).update(key=key, name=key.capitalize())

@@ -1,0 +1,110 @@
+"""What the stored counts say in plain sentences: the diagnoses of metrics.agreement, in the reader's language."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from django.utils.translation import gettext as _
+
+from projects.models import Rater
+
+from . import stores
+from .agreement import diagnosis
+from .agreement.tally import PairTables
+from .models import EVER, PairTally, PatternTally
+from .pairs import stored_table
+from .scales import QuestionScale
+from .templatetags.readings import figure, percent, whole
+
+
+def findings(question_id: int, stored: list[PairTally], raters: list[Rater], scale: QuestionScale) -> list[str]:
+    """Sentences that apply to a question; those about raters rest on ``stored``, the pairs among ``raters``."""
+    row = PatternTally.objects.filter(question_id=question_id, day=EVER).first()
+    if row is None:
+        return []
+    counts, n_items = stores.decode_patterns(row, scale.width)
+    found = diagnosis.diagnose(
+        scale.ordered(counts),
+        n_items,
+        pairs=_pair_tables(stored, scale),
+        ordered=scale.kind != "nominal",
+        values=scale.values,
+    )
+    names = {rater.pk: rater.key for rater in raters}
+    return [_SENTENCES[finding.name](finding.figures, scale.labels, names) for finding in found]
+
+
+def _pair_tables(rows: list[PairTally], scale: QuestionScale) -> PairTables | None:
+    if not rows:
+        return None
+    tables = np.stack([stored_table(row, scale) for row in rows])
+    a, b = (np.array([getattr(row, side) for row in rows], np.int64) for side in ("rater_a_id", "rater_b_id"))
+    return PairTables(a, b, tables)
+
+
+Sentence = Callable[[dict[str, Any], list[str], dict[int, str]], str]
+
+
+def _paradox(figures: dict[str, Any], labels: list[str], _names: dict[int, str]) -> str:
+    return _(
+        "Raters agree in %(observed)s of all comparisons, but %(share)s of the ratings are “%(label)s”, so much of "
+        "that agreement is expected by chance: kappa is %(kappa)s, AC1 is %(ac1)s. Read both."
+    ) % {
+        "observed": percent(figures["percent_agreement"]),
+        "share": percent(figures["share"]),
+        "label": labels[figures["category"]],
+        "kappa": figure(figures["fleiss_kappa"]),
+        "ac1": figure(figures["gwet_ac1"]),
+    }
+
+
+def _unequal(figures: dict[str, Any], _labels: list[str], _names: dict[int, str]) -> str:
+    return _(
+        "Items have %(fewest)s to %(most)s ratings, and it matters how they are averaged: Fleiss’ kappa is %(pooled)s "
+        "when all ratings count alike and %(by_item)s when all items do. Harder items may have got more ratings."
+    ) % {
+        "fewest": whole(figures["fewest_ratings"]),
+        "most": whole(figures["most_ratings"]),
+        "pooled": figure(figures["fleiss_kappa"], 3),
+        "by_item": figure(figures["fleiss_kappa_gwet"], 3),
+    }
+
+
+def _overlap(figures: dict[str, Any], _labels: list[str], _names: dict[int, str]) -> str:
+    return _(
+        "Only %(shared)s of %(rated)s rated items have two or more ratings: everything about agreement rests on these."
+    ) % {"shared": whole(figures["shared_items"]), "rated": whole(figures["rated_items"])}
+
+
+def _bias(figures: dict[str, Any], labels: list[str], names: dict[int, str]) -> str:
+    a, b = names.get(figures["rater_a"], "?"), names.get(figures["rater_b"], "?")
+    more, less = (a, b) if figures["difference"] > 0 else (b, a)
+    return _(
+        "%(differing)s of %(tested)s pairs of raters use the categories unequally often. Clearest: %(more)s says "
+        "“%(label)s” more often than %(less)s, by %(difference)s of the items both rated."
+    ) % {
+        "differing": whole(figures["differing_pairs"]),
+        "tested": whole(figures["tested_pairs"]),
+        "more": more,
+        "less": less,
+        "label": labels[figures["category"]],
+        "difference": percent(abs(figures["difference"])),
+    }
+
+
+def _consistency(figures: dict[str, Any], _labels: list[str], _names: dict[int, str]) -> str:
+    return _(
+        "Raters put items in nearly the same order (mean correlation %(r)s) but on different levels (mean quadratic "
+        "kappa %(kappa)s): they are consistent without agreeing."
+    ) % {"r": figure(figures["mean_pearson"]), "kappa": figure(figures["mean_quadratic_kappa"])}
+
+
+_SENTENCES: dict[str, Sentence] = {
+    "prevalence_paradox": _paradox,
+    "unequal_numbers": _unequal,
+    "little_overlap": _overlap,
+    "rater_bias": _bias,
+    "consistency_only": _consistency,
+}

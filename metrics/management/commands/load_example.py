@@ -1,0 +1,38 @@
+"""`manage.py load_example`: two example projects, with every page filled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from metrics.example import loading
+
+
+class Command(BaseCommand):
+    help = "Load the example projects and count them. Whoever has them already gets nothing new."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--owner", metavar="USERNAME", help="their lead; the first superuser when left out")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        owner = find_owner(options["owner"])
+        made = loading.load(owner=owner)
+        for project in made:
+            self.stdout.write(f"Loaded '{project.name}' for {owner.get_username()}: /projects/{project.pk}/")
+        if not made:
+            self.stdout.write(f"{owner.get_username()} has the example projects already.")
+
+
+def find_owner(username: str | None) -> Any:
+    users = get_user_model().objects.filter(is_active=True)
+    if username is not None:
+        owner = users.filter(username=username).first()
+        if owner is None:
+            raise CommandError(f"There is no active user '{username}'.")
+        return owner
+    owner = users.filter(is_superuser=True).order_by("pk").first()
+    if owner is None:
+        raise CommandError("There is no superuser yet: run first_sign_in, or name the lead with --owner.")
+    return owner

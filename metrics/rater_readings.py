@@ -1,0 +1,182 @@
+"""Peer counts -> each rater's agreement with peers: ever, and per day, week and month of the rater's own ratings."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from django.db import connection
+from django.db.models import Avg, Count, Q, QuerySet
+from django.utils import timezone
+
+from projects import bulk
+from ratings.days import date_of
+
+from . import periods, stores
+from .agreement import peers as peer_agreement
+from .agreement import tally
+from .models import ALL_START, EVER, PairTally, PeerTally, RaterReading, Span
+from .scales import QuestionScale
+
+ROWS_AT_ONCE = 4_000
+MANY_DAYS = 500  # from here on a range of days is asked for, not each by name
+
+
+def refresh_some(question_id: int, scale: QuestionScale) -> bool:
+    """Make the readings of raters whose peer counts moved, of about ROWS_AT_ONCE days; False when there are none.
+
+    Under the question's lock, in its transaction.
+    """
+    stale = PeerTally.objects.filter(question_id=question_id, stale=True)
+    rows = list(stale.order_by("rater_id", "day").values_list("rater_id", "day")[:ROWS_AT_ONCE])
+    if not rows:
+        return False
+    moved: dict[int, list[int]] = {}
+    for rater, day in rows:
+        moved.setdefault(rater, []).extend([day] if day != EVER else [])
+    _refresh_raters(question_id, moved, scale)
+    *whole, last = moved
+    stale.filter(rater__in=whole).update(stale=False)
+    stale.filter(rater=last, day__lte=rows[-1][1]).update(stale=False)
+    return True
+
+
+def _refresh_raters(question_id: int, moved: dict[int, list[int]], scale: QuestionScale) -> None:
+    """``moved``: rater -> the days that moved. Only the periods that contain one of them are made anew."""
+    tallies = PeerTally.objects.filter(question_id=question_id, rater__in=list(moved))
+    pairwise = mean_pairwise_by_rater(question_id, list(moved))
+    _save(question_id, Span.ALL, _Sums.of(tallies.filter(day=EVER), scale), scale=scale, pairwise=pairwise)
+    days = sorted({day for days in moved.values() for day in days})
+    if not days:
+        return
+    whole = periods.whole(days)
+    wanted = Q(day__in=whole) if len(whole) < MANY_DAYS else Q(day__gte=whole[0], day__lte=whole[-1])
+    daily = _Sums.of(tallies.filter(wanted), scale)
+    for span in periods.SPANS:
+        keys = [(rater, start) for rater, own in moved.items() for start in _starts(own, span)]
+        _save(question_id, span, daily.by(span).only(keys), scale=scale, pairwise={})
+
+
+def _starts(days: list[int], span: str) -> list[int]:
+    return np.unique(periods.starts(np.array(days, np.int64), span)).tolist()
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Peer counts by (rater, first day of a period): keys (G, 2), ascending, and the arrays of agreement.peers."""
+
+    keys: np.ndarray
+    tables: np.ndarray
+    moments: np.ndarray | None
+    n_items: np.ndarray
+    n_ratings: np.ndarray
+
+    @classmethod
+    def of(cls, tallies: QuerySet[PeerTally], scale: QuestionScale) -> _Sums:
+        """The stored rows, each a (rater, day) of its own."""
+        names = ("rater_id", "day", "n_items", "n_ratings", "width", "table", "moments")
+        rows = list(tallies.order_by("rater_id", "day").values_list(*names))
+        width = scale.width
+        tables = np.zeros((len(rows), width, width), np.int64)
+        keep = width <= tally.MOMENTS_UP_TO
+        moments = np.zeros((len(rows), width, width, width), np.int64) if keep else None
+        stored = np.array([row[4] for row in rows], np.int64)
+        for old in np.unique(stored).tolist():  # rows of a time when there were fewer categories
+            where = np.flatnonzero(stored == old)
+            tables[where, :old, :old] = stores.array(b"".join(rows[i][5] for i in where), -1, old, old)
+            if moments is not None:
+                moments[where, :old, :old, :old] = stores.array(b"".join(rows[i][6] for i in where), -1, old, old, old)
+        numbers = np.array([row[:4] for row in rows], np.int64).reshape(-1, 4)
+        return cls(numbers[:, :2], tables, moments, numbers[:, 2], numbers[:, 3])
+
+    def by(self, span: str) -> _Sums:
+        """Summed over the days of each period."""
+        starts = np.stack([self.keys[:, 0], periods.starts(self.keys[:, 1], span)], axis=1)
+        keys, first = np.unique(starts, axis=0, return_index=True)
+        if not len(keys):
+            return self
+        moments = None if self.moments is None else np.add.reduceat(self.moments, first)
+        sums = (np.add.reduceat(part, first) for part in (self.tables, self.n_items, self.n_ratings))
+        tables, n_items, n_ratings = sums
+        return _Sums(keys, tables, moments, n_items, n_ratings)
+
+    def only(self, keys: list[tuple[int, int]]) -> _Sums:
+        """The sums of these (rater, start) alone."""
+        wanted = set(keys)
+        rows = [index for index, key in enumerate(map(tuple, self.keys.tolist())) if key in wanted]
+        moments = None if self.moments is None else self.moments[rows]
+        return _Sums(self.keys[rows], self.tables[rows], moments, self.n_items[rows], self.n_ratings[rows])
+
+
+def _save(
+    question_id: int, span: str, sums: _Sums, *, scale: QuestionScale, pairwise: dict[int, dict[str, Any]]
+) -> None:
+    tables = scale.ordered(sums.tables, axes=2)
+    moments = None if sums.moments is None else scale.ordered(sums.moments, axes=3)
+    estimates = {}
+    for name, matrix in scale.weightings().items():
+        suffix = "" if name == "none" else f"_{name}"
+        estimates[f"vs_peers{suffix}"] = peer_agreement.kappa(tables, moments, sums.n_items, weights=matrix)
+    estimates["vs_peers_percent"] = peer_agreement.percent_agreement(tables, moments, sums.n_items)
+    estimates["vs_peers_bias"] = peer_agreement.bias(tables, moments, sums.n_items, values=scale.values)
+    moment = connection.ops.adapt_datetimefield_value(timezone.now())
+    rows, gone = [], []
+    each = zip(*(estimate.readings() for estimate in estimates.values()), strict=True)
+    for index, ((rater, start), parts) in enumerate(zip(sums.keys.tolist(), each, strict=True)):
+        date = ALL_START if span == "all" else date_of(start)
+        if not sums.n_ratings[index]:
+            gone.append((rater, date))
+            continue
+        readings = dict(zip(estimates, parts, strict=True))
+        rests_on = {name: readings["vs_peers"][name] for name in ("n_items", "n_ratings")}
+        readings |= {name: {**mean, **rests_on} for name, mean in pairwise.get(rater, {}).items()}
+        details = {"table": tables[index].tolist()} if span == "all" else {}
+        rows.append(_row(question_id, rater, str(span), date, int(sums.n_ratings[index]), readings, details, moment))
+    columns = (
+        "question_id", "rater_id", "span", "start", "n_ratings", "coefficients", "details", "computed_at",
+    )  # fmt: skip
+    bulk.upsert("metrics_raterreading", columns, rows, key=("question_id", "span", "rater_id", "start"))
+    for rater, date in gone:
+        RaterReading.objects.filter(question_id=question_id, rater_id=rater, span=span, start=date).delete()
+
+
+def _row(question_id: int, rater: int, span: str, date: datetime.date, *rest: Any) -> tuple[Any, ...]:
+    n_ratings, readings, details, moment = rest
+    start = connection.ops.adapt_datefield_value(date)
+    texts = (stores.json_text(part) for part in (readings, details))
+    return (question_id, rater, span, start, n_ratings, *texts, moment)
+
+
+def mean_pairwise_by_rater(question_id: int, raters: list[int]) -> dict[int, dict[str, Any]]:
+    """Rater -> {"mean_pairwise_kappa": READING, ...}: the mean of the rater's defined kappas with each other rater."""
+    names = stores.KAPPAS
+    totals: dict[int, dict[str, list[float]]] = {rater: {name: [0.0, 0] for name in names} for rater in raters}
+    for side in ("rater_a", "rater_b"):
+        pairs = PairTally.objects.filter(question_id=question_id, **{f"{side}__in": raters})
+        grouped = pairs.values(side).annotate(
+            **{f"mean_{name}": Avg(f"kappa_{name}") for name in names},
+            **{f"defined_{name}": Count(f"kappa_{name}") for name in names},
+        )
+        for row in grouped.order_by():
+            for name in names:
+                total = totals[row[side]][name]
+                total[0] += (row[f"mean_{name}"] or 0.0) * row[f"defined_{name}"]
+                total[1] += row[f"defined_{name}"]
+    return {rater: _mean_readings(sums) for rater, sums in totals.items()}
+
+
+def _mean_readings(sums: dict[str, list[float]]) -> dict[str, Any]:
+    readings = {}
+    for name, (total, pairs) in sums.items():
+        if name == "custom" and not pairs:
+            continue
+        key = "mean_pairwise_kappa" if name == "none" else f"mean_pairwise_kappa_{name}"
+        readings[key] = {
+            "value": total / pairs if pairs else None,
+            **dict.fromkeys(("low", "high", "se", "observed", "expected", "n_items", "n_ratings")),
+            "n_pairs": int(pairs),
+            "reason": None if pairs else "no_pairable_items",
+        }
+    return readings

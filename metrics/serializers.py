@@ -1,0 +1,82 @@
+"""The shapes of readings in the API, for the schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+
+def _number(text: str) -> serializers.FloatField:
+    return serializers.FloatField(allow_null=True, help_text=text)
+
+
+class ReadingOut(serializers.Serializer):
+    value = _number("The coefficient; null where it is undefined, and then `reason` says why")
+    low = _number("Lower end of the 95 % interval; null where there is none")
+    high = _number("Upper end of the 95 % interval")
+    se = _number("Standard error")
+    observed = _number("Observed agreement")
+    expected = _number("Agreement expected by chance")
+    n_items = serializers.IntegerField(allow_null=True, help_text="Items that the value rests on")
+    n_ratings = serializers.IntegerField(allow_null=True, help_text="Ratings that the value rests on")
+    n_pairs = serializers.IntegerField(required=False, help_text="Of a mean over pairs: pairs that have a kappa")
+    reason = serializers.CharField(
+        allow_null=True, help_text="single_category, no_pairable_items, not_counted, ...; null where value is defined"
+    )
+
+
+class ItemsOut(serializers.Serializer):
+    total = serializers.IntegerField(help_text="Items of the project")
+    rated = serializers.IntegerField(help_text="with a counted rating")
+    with_two_or_more = serializers.IntegerField(help_text="with two or more: those that can show agreement")
+
+
+class AgreementOut(serializers.Serializer):
+    question = serializers.CharField()
+    counted_at = serializers.DateTimeField(allow_null=True, help_text="null: nothing was counted yet")
+    ratings = serializers.IntegerField(help_text="Ratings that the numbers rest on")
+    uncounted = serializers.IntegerField(help_text="Ratings that are not in the numbers yet")
+    items = ItemsOut()
+    coefficients = serializers.DictField(child=ReadingOut(), help_text="Name -> reading")
+
+
+class PairOut(ReadingOut):
+    rater_a = serializers.CharField()
+    rater_b = serializers.CharField()
+    table = serializers.ListField(
+        child=serializers.ListField(child=serializers.IntegerField()),
+        help_text="Items by category of rater_a (rows) and of rater_b, in declared order",
+    )
+
+
+class RaterOut(serializers.Serializer):
+    rater = serializers.CharField()
+    name = serializers.CharField(allow_blank=True)
+    kind = serializers.ChoiceField(["human", "model"])
+    ratings = serializers.IntegerField()
+    vs_peers = ReadingOut()
+    mean_pairwise_kappa = ReadingOut()
+    vs_peers_percent = ReadingOut(required=False)
+    vs_peers_bias = ReadingOut(required=False)
+    vs_peers_linear = ReadingOut(required=False)
+    vs_peers_quadratic = ReadingOut(required=False)
+    vs_peers_custom = ReadingOut(required=False)
+    mean_pairwise_kappa_linear = ReadingOut(required=False)
+    mean_pairwise_kappa_quadratic = ReadingOut(required=False)
+    mean_pairwise_kappa_custom = ReadingOut(required=False)
+
+
+class RaterPeriodOut(ReadingOut):
+    start = serializers.DateField(help_text="First day of the period, in the project's time zone")
+    end = serializers.DateField(help_text="First day after the period")
+
+
+class PeriodOut(RaterPeriodOut):
+    cumulative = ReadingOut(help_text="The same coefficient on all items up to `end`")
+
+
+def not_counted() -> dict[str, Any]:
+    """The reading of what no worker has looked at yet."""
+    unknown = dict.fromkeys(("value", "low", "high", "se", "observed", "expected"))
+    return {**unknown, "n_items": 0, "n_ratings": 0, "reason": "not_counted"}

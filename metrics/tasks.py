@@ -1,0 +1,36 @@
+"""Celery: the hints and what they start. A lost, doubled or late message changes nothing (docs/architecture.md)."""
+
+from __future__ import annotations
+
+import time
+
+from celery import shared_task
+
+from ratings.importing import leases
+
+from . import actions, attributing, heartbeat, hints, pacing
+
+
+@shared_task(ignore_result=True)
+def count_question(question_id: int) -> None:
+    """Count what is uncounted in a question and refresh its readings, after the question's rest (pacing)."""
+    pacing.wait(question_id)
+    hints.forget(question_id)  # after the wait: the ratings of the meantime need no hint of their own
+    started = time.monotonic()
+    if question_id not in leases.questions_being_filled():  # the import's end sends a hint of its own
+        actions.bring_up_to_date(question_id)
+    pacing.counted(question_id, started)
+
+
+@shared_task(ignore_result=True)
+def attribute_move(attribution_id: int) -> None:
+    """Compute an attribution that somebody waits for; one that was computed meanwhile is left alone."""
+    attributing.compute(attribution_id)
+
+
+def sweep_all() -> int:
+    """Bring every question with uncounted ratings or stale readings up to date; how many there were."""
+    waiting = actions.sweep()
+    attributing.sweep()
+    heartbeat.beat()
+    return waiting

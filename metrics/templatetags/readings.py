@@ -1,0 +1,261 @@
+"""Numbers as people read them: two decimals with their interval, words for what is undefined, small inline pictures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django import template
+from django.utils.formats import number_format
+from django.utils.functional import Promise
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+
+from metrics import words
+from metrics.agreement import bands
+
+register = template.Library()
+
+Reading = Mapping[str, Any]
+
+
+@register.filter
+def figure(value: float | None, decimals: int = 2) -> str:
+    """A number with so many decimals in the reader's notation; a dash for None."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    rounded = round(value, decimals) + 0.0  # -0.00 is 0.00
+    return number_format(rounded, decimals, force_grouping=True)
+
+
+@register.filter
+def signed(value: float | None, decimals: int = 2) -> str:
+    """A difference with its sign; a dash for None."""
+    text = figure(value, decimals)
+    return f"+{text}" if value is not None and round(value, decimals) > 0 else text
+
+
+@register.filter
+def whole(value: int | None) -> str:
+    """A count with its thousands told apart."""
+    return "–" if value is None else number_format(value, 0, force_grouping=True)
+
+
+@register.filter
+def percent(value: float | None) -> str:
+    return "–" if value is None else f"{figure(100 * value, 0)} %"
+
+
+@register.filter
+def interval(reading: Reading | None) -> str:
+    """[0.38, 0.48], or nothing when there is none."""
+    if not reading or reading.get("low") is None or reading.get("high") is None:
+        return ""
+    return f"[{figure(reading['low'])}, {figure(reading['high'])}]"
+
+
+@register.filter
+def why(reading: Reading | None) -> str | Promise:
+    """Why a reading has no value, in plain words."""
+    return words.reason(reading.get("reason") if reading else None)
+
+
+@register.simple_tag
+def reading(value: Reading | None, signed: bool = False) -> SafeString:
+    """A reading in a line or a cell: value and interval, or a dash that tells its reason."""
+    if not value or value.get("value") is None:
+        return format_html(
+            '<span class="reading reading--none" title="{0}">–<span class="visually-hidden"> {0}</span></span>',
+            why(value),
+        )
+    text = figure(value["value"])
+    if signed and value["value"] > 0:
+        text = f"+{text}"
+    return format_html(
+        '<span class="reading">{} <span class="reading__interval">{}</span></span>', text, interval(value)
+    )
+
+
+@register.filter
+def band(value: float | None) -> str:
+    """What a kappa of this size is called (Landis & Koch 1977)."""
+    return str(words.band(bands.band_of(value)))
+
+
+@register.filter
+def sure_band(reading: Reading | None) -> str:
+    """The band that the true value reaches or passes with 95 % probability; empty without a standard error."""
+    return str(words.band(bands.safe_band(reading["value"], reading["se"]))) if reading else ""
+
+
+@register.filter
+def test_name(name: str) -> str | Promise:
+    return words.TESTS.get(name, name)
+
+
+@register.filter
+def coefficient_name(name: str) -> str | Promise:
+    return words.coefficient(name)
+
+
+@register.filter
+def weights_name(name: str) -> str | Promise:
+    return words.WEIGHTS.get(name, name)
+
+
+@register.filter
+def period_name(name: str) -> str | Promise:
+    return words.PERIODS.get(name, name)
+
+
+@register.filter
+def get(mapping: Mapping[str, Any] | None, key: str) -> Any:
+    """The entry of a mapping under a key that only the page knows; None when it is not there."""
+    return (mapping or {}).get(key)
+
+
+@register.simple_tag
+def spark(values: Sequence[float | None] | None, least: float = 0.4) -> SafeString:
+    """A sparkline of at least two values; gaps where a value is undefined. Its height spans ``least`` or more."""
+    known = [value for value in values or [] if value is not None]
+    if len(known) < 2 or values is None:
+        return mark_safe("")
+    spare = max(least - (max(known) - min(known)), 0.0) / 2
+    bottom, top = min(known) - spare, max(known) + spare
+    step = 94 / (len(values) - 1)
+    points = [
+        None if value is None else (3 + index * step, 21 - 18 * (value - bottom) / (top - bottom))
+        for index, value in enumerate(values)
+    ]
+    path = " ".join(_moves(points))
+    x, y = [point for point in points if point][-1]
+    title = _("from %(first)s to %(last)s") % {"first": figure(known[0]), "last": figure(known[-1])}
+    return format_html(
+        '<svg class="spark" viewBox="0 0 100 24" role="img" aria-label="{}"><path d="{}"/>'
+        '<circle cx="{}" cy="{}" r="2.5"/></svg>',
+        title, path, f"{x:.1f}", f"{y:.1f}",
+    )  # fmt: skip
+
+
+def _moves(points: Sequence[tuple[float, float] | None]) -> list[str]:
+    """The path through the points, lifted over the missing ones."""
+    moves, drawing = [], False
+    for point in points:
+        if point:
+            moves.append(f"{'L' if drawing else 'M'}{point[0]:.1f} {point[1]:.1f}")
+        drawing = point is not None
+    return moves
+
+
+@register.simple_tag
+def whisker(value: Reading | None, low: float = -0.2, high: float = 1.0) -> SafeString:
+    """A reading on a scale: its interval as a line, its value as a dot, zero as a tick."""
+    if not value or value.get("value") is None:
+        return mark_safe("")
+
+    def at(number: float) -> str:
+        return f"{4 + 72 * (min(max(number, low), high) - low) / (high - low):.1f}"
+
+    line = mark_safe("")
+    if value.get("low") is not None and value.get("high") is not None:
+        line = format_html('<path class="whisker__line" d="M{} 8H{}"/>', at(value["low"]), at(value["high"]))
+    return format_html(
+        '<svg class="whisker" viewBox="0 0 80 16" aria-hidden="true">'
+        '<path class="whisker__axis" d="M{0} 3V13M{0} 8H78"/>'
+        '{1}<circle cx="{2}" cy="8" r="3.5"/></svg>',
+        at(0.0), line, at(value["value"]),
+    )  # fmt: skip
+
+
+@register.simple_tag
+def shares(counts: Sequence[tuple[str, int]]) -> SafeString:
+    """Counts by category in words: "minor 3, major 1"."""
+    return format_html_join(", ", "{} <strong>{}</strong>", ((label, whole(n)) for label, n in counts))
+
+
+@register.simple_tag
+def share_bar(part: int, of: int) -> SafeString:
+    """A bar for part of a whole."""
+    width = 100 * part / of if of else 0
+    return format_html(
+        '<svg class="share-bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">'
+        '<rect class="share-bar__ground" width="100" height="8"/><rect width="{}" height="8"/></svg>',
+        f"{width:.2f}",
+    )
+
+
+@register.filter
+def points(value: float) -> str:
+    """A difference of shares in percentage points with its sign."""
+    rounded = round(100 * value)
+    return f"{'+' if rounded > 0 else ''}{number_format(rounded, 0)}"
+
+
+@register.filter
+def p_value(value: float | None) -> str:
+    """A p value: three decimals, or that it is smaller."""
+    if value is None:
+        return "–"
+    return "< " + number_format(0.001, 3) if value < 0.001 else figure(value, 3)
+
+
+@register.filter
+def why_test(test: Any) -> str | Promise:
+    return words.reason(test.reason)
+
+
+@register.simple_tag
+def bias_bar(difference: float) -> SafeString:
+    """A bar from zero to the right (more often) or to the left; the whole width is 40 percentage points either way."""
+    width = min(abs(difference), 0.4) / 0.4 * 58
+    side, start = ("more", 60.0) if difference > 0 else ("less", 60 - width)
+    return format_html(
+        '<svg class="bias-bar" viewBox="0 0 120 16" aria-hidden="true">'
+        '<rect class="bias-bar__{}" x="{}" y="3" width="{}" '
+        'height="10"/><path class="whisker__axis" d="M60 1V15"/></svg>',
+        side, f"{start:.1f}", f"{width:.1f}",
+    )  # fmt: skip
+
+
+@register.simple_tag
+def move_bar(part: float | None, move: float | None) -> SafeString:
+    """A bar from zero to the left (down) or right (up); the whole width is the move, either way."""
+    if part is None or not move:
+        return mark_safe("")
+    width = min(abs(part / move), 1.0) * 58
+    side, start = ("less", 60.0) if part > 0 else ("more", 60 - width)
+    return format_html(
+        '<svg class="bias-bar" viewBox="0 0 120 16" aria-hidden="true">'
+        '<rect class="bias-bar__{}" x="{}" y="3" width="{}" height="10"/>'
+        '<path class="whisker__axis" d="M60 1V15"/></svg>',
+        side, f"{start:.1f}", f"{width:.1f}",
+    )  # fmt: skip
+
+
+@register.simple_tag
+def band_scale(value: Reading) -> SafeString:
+    """The bands of Landis & Koch from 0 to 1 with the interval and the value on them."""
+
+    def at(number: float) -> str:
+        return f"{4 + 392 * min(max(number, 0.0), 1.0):.1f}"
+
+    steps = format_html_join("", '<rect class="band-scale__step" x="{}" y="6" width="76" height="6" rx="1"/>',
+                             ((f"{4 + 392 * index / 5:.1f}",) for index in range(5)))  # fmt: skip
+    line = mark_safe("")
+    if value.get("low") is not None and value.get("high") is not None:
+        line = format_html('<path class="band-scale__line" d="M{} 9H{}"/>', at(value["low"]), at(value["high"]))
+    return format_html(
+        '<svg class="band-scale" viewBox="0 0 400 18" aria-hidden="true">{}{}<circle cx="{}" cy="9" r="5"/></svg>',
+        steps, line, at(value["value"]),
+    )  # fmt: skip
+
+
+@register.filter
+def excerpt(item: Any) -> str:
+    """The beginning of an item's text, on one line."""
+    body = item.body if isinstance(item.body, dict) else {"text": item.body}
+    texts = [value for value in (body.get("text"), *body.values()) if isinstance(value, str) and value.strip()]
+    line = " ".join(texts[0][:400].split()) if texts else ""
+    return f"{line[:119]}…" if len(line) > 120 else line

@@ -1,0 +1,89 @@
+"""Trends as the pages show them: points read from stored readings, and the period that suits their density."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from projects.models import Question, Rater
+
+from . import periods
+from .models import RaterReading, Reading, Span
+
+POINTS = 400  # the newest so many: more cannot be told apart on a screen
+FIRM = 10  # a point on fewer items is shown in grey
+DENSE = 30  # the finest period whose middle point has so many items is the default,
+POINTS_WANTED = 3  # unless it leaves fewer points than this: then the coarsest that leaves as many
+
+
+@dataclass(frozen=True)
+class Point:
+    start: datetime.date
+    end: datetime.date
+    reading: dict[str, Any]
+    cumulative: dict[str, Any] | None = None
+
+    @property
+    def firm(self) -> bool:
+        return (self.reading.get("n_items") or 0) >= FIRM
+
+
+def project_points(question: Question, span: str, coefficient: str) -> list[Point]:
+    """The newest points of a project's trend, oldest first."""
+    rows = (
+        Reading.objects.filter(question=question, span=span)
+        .order_by("-start")
+        .values_list("start", f"coefficients__{coefficient}", f"cumulative__{coefficient}")[:POINTS]
+    )
+    return [
+        Point(start, periods.end_date(start, span), reading or {}, cumulative or {})
+        for start, reading, cumulative in reversed(rows)
+    ]
+
+
+def rater_points(question: Question, rater: Rater, span: str, coefficient: str) -> list[Point]:
+    """The newest points of a rater's trend, oldest first."""
+    rows = (
+        RaterReading.objects.filter(question=question, rater=rater, span=span)
+        .order_by("-start")
+        .values_list("start", f"coefficients__{coefficient}")[:POINTS]
+    )
+    return [Point(start, periods.end_date(start, span), reading or {}) for start, reading in reversed(rows)]
+
+
+def project_period(question: Question) -> str:
+    """The finest period whose middle point rests on at least DENSE items; a finer one where that leaves no line."""
+    rows = Reading.objects.filter(question=question, span__in=periods.SPANS)
+    return _finest(list(rows.order_by().values_list("span", "coefficients__percent_agreement__n_items")))
+
+
+def rater_period(question: Question, rater: Rater) -> str:
+    rows = RaterReading.objects.filter(question=question, rater=rater, span__in=periods.SPANS)
+    return _finest(list(rows.order_by().values_list("span", "coefficients__vs_peers_percent__n_items")))
+
+
+def _finest(sizes: list[tuple[str, Any]]) -> str:
+    by_span: dict[str, list[int]] = {}
+    for span, n_items in sizes:
+        by_span.setdefault(span, []).append(n_items or 0)
+    dense = [span for span in periods.SPANS if median(by_span.get(span, [0])) >= DENSE]
+    telling = [span for span in periods.SPANS if len(by_span.get(span, [])) >= POINTS_WANTED]
+    if dense and (dense[0] in telling or not telling):
+        return dense[0]
+    return telling[-1] if telling else "week"
+
+
+def sparklines(question: Question, raters: list[int], span: str, *, coefficient: str) -> dict[int, list[float | None]]:
+    """Rater -> the newest values of a trend, at most 26 periods back from the newest of all; one query each."""
+    rows = RaterReading.objects.filter(question=question, span=span, rater__in=raters)
+    newest = rows.order_by("-start").values_list("start", flat=True).first()
+    if newest is None:
+        return {}
+    days = {Span.DAY: 26, Span.WEEK: 26 * 7, Span.MONTH: 26 * 31}[Span(span)]
+    recent = rows.filter(start__gt=newest - datetime.timedelta(days=days)).order_by("rater_id", "start")
+    found: dict[int, list[float | None]] = {}
+    for rater, value in recent.values_list("rater_id", f"coefficients__{coefficient}__value"):
+        found.setdefault(rater, []).append(value)
+    return found

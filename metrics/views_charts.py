@@ -1,0 +1,158 @@
+"""The charts' specifications with their rows as JSON, and the rows alone as CSV."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from projects.access import get_project
+from projects.models import Member, Rater
+
+from . import change_page, charts, pair_details, pairs, trends, words
+from .models import RaterReading, Span
+from .selection import Selection, by_key, select
+
+Rows = list[dict[str, Any]]
+Made = tuple[charts.Spec, Rows]
+
+
+@login_required
+@require_safe
+def chart(request: HttpRequest, project_id: int, name: str, form: str) -> HttpResponse:
+    """One chart of a project: ``form`` json (specification and rows) or csv (rows)."""
+    project = get_project(request.user, project_id, role=Member.Role.VIEWER)
+    chosen = select(request, project)
+    if chosen is None or name not in CHARTS or form not in ("json", "csv"):
+        raise Http404(_("No such chart."))
+    spec, rows = CHARTS[name](request, chosen)
+    if form == "csv":
+        return _csv(rows, f"{project.pk}-{chosen.question.key}-{name}")
+    return JsonResponse({"spec": spec, "rows": rows})
+
+
+def _csv(rows: Rows, name: str) -> HttpResponse:
+    response = HttpResponse(content_type="text/csv; charset=utf-8")
+    safe = re.sub(r"[^A-Za-z0-9_-]", "_", name)
+    response["Content-Disposition"] = f'attachment; filename="concord-{safe}.csv"'
+    columns = [column for column in (rows[0] if rows else {}) if column != "url"]
+    writer = csv.writer(response)
+    writer.writerow(columns)
+    writer.writerows([_cell(row[column]) for column in columns] for row in rows)
+    return response
+
+
+def _cell(value: Any) -> Any:
+    """A text that a spreadsheet would take for a formula is told to be text."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" else value
+
+
+def _project_trend(request: HttpRequest, chosen: Selection) -> Made:
+    period = chosen.period or trends.project_period(chosen.question)
+    points = trends.project_points(chosen.question, period, chosen.coefficient)
+    rows = _trend_rows(points)
+    return charts.trend(rows, title=str(words.coefficient(chosen.coefficient)), period=period), rows
+
+
+def _rater_trend(request: HttpRequest, chosen: Selection) -> Made:
+    return _trend_of_rater(request, chosen, chosen.vs_peers)
+
+
+def _rater_bias(request: HttpRequest, chosen: Selection) -> Made:
+    return _trend_of_rater(request, chosen, "vs_peers_bias")
+
+
+def _trend_of_rater(request: HttpRequest, chosen: Selection, coefficient: str) -> Made:
+    rater = _rater(request, chosen, "rater")
+    period = chosen.period or trends.rater_period(chosen.question, rater)
+    rows = _trend_rows(trends.rater_points(chosen.question, rater, period, coefficient), cumulative=False)
+    title = str(words.coefficient(coefficient))
+    return charts.trend(rows, title=title, period=period, bias=coefficient == "vs_peers_bias"), rows
+
+
+def _trend_rows(points: list[trends.Point], *, cumulative: bool = True) -> Rows:
+    """Rows of the points that have a value; an undefined point leaves a gap that the table explains."""
+    return [
+        {
+            "start": point.start.isoformat(),
+            "end": point.end.isoformat(),
+            **{name: point.reading.get(name) for name in ("value", "low", "high", "n_items", "n_ratings")},
+            **({"cumulative": (point.cumulative or {}).get("value")} if cumulative else {}),
+            "firm": point.firm,
+        }
+        for point in points
+        if point.reading.get("value") is not None
+    ]
+
+
+def _pairs(request: HttpRequest, chosen: Selection) -> Made:
+    raters, _number = pairs.busiest_raters(chosen.question)
+    address = reverse("pair", args=[chosen.project.pk])
+    rows = []
+    stored = pairs.stored_among(chosen.question, raters)
+    for pair in pairs.among(stored, raters, chosen.scale, chosen.weights):
+        for one, other in ((pair.rater_a, pair.rater_b), (pair.rater_b, pair.rater_a)):
+            rows.append(
+                {
+                    "a": one.key,
+                    "b": other.key,
+                    **{name: pair.reading[name] for name in ("value", "low", "high", "n_items")},
+                    "wide": pair.wide,
+                    "url": f"{address}?{urlencode({'question': chosen.question.key, 'a': one.key, 'b': other.key})}",
+                }
+            )
+    defined = [row for row in rows if row["value"] is not None]
+    return charts.pair_matrix([rater.key for rater in raters]), defined
+
+
+def _rater_confusion(request: HttpRequest, chosen: Selection) -> Made:
+    rater = _rater(request, chosen, "rater")
+    whole = RaterReading.objects.filter(question=chosen.question, rater=rater, span=Span.ALL).first()
+    table = whole.details.get("table", []) if whole else []
+    spec = charts.confusion(chosen.scale.labels, rows_title=rater.key, columns_title=_("peers on the same items"))
+    return spec, table_rows(table, chosen.scale.labels)
+
+
+def _pair_table(request: HttpRequest, chosen: Selection) -> Made:
+    a, b = _rater(request, chosen, "a"), _rater(request, chosen, "b")
+    table = pair_details.stored(chosen.question, a, b, chosen.scale)
+    spec = charts.confusion(chosen.scale.labels, rows_title=a.key, columns_title=b.key)
+    return spec, table_rows(table.tolist(), chosen.scale.labels)
+
+
+def _change(request: HttpRequest, chosen: Selection) -> Made:
+    row = change_page.stored(change_page.Change.of(request, chosen), chosen)
+    rows = change_page.chart_rows(change_page.told(row) if row else None)
+    return charts.bars(rows, title=_("part of the move"), most=change_page.BARS), rows
+
+
+def table_rows(table: list[list[int]], labels: list[str]) -> Rows:
+    """A k x k table as rows: own, other, n, and the share of its row."""
+    return [
+        {"own": own, "other": other, "n": n, "share": n / sum(line) if sum(line) else 0.0}
+        for own, line in zip(labels, table, strict=False)
+        for other, n in zip(labels, line, strict=True)
+    ]
+
+
+def _rater(request: HttpRequest, chosen: Selection, name: str) -> Rater:
+    return by_key(Rater, chosen.project, request.GET.get(name, ""))
+
+
+CHARTS: dict[str, Callable[[HttpRequest, Selection], Made]] = {
+    "trend": _project_trend,
+    "pairs": _pairs,
+    "rater-trend": _rater_trend,
+    "rater-bias": _rater_bias,
+    "rater-confusion": _rater_confusion,
+    "pair-table": _pair_table,
+    "change": _change,
+}
