@@ -1,0 +1,125 @@
+# Concord: `make run` starts everything, `make test` tests everything, `make help` lists the rest.
+# Needs Python 3.11, 3.12 or 3.13; the rest is installed into .venv.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+
+# The first Python that starts, is supported, and can make an environment. PYTHON=/path chooses another.
+PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3; do \
+	$$python -c 'import ensurepip, sqlite3, ssl, sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
+	2>/dev/null && { echo $$python; break; }; done)
+
+# `python -m` instead of the scripts in .venv/bin, so that a moved checkout keeps working.
+RUN := .venv/bin/python
+SERVICES := $(RUN) tests/with_services.py
+PYTEST := $(RUN) -m pytest
+
+# Tests that need no database, or a browser, are not repeated on PostgreSQL.
+ONCE := not sqlite_only and not browser and not services and not drill
+
+.PHONY: help run setup setup-dev test test-sqlite test-postgres check check-lint check-format check-types \
+	check-imports check-templates check-migrations check-deployment format bench example drill constraints clean
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: setup ## start the site, the worker and the broker (PORT, HOST, DATA_DIR, DATABASE_URL, REDIS_URL)
+	@exec $(RUN) manage.py services --end-with-parent
+
+setup: .venv/installed build/static/vendor/vega-bundle.js ## make what `make run` needs
+
+setup-dev: .venv/installed-dev build/static/vendor/vega-bundle.js ## make what the other commands need
+
+test: setup-dev ## the whole suite on SQLite, then on PostgreSQL, with a real Valkey
+	@status=0; \
+	$(MAKE) --no-print-directory test-sqlite || status=1; \
+	$(MAKE) --no-print-directory test-postgres || status=1; \
+	exit $$status
+
+test-sqlite: setup-dev ## the suite on SQLite
+	$(SERVICES) $(PYTEST) -n 2 --dist loadgroup
+
+test-postgres: setup-dev ## the suite on PostgreSQL
+	$(SERVICES) --postgres $(PYTEST) -n 2 --dist loadgroup -m "$(ONCE)" --ignore=tests/metrics/agreement
+
+check: setup-dev ## lint, format, types, import rules, templates, migrations, deployment settings
+	@$(MAKE) --no-print-directory --keep-going \
+	check-lint check-format check-types check-imports check-templates check-migrations check-deployment
+
+check-lint:
+	$(RUN) -m ruff check .
+
+check-format:
+	$(RUN) -m ruff format --check .
+
+check-types:
+	$(RUN) -m mypy
+
+check-imports:
+	$(RUN) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
+
+check-templates:
+	$(RUN) -m djlint templates --lint
+
+check-migrations:
+	DATA_DIR=build/check $(RUN) manage.py makemigrations --check --dry-run
+
+check-deployment:
+	DATA_DIR=build/check HTTPS=1 ALLOWED_HOSTS=concord.example.org \
+	$(RUN) manage.py check --deploy --fail-level WARNING
+
+format: setup-dev ## let ruff format the code and sort the imports
+	$(RUN) -m ruff check --select I --fix .
+	$(RUN) -m ruff format .
+
+bench: setup-dev ## the benchmarks, each printing one table
+	@for benchmark in benchmarks/bench_*.py; do $(SERVICES) $(RUN) $$benchmark || exit 1; done
+
+example: setup ## load the example projects
+	$(RUN) manage.py migrate --verbosity 0
+	$(RUN) manage.py load_example
+
+drill: setup-dev ## kill and freeze everything while ratings arrive, and count what was lost (long)
+	$(SERVICES) $(PYTEST) tests/drills -m drill
+
+constraints: ## renew constraints/ for this Python: the newest versions that fit the ranges
+	$(PYTHON) -m venv --clear build/constraints
+	build/constraints/bin/python -m pip install -qq -r requirements-dev.txt
+	@file=constraints/$$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])').txt; \
+	{ head -2 $$file; build/constraints/bin/python -m pip freeze; } > build/frozen.txt && \
+	mv build/frozen.txt $$file && rm -rf build/constraints && echo "Wrote $$file"
+
+clean: ## remove what `make` made (the data in var/ stays)
+	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+
+# --- what the commands stand on -----------------------------------------------------------------
+
+# An environment whose Python is gone (upgraded, moved) is made anew.
+$(shell [ -x .venv/bin/python ] || rm -f .venv/pyvenv.cfg)
+
+.venv/pyvenv.cfg:
+	@test -n "$(PYTHON)" || { echo "Concord needs Python 3.11, 3.12 or 3.13 with venv" \
+	"(Debian: apt install python3-venv). Or name one: make PYTHON=/path/to/python3.12" >&2; exit 1; }
+	$(PYTHON) -m venv --clear .venv
+
+.venv/installed: requirements.txt $(wildcard constraints/*.txt) .venv/pyvenv.cfg
+	$(call install,requirements.txt)
+	@touch $@
+
+.venv/installed-dev: requirements.txt requirements-dev.txt $(wildcard constraints/*.txt) .venv/pyvenv.cfg
+	$(call install,requirements-dev.txt)
+	@touch .venv/installed $@
+
+# The exact versions last tested on this Python, or, when an index has not all of them, the newest
+# versions within the ranges.
+define install
+	@version=$$($(RUN) -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
+	pip="$(RUN) -m pip install -qq --disable-pip-version-check -r $(1)"; \
+	echo "Installing $(1) into .venv (Python $$version) ..."; \
+	$$pip -c constraints/$$version.txt || \
+	{ echo "The versions last tested are not all to be had; taking the newest within the ranges."; $$pip; }
+endef
+
+# Charts: Vega, Vega-Lite and vega-embed in one file, made from the vl-convert wheel without network.
+build/static/vendor/vega-bundle.js: agreement_site/vega_bundle.py .venv/installed
+	$(RUN) agreement_site/vega_bundle.py $@

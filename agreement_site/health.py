@@ -1,0 +1,25 @@
+"""/healthz: whether the site answers, and how far counting is behind. Open to everybody, so it says nothing else."""
+
+from __future__ import annotations
+
+from django.db.models import Min, Sum
+from django.http import HttpRequest, JsonResponse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from metrics.models import CountState
+from ratings.models import Rating
+
+
+@never_cache
+@require_safe
+def healthz(request: HttpRequest) -> JsonResponse:
+    waiting = Rating.objects.uncounted()
+    uncounted = waiting.count()
+    unread = CountState.objects.aggregate(sum=Sum("unread"))["sum"] or 0
+    oldest = waiting.aggregate(oldest=Min("changed_at"))["oldest"] if uncounted else None
+    seconds = max(0.0, (timezone.now() - oldest).total_seconds()) if oldest else 0
+    return JsonResponse(
+        {"status": "ok", "uncounted": uncounted + unread, "oldest_uncounted_seconds": round(seconds, 3)}
+    )

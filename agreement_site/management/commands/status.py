@@ -1,0 +1,91 @@
+"""`manage.py status`: what waits to be counted, who counts, and whether the broker answers."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import redis
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db.models import Min
+from django.utils import timezone
+
+from agreement_site import embedded
+from metrics import actions, heartbeat, hints
+from metrics.models import Worker
+from ratings.importing import leases
+from ratings.models import ImportRun, Rating
+
+
+class Command(BaseCommand):
+    help = (
+        "Show uncounted ratings, imports under way, the workers' last sweeps and the broker. Ends with status 1 when "
+        f"no worker has swept, or a rating has not been counted, for {heartbeat.LATE:.0f} s."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--json", action="store_true", help="for programs")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        found = status()
+        if options["json"]:
+            self.stdout.write(json.dumps(found))
+        else:
+            self.stdout.write("\n".join(lines(found)))
+        if found["problems"]:
+            raise CommandError("; ".join(found["problems"]), returncode=1)
+
+
+def status() -> dict[str, Any]:
+    now = timezone.now()
+    waiting = Rating.objects.uncounted()
+    oldest = waiting.aggregate(oldest=Min("changed_at"))["oldest"]
+    workers = {
+        name: (now - swept_at).total_seconds()
+        for name, swept_at in Worker.objects.order_by("-swept_at").values_list("name", "swept_at")
+    }
+    found: dict[str, Any] = {
+        "uncounted": waiting.count(),
+        "oldest_uncounted_seconds": None if oldest is None else max(0.0, (now - oldest).total_seconds()),
+        "questions_waiting": len(actions.waiting_questions()),
+        "imports_under_way": ImportRun.objects.filter(state__in=leases.WORKING).count(),
+        "workers": workers,
+        "broker": broker(),
+    }
+    return {**found, "problems": problems(found)}
+
+
+def broker() -> str:
+    if not settings.REDIS_URL:  # a shell beside `make run`, which has told its own processes
+        return "answers" if embedded.broker_answers(settings.DATA_DIR) else "none"
+    try:
+        hints.client().ping()
+    except (redis.RedisError, OSError) as error:
+        return f"does not answer ({type(error).__name__})"
+    return "answers"
+
+
+def problems(found: dict[str, Any]) -> list[str]:
+    said = []
+    last = min(found["workers"].values(), default=None)
+    if last is None:
+        said.append("no worker has swept within the last hour")
+    elif last > heartbeat.LATE:
+        said.append(f"no worker has swept for {last:.0f} s")
+    oldest = found["oldest_uncounted_seconds"]
+    if oldest is not None and oldest > heartbeat.LATE:
+        said.append(f"a rating has been waiting to be counted for {oldest:.0f} s")
+    return said
+
+
+def lines(found: dict[str, Any]) -> list[str]:
+    oldest = found["oldest_uncounted_seconds"]
+    return [
+        f"Uncounted ratings     {found['uncounted']}",
+        f"Oldest of them        {'-' if oldest is None else f'{oldest:.0f} s'}",
+        f"Questions with work   {found['questions_waiting']}",
+        f"Imports under way     {found['imports_under_way']}",
+        f"Broker                {found['broker']}",
+        *(f"Worker {name} swept {seconds:.0f} s ago" for name, seconds in found["workers"].items()),
+    ]

@@ -1,0 +1,276 @@
+"""The one settings file. What a site may change is an environment variable, read below by a typed helper."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+
+def env_bool(name: str, default: bool) -> bool:
+    text = os.environ.get(name, "").strip().lower()
+    if text == "":
+        return default
+    if text in {"1", "true", "yes", "on"}:
+        return True
+    if text in {"0", "false", "no", "off"}:
+        return False
+    raise ImproperlyConfigured(f"{name}={text!r}: one of 1, 0, true, false, yes, no, on, off")
+
+
+def env_int(name: str, default: int) -> int:
+    text = os.environ.get(name, "").strip()
+    try:
+        return int(text) if text else default
+    except ValueError:
+        raise ImproperlyConfigured(f"{name}={text!r}: a whole number is needed") from None
+
+
+def env_list(name: str, default: str = "") -> list[str]:
+    return [part.strip() for part in os.environ.get(name, default).split(",") if part.strip()]
+
+
+def database(url: str) -> dict:
+    """The DATABASES entry of a URL: sqlite:///relative-or-/absolute/path or postgres[ql]://user:password@host:port/name."""
+    parts = urlsplit(url)
+    if parts.scheme == "sqlite":
+        return {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": str(Path(unquote(parts.path[1:]))),
+            # Opening a connection costs more than a rating, and closing the last one checkpoints the log.
+            "CONN_MAX_AGE": 60,
+            # IMMEDIATE: check-then-write transactions of several writers wait instead of failing.
+            # FULL: an answered rating survives a power cut.
+            "OPTIONS": {
+                "transaction_mode": "IMMEDIATE",
+                "timeout": 20,
+                "init_command": (
+                    "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;"
+                    "PRAGMA cache_size=-20000; PRAGMA mmap_size=134217728"
+                ),
+            },
+        }
+    if parts.scheme in {"postgres", "postgresql"}:
+        query = dict(parse_qsl(parts.query))
+        return {
+            "ENGINE": "django.db.backends.postgresql",
+            "NAME": unquote(parts.path[1:]),
+            "USER": unquote(parts.username or ""),
+            "PASSWORD": unquote(parts.password or ""),
+            "HOST": query.pop("host", unquote(parts.hostname or "")),
+            "PORT": str(parts.port or ""),
+            "CONN_MAX_AGE": 60,
+            "CONN_HEALTH_CHECKS": True,
+            "OPTIONS": query,
+        }
+    raise ImproperlyConfigured(f"DATABASE_URL={url!r}: it starts with sqlite:/// or postgresql://")
+
+
+def secret_key(folder: Path) -> str:
+    """SECRET_KEY of the environment, or the key made for this data folder at its first start."""
+    given = os.environ.get("SECRET_KEY", "")
+    if given:
+        if len(given) < 50 or len(set(given)) < 5:
+            raise ImproperlyConfigured("SECRET_KEY is too short or too regular: 50 random characters at least")
+        return given
+    path = folder / "secret_key"
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_text().strip()
+    with os.fdopen(handle, "w") as file:
+        key = secrets.token_urlsafe(60)
+        file.write(key)
+    return key
+
+
+DATA_DIR = Path(os.environ.get("DATA_DIR") or BASE_DIR / "var").resolve()
+DATA_DIR.mkdir(parents=True, exist_ok=True, mode=0o700)
+SECRET_KEY = secret_key(DATA_DIR)
+DEBUG = env_bool("DEBUG", False)
+HTTPS = env_bool("HTTPS", False)
+ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
+CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "drf_spectacular",
+    "django_htmx",
+    "csp",
+    "projects",
+    "ratings",
+    "metrics",
+    "agreement_site",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "agreement_site.middleware.ApiAnswers",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+ROOT_URLCONF = "agreement_site.urls"
+WSGI_APPLICATION = "agreement_site.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.template.context_processors.i18n",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+DATABASES = {"default": database(os.environ.get("DATABASE_URL") or f"sqlite:///{DATA_DIR / 'concord.sqlite3'}")}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "sign_in"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "sign_in"
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+USE_I18N = True
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+# The chart bundle is made at set-up and never committed.
+if (BASE_DIR / "build" / "static").is_dir():
+    STATICFILES_DIRS.append(BASE_DIR / "build" / "static")
+# Only for a web server that serves the files itself: STATIC_ROOT=/folder manage.py collectstatic.
+STATIC_ROOT = os.environ.get("STATIC_ROOT") or None
+# Served straight from the source folders: no collectstatic step stands between a change and the page.
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = False
+
+# A request is small; files come through the import wizard, which streams them to disk.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 5000
+FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
+FILE_UPLOAD_TEMP_DIR = str(DATA_DIR / "uploads")
+Path(FILE_UPLOAD_TEMP_DIR).mkdir(exist_ok=True, mode=0o700)
+IMPORT_MAX_BYTES = env_int("IMPORT_MAX_BYTES", 512 * 1024 * 1024)
+
+# How long an item stays an annotator's before it may go to somebody else.
+LEASE_SECONDS = env_int("LEASE_SECONDS", 30 * 60)
+
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
+if env_bool("BEHIND_PROXY", False):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+X_FRAME_OPTIONS = "DENY"
+# Other servers (https://host) from which items may show images, sound and film; without them only our own.
+ITEM_MEDIA_ORIGINS = env_list("ITEM_MEDIA_ORIGINS")
+for _origin in ITEM_MEDIA_ORIGINS:
+    if not re.fullmatch(r"https?://[\w.-]+(:\d+)?", _origin):
+        raise ImproperlyConfigured(f"ITEM_MEDIA_ORIGINS: {_origin!r} is no origin like https://media.example.org")
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'none'"],
+        "script-src": ["'self'"],
+        "style-src": ["'self'"],
+        "img-src": ["'self'", "data:", *ITEM_MEDIA_ORIGINS],
+        "media-src": ["'self'", *ITEM_MEDIA_ORIGINS],
+        "font-src": ["'self'"],
+        "connect-src": ["'self'"],
+        "form-action": ["'self'"],
+        "base-uri": ["'none'"],
+        "frame-ancestors": ["'none'"],
+    },
+}
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "projects.tokens.TokenAuthentication",
+        "projects.tokens.BrowserAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["agreement_site.parsers.StrictJSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "agreement_site.errors.api_error",
+    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+    "UPLOADED_FILES_USE_URL": False,
+    "URL_FORMAT_OVERRIDE": None,  # JSON only: ?format= is an unknown parameter like any other
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Concord",
+    "DESCRIPTION": "Ratings in, agreement out: projects, items, raters, ratings and their reliability.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "SCHEMA_PATH_PREFIX": r"/api/v1",
+}
+
+# The queue carries hints only (docs/architecture.md): early acknowledgement, no results, bounded waits to publish.
+REDIS_URL = os.environ.get("REDIS_URL", "")
+CELERY_BROKER_URL = REDIS_URL or "memory://"
+_publish_patience = {"max_retries": 1, "interval_start": 0, "interval_step": 0.1, "interval_max": 0.2}
+CELERY_TASK_PUBLISH_RETRY_POLICY = _publish_patience
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "socket_connect_timeout": 0.5,
+    "socket_timeout": env_int("BROKER_SOCKET_TIMEOUT", 1),
+    "socket_keepalive": True,
+    "visibility_timeout": 300,
+    "global_keyprefix": os.environ.get("BROKER_PREFIX", "concord:"),
+    **_publish_patience,
+}
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_SEND_TASK_EVENTS = False
+SWEEP_SECONDS = env_int("SWEEP_SECONDS", 5)
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": os.environ.get("LOG_LEVEL", "INFO")},
+    "loggers": {"django.server": {"level": "WARNING"}, "celery.worker.strategy": {"level": "WARNING"}},
+}

@@ -1,0 +1,24 @@
+from django.contrib import admin
+from django.contrib.auth.views import LogoutView
+from django.urls import include, path, re_path
+
+from . import errors, health, sign_in
+
+urlpatterns = [
+    path("healthz", health.healthz, name="healthz"),
+    path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
+    path("sign-out/", LogoutView.as_view(), name="sign_out"),
+    path("password/", sign_in.ChangePassword.as_view(), name="change_password"),
+    path("invitations/<uidb64>/<token>/", sign_in.Invitation.as_view(), name="invitation"),
+    path("admin/login/", sign_in.admin_sign_in),
+    path("admin/", admin.site.urls),
+    path("api/v1/", include("agreement_site.api_urls")),
+    re_path(r"^api/.*$", errors.api_not_found),
+    path("", include("metrics.urls")),
+    path("", include("ratings.urls")),
+    path("", include("projects.urls")),
+]
+handler400 = "agreement_site.views.bad_request"
+handler403 = "agreement_site.views.forbidden"
+handler404 = "agreement_site.views.not_found"
+handler500 = "agreement_site.views.server_error"

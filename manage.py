@@ -1,0 +1,22 @@
+#!/usr/bin/env python
+"""Concord's command line: `python manage.py help` lists the commands."""
+
+import os
+import sys
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agreement_site.settings")
+    if sys.argv[1:2] == ["services"]:
+        # The supervisor needs no Django: it stays small and starts at once.
+        from agreement_site.services import main as supervise
+
+        sys.exit(supervise(sys.argv[2:]))
+
+    from django.core.management import execute_from_command_line
+
+    execute_from_command_line(sys.argv)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+/* Draws every figure.chart[data-chart]: fetches {spec, rows}, puts them through Vega-Lite, keeps them in the colours of the
+   page, and reads the rows anew when the page says "charts-changed". Runs under a strict Content-Security-Policy: specs
+   come by fetch and expressions are interpreted, not compiled. */
+
+const drawn = new Map(); // figure -> {view, spec}
+
+function colours() {
+  const style = getComputedStyle(document.documentElement);
+  const get = (name) => style.getPropertyValue(name).trim();
+  return {
+    text: get("--text"),
+    muted: get("--muted"),
+    line: get("--line"),
+    faint: get("--line-strong"),
+    surface: get("--surface"),
+    accent: get("--accent"),
+    font: getComputedStyle(document.body).fontFamily,
+  };
+}
+
+function config(c) {
+  const words = { labelColor: c.muted, titleColor: c.muted, labelFontSize: 11, titleFontSize: 11, titleFontWeight: 500 };
+  return {
+    background: c.surface,
+    font: c.font,
+    padding: 4,
+    view: { stroke: null },
+    // The canvas has a name, and the table stands beside it: marks would be read out one by one.
+    mark: { aria: false },
+    axis: { aria: false, ...words, gridColor: c.line, domainColor: c.line, tickColor: c.line },
+    legend: { aria: false, ...words },
+    style: {
+      accent: { color: c.accent },
+      faint: { color: c.faint },
+      text: { color: c.text },
+      tile: { stroke: c.surface, strokeWidth: 1 },
+      figure: {},
+    },
+  };
+}
+
+function themed(spec, c) {
+  const own = structuredClone(spec);
+  for (const param of own.params ?? []) if (param.name === "inkOnGround") param.value = c.text;
+  return own;
+}
+
+async function read(figure) {
+  const answer = await fetch(figure.dataset.chart, { headers: { Accept: "application/json" } });
+  if (!answer.ok || answer.redirected) throw new Error(`chart: ${answer.status}`);
+  return answer.json();
+}
+
+async function draw(figure, { spec, rows }) {
+  const canvas = figure.querySelector(".chart__canvas");
+  const target = document.createElement("div");
+  target.className = "chart__view";
+  const c = colours();
+  const whole = { ...themed(spec, c), datasets: { rows }, width: Math.max(canvas.clientWidth, 120) };
+  const { view } = await window.vegaEmbed(target, whole, {
+    ast: true,
+    logLevel: 1, // errors
+    actions: false,
+    renderer: "svg",
+    defaultStyle: false,
+    config: config(c),
+    tooltip: { disableDefaultStyle: true },
+  });
+  drawn.get(figure)?.view.finalize();
+  canvas.replaceChildren(target);
+  drawn.set(figure, { view, spec: JSON.stringify(spec), rows });
+  figure.dataset.state = "drawn";
+}
+
+function failed(figure) {
+  if (drawn.has(figure)) return; // the old picture is better than none
+  figure.dataset.state = "failed";
+  const waiting = figure.querySelector(".chart__waiting");
+  if (waiting) waiting.hidden = true;
+  const table = figure.parentElement.querySelector("details");
+  if (table) table.open = true;
+}
+
+async function start(figure) {
+  try {
+    await draw(figure, await read(figure));
+  } catch (error) {
+    console.warn(error);
+    failed(figure);
+  }
+}
+
+async function refresh(figure) {
+  const known = drawn.get(figure);
+  if (!known) return start(figure);
+  const fresh = await read(figure);
+  if (JSON.stringify(fresh.spec) !== known.spec) return draw(figure, fresh);
+  known.rows = fresh.rows;
+  await known.view.data("rows", fresh.rows).runAsync();
+  return undefined;
+}
+
+async function download(button) {
+  const figure = button.closest(".chart");
+  const known = drawn.get(figure);
+  if (!known) return;
+  const form = button.dataset.download;
+  let url;
+  if (form === "svg") {
+    url = URL.createObjectURL(new Blob([await known.view.toSVG()], { type: "image/svg+xml" }));
+  } else {
+    url = await known.view.toImageURL("png", 2);
+  }
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = `${figure.dataset.file}.${form}`;
+  link.click();
+  if (form === "svg") window.setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+const figures = () => document.querySelectorAll(".chart[data-chart]");
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-download]");
+  if (button) download(button);
+});
+
+document.body.addEventListener("charts-changed", () => {
+  for (const figure of figures()) refresh(figure).catch(console.warn);
+});
+
+function redraw() {
+  for (const [figure, { spec, rows }] of drawn) draw(figure, { spec: JSON.parse(spec), rows }).catch(console.warn);
+}
+
+window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+
+let width = window.innerWidth;
+let waiting;
+window.addEventListener("resize", () => {
+  if (window.innerWidth === width) return; // a phone's address bar only changes the height
+  width = window.innerWidth;
+  window.clearTimeout(waiting);
+  waiting = window.setTimeout(redraw, 150);
+});
+
+for (const figure of figures()) {
+  if (window.vegaEmbed) start(figure);
+  else failed(figure);
+}

@@ -1,0 +1,411 @@
+/* The annotator's desk. The page works without this script: every sheet is a plain form and every tool a plain link.
+   With it: single keys, drafts that survive, and the next sheet laid ready, so that it is there the moment this one is
+   sent. A sheet that could not be stored comes back with what was chosen. */
+(() => {
+  "use strict";
+
+  const desk = document.getElementById("desk");
+  const holder = document.getElementById("desk-sheet");
+  const status = document.getElementById("desk-status");
+  const guidelines = document.getElementById("guidelines");
+  if (!desk || !holder) return;
+
+  const texts = desk.dataset;
+  const DRAFT_DAYS = 30;
+  const DOUBLE_CLICK_MS = 300; // the second half of one must not answer the next item
+
+  let ahead = null; // the sheet after the one that is shown
+  let aheadTicket = 0; // which request for it is the latest
+  let sending = null; // the promise of the answer on its way
+  let shownAt = -Infinity;
+  let byPointer = false;
+
+  const sheet = () => holder.querySelector(".sheet");
+  const answers = () => holder.querySelector("form.answers");
+  const isNew = (section) => section.hasAttribute("data-new");
+
+  // --- what this browser remembers
+
+  const store = {
+    get(key) {
+      try {
+        return window.localStorage.getItem(key);
+      } catch {
+        return null; // storage is switched off: the desk works without
+      }
+    },
+    set(key, value) {
+      try {
+        window.localStorage.setItem(key, value);
+      } catch {
+        /* full or switched off: only the draft is not kept */
+      }
+    },
+    remove(key) {
+      try {
+        window.localStorage.removeItem(key);
+      } catch {
+        /* as above */
+      }
+    },
+  };
+
+  const setting = (name) => store.get(`concord:desk:${name}`) ?? (name === "keys" ? "on" : "off");
+
+  const draftKey = (section) => texts.drafts + section.dataset.item;
+
+  function saveDraft() {
+    const form = answers();
+    if (!form) return;
+    const chosen = [...new FormData(form)].filter(([name]) => name !== "csrfmiddlewaretoken");
+    store.set(draftKey(sheet()), JSON.stringify({ at: Date.now(), chosen }));
+  }
+
+  function bringDraftBack(section) {
+    const kept = store.get(draftKey(section));
+    const form = section.querySelector("form.answers");
+    if (!kept || !form) return;
+    let chosen;
+    try {
+      ({ chosen } = JSON.parse(kept));
+    } catch {
+      return;
+    }
+    for (const [name, value] of chosen) {
+      const field = form.elements[name];
+      if (!field) continue;
+      if (field instanceof RadioNodeList || field.type === "radio") {
+        for (const radio of form.querySelectorAll(`input[type="radio"][name="${CSS.escape(name)}"]`)) {
+          if (radio.value === value) radio.checked = true;
+        }
+      } else if (field.type === "checkbox") {
+        field.checked = true;
+      } else {
+        field.value = value;
+      }
+    }
+    if (form.elements.comment?.value || form.elements.flagged?.checked) {
+      form.querySelector(".answers__more").open = true;
+    }
+    if (chosen.some(([, value]) => value)) say(texts.textDraft);
+  }
+
+  function forgetOldDrafts() {
+    const oldest = Date.now() - DRAFT_DAYS * 86_400_000;
+    for (const key of Object.keys(window.localStorage ?? {})) {
+      if (!key.startsWith("concord:draft:")) continue;
+      let at = 0;
+      try {
+        ({ at } = JSON.parse(store.get(key)));
+      } catch {
+        /* unreadable: forget it */
+      }
+      if (!(at > oldest)) store.remove(key);
+    }
+  }
+
+  // --- what is shown
+
+  function say(text, { kind = "info", link = null } = {}) {
+    status.replaceChildren();
+    if (!text) return;
+    const notice = document.createElement("div");
+    notice.className = `notice notice--${kind}`;
+    notice.textContent = `${text} `;
+    if (link) {
+      const anchor = document.createElement("a");
+      anchor.href = link.href;
+      anchor.textContent = link.text;
+      notice.append(anchor);
+    }
+    status.append(notice);
+  }
+
+  function show(section) {
+    say("");
+    holder.replaceChildren(section);
+    arrange(section);
+    shownAt = performance.now();
+    window.scrollTo(0, 0);
+    section.querySelector(".item-body")?.focus({ preventScroll: true });
+    window.history.replaceState(null, "", texts.rate);
+  }
+
+  /** What every sheet gets, however it came. */
+  function arrange(section) {
+    if (isNew(section) && !section.dataset.seen) bringDraftBack(section);
+    section.dataset.seen = "yes";
+    section.querySelector(".item-body")?.setAttribute("tabindex", "-1");
+    for (const box of section.querySelectorAll("[data-setting]")) box.checked = setting(box.dataset.setting) === "on";
+    document.documentElement.classList.toggle("keys-off", setting("keys") !== "on");
+    setCurrent(firstOpenQuestion() ?? section.querySelector(".question"));
+  }
+
+  const questions = () => [...holder.querySelectorAll(".question")];
+  const isAnswered = (question) => question.querySelector("input:checked") !== null;
+  const firstOpenQuestion = () => questions().find((question) => !isAnswered(question));
+  const currentQuestion = () => holder.querySelector(".question.is-current");
+
+  function setCurrent(question) {
+    for (const other of questions()) other.classList.toggle("is-current", other === question);
+  }
+
+  // --- to the server and back
+
+  function csrfToken(form) {
+    const cookie = document.cookie.split("; ").find((part) => part.startsWith("csrftoken="));
+    return cookie ? cookie.slice("csrftoken=".length) : form.elements.csrfmiddlewaretoken.value;
+  }
+
+  /** {ok, section} or {problem}: never throws. */
+  async function ask(address, options = {}) {
+    let response;
+    try {
+      response = await fetch(address, {
+        ...options,
+        headers: { "X-Desk": "sheet", ...options.headers },
+        credentials: "same-origin",
+      });
+    } catch {
+      return { problem: "offline" };
+    }
+    if (response.redirected && new URL(response.url).pathname === new URL(texts.signIn, window.location).pathname) {
+      return { problem: "signedOut" };
+    }
+    if (response.status === 204) return { ok: true, section: null };
+    const parsed = new DOMParser().parseFromString(await response.text(), "text/html");
+    const section = parsed.querySelector(".sheet");
+    if (!section || parsed.querySelector(".site-header")) return { problem: "failed" };
+    return { ok: response.ok, section: document.adoptNode(section) };
+  }
+
+  function sayProblem(problem) {
+    if (problem === "signedOut") {
+      say(texts.textSignedOut, { kind: "error", link: { href: texts.signIn, text: texts.textSignIn } });
+    } else {
+      say(problem === "offline" ? texts.textOffline : texts.textFailed, { kind: "error" });
+    }
+  }
+
+  async function fetchAhead() {
+    const section = sheet();
+    if (ahead || !isNew(section)) return;
+    const ticket = ++aheadTicket;
+    const answer = await ask(`${texts.next}?showing=${section.dataset.item}`);
+    if (ticket !== aheadTicket || sheet() !== section || ahead) return;
+    if (answer.ok && answer.section?.dataset.item) layReady(answer.section);
+  }
+
+  function layReady(section) {
+    ahead = section;
+    for (const image of section.querySelectorAll("img[src]")) new Image().src = image.src;
+  }
+
+  /** Send a form of the sheet (an answer or a skip) and show the next one, at once when it lies ready. */
+  async function send(form) {
+    const section = sheet();
+    if (sending) {
+      await sending;
+      if (section !== sheet()) return; // the one before came back: this one waits its turn
+    }
+    const body = new FormData(form);
+    const headers = { "X-CSRFToken": csrfToken(form) };
+    body.delete("csrfmiddlewaretoken");
+    const next = ahead;
+    ahead = null;
+    aheadTicket += 1;
+    if (next) {
+      body.set("showing", next.dataset.item);
+      show(next);
+    }
+    section.classList.add("is-sending");
+    // keepalive: an answer on its way arrives even when the window is closed.
+    sending = ask(form.action, { method: "POST", body, headers, keepalive: true });
+    const answer = await sending;
+    sending = null;
+    section.classList.remove("is-sending");
+    settle(answer, section, next);
+  }
+
+  function settle(answer, section, next) {
+    if (answer.problem) {
+      if (next) {
+        show(section);
+        ahead = next;
+      }
+      sayProblem(answer.problem);
+    } else if (!answer.ok) {
+      ahead = next;
+      answer.section.dataset.seen = "yes"; // it carries what was sent; the draft says no more
+      show(answer.section);
+      answer.section.querySelector(".errorlist:not(:empty)")?.scrollIntoView({ block: "center" });
+    } else {
+      store.remove(draftKey(section));
+      if (!next) {
+        show(answer.section);
+        fetchAhead();
+      } else if (answer.section) {
+        const progress = answer.section.querySelector(".sheet__progress");
+        sheet().querySelector(".sheet__progress")?.replaceWith(progress.cloneNode(true));
+        if (!ahead && isNew(sheet())) layReady(answer.section);
+      }
+    }
+  }
+
+  async function undo() {
+    if (sending) await sending;
+    const here = sheet();
+    const answer = await ask(here.dataset.item ? `${texts.last}?before=${here.dataset.item}` : texts.last);
+    if (answer.problem) return sayProblem(answer.problem);
+    if (!answer.section) return say(texts.textNothingBefore);
+    if (isNew(here)) ahead = here;
+    return show(answer.section);
+  }
+
+  function forward(event) {
+    if (!ahead) return; // the link goes there by itself
+    event.preventDefault();
+    const next = ahead;
+    ahead = null;
+    show(next);
+    fetchAhead();
+  }
+
+  function submit() {
+    const open = firstOpenQuestion();
+    if (open) {
+      setCurrent(open);
+      open.querySelector("input").focus();
+      say(texts.textChoose, { kind: "warning" });
+    } else if (answers()) {
+      answers().requestSubmit();
+    }
+  }
+
+  // --- keys
+
+  function choose(question, key) {
+    const inputs = [...(question?.querySelectorAll("input[data-key]") ?? [])];
+    const input =
+      inputs.find((one) => one.dataset.key === key) ??
+      inputs.find((one) => one.dataset.key.toLowerCase() === key.toLowerCase());
+    if (!input) return false;
+    input.checked = true;
+    input.dispatchEvent(new Event("change", { bubbles: true }));
+    if (!advance()) setCurrent(firstOpenQuestion() ?? question);
+    return true;
+  }
+
+  /** Submit at once where the rater wants it; only with one question there is nothing else to say. */
+  function advance() {
+    if (questions().length !== 1 || setting("advance") !== "on") return false;
+    submit();
+    return true;
+  }
+
+  function open(selector, focused) {
+    const details = holder.querySelector(selector);
+    if (!details) return;
+    details.open = true;
+    details.querySelector(focused).focus();
+  }
+
+  const tools = {
+    u: undo,
+    s: () => open(".skip", "input[name=reason]"),
+    c: () => open(".answers__more", "textarea"),
+    f: () => {
+      open(".answers__more", "input[name=flagged]");
+      holder.querySelector("input[name=flagged]")?.click();
+    },
+    g: () => guidelines.showModal(),
+  };
+
+  const isTyping = (element) => element.matches("textarea, select, input:not([type=radio], [type=checkbox])");
+
+  function leaveField(element) {
+    element.closest("details")?.removeAttribute("open");
+    sheet().querySelector(".item-body")?.focus();
+  }
+
+  function onKey(event) {
+    if (event.defaultPrevented || event.isComposing) return;
+    const element = event.target;
+    if (isTyping(element)) {
+      if (event.key === "Escape") leaveField(element);
+      else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit();
+      return;
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+    if (guidelines.open) {
+      if (event.key.toLowerCase() === "g") guidelines.close();
+      return;
+    }
+    if (event.key === "Enter") {
+      if (element.closest("a, button, summary")) return;
+      event.preventDefault();
+      submit();
+    } else if (setting("keys") === "on" && event.key.length === 1) {
+      if (choose(currentQuestion(), event.key)) event.preventDefault();
+      else if (tools[event.key.toLowerCase()]) {
+        event.preventDefault();
+        tools[event.key.toLowerCase()]();
+      }
+    }
+  }
+
+  // --- listening
+
+  document.addEventListener("keydown", onKey);
+
+  desk.addEventListener("submit", (event) => {
+    event.preventDefault();
+    send(event.target);
+  });
+
+  desk.addEventListener("click", (event) => {
+    const tool = event.target.closest("[data-do]")?.dataset.do;
+    if (tool === "forward") forward(event);
+    if (tool === "undo" || tool === "guidelines") {
+      event.preventDefault();
+      tools[tool[0]]();
+    }
+    // The second click of a double click was meant for the item before.
+    if (event.target.closest(".choice") && performance.now() - shownAt < DOUBLE_CLICK_MS) event.preventDefault();
+  });
+
+  // The arrow keys move through the answers without submitting; a finger or a mouse means it.
+  desk.addEventListener("pointerdown", () => (byPointer = true));
+  desk.addEventListener("keydown", () => (byPointer = false));
+
+  desk.addEventListener("change", (event) => {
+    const name = event.target.dataset.setting;
+    if (name) {
+      store.set(`concord:desk:${name}`, event.target.checked ? "on" : "off");
+      document.documentElement.classList.toggle("keys-off", setting("keys") !== "on");
+      return;
+    }
+    if (event.target.matches("input[data-key]")) {
+      const question = event.target.closest(".question");
+      setCurrent(question.contains(document.activeElement) ? question : (firstOpenQuestion() ?? question));
+      if (status.querySelector(".notice--warning")) say("");
+    }
+    if (event.target.closest("form.answers")) saveDraft();
+    if (event.target.matches("input[data-key]") && byPointer) advance();
+  });
+
+  desk.addEventListener("input", (event) => {
+    if (event.target.matches("form.answers textarea")) saveDraft();
+  });
+
+  desk.addEventListener("focusin", (event) => {
+    const question = event.target.closest(".question");
+    if (question) setCurrent(question);
+  });
+
+  // --- the sheet that came with the page
+
+  forgetOldDrafts();
+  arrange(sheet());
+  fetchAhead();
+})();

@@ -1,0 +1,204 @@
+"""Items and raters through the API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from rest_framework.test import APIClient
+
+from projects.models import Item, Member, Project, Rater
+
+Address = Callable[..., str]
+Refused = Callable[..., dict[str, Any]]
+World = Callable[[], dict[str, Any]]
+
+
+def counts(created: int = 0, changed: int = 0, unchanged: int = 0) -> dict[str, int]:
+    return {"created": created, "changed": changed, "unchanged": unchanged}
+
+
+@pytest.fixture
+def put(api: APIClient, address: Address) -> Callable[..., dict[str, Any]]:
+    def do(tail: str, rows: Any) -> dict[str, Any]:
+        answer = api.post(address(tail), rows, format="json")
+        assert answer.status_code == 200, answer.content
+        return answer.json()
+
+    return do
+
+
+def test_items_are_created_changed_and_left_by_key(put: Callable[..., Any], world: World) -> None:
+    rows = [
+        {"key": "a/b 1", "body": {"text": "One"}, "attributes": {"source": "x", "deep": [{"n": 1.5}]}},
+        {"key": "二", "body": {"text": "Two 🙂", "left": "", "right": None}},
+    ]
+    assert put("items/", rows) == counts(created=2)
+    before = world()
+    assert put("items/", rows) == counts(unchanged=2)
+    assert put("items/", rows[::-1]) == counts(unchanged=2)
+    assert world() == before
+
+    rows[1] = {"key": "二", "body": {"text": "Zwei"}}
+    assert put("items/", [*rows, {"key": "c", "body": {}}]) == counts(created=1, changed=1, unchanged=1)
+    assert list(Item.objects.order_by("pk").values_list("key", "body", "attributes")) == [
+        ("a/b 1", rows[0]["body"], rows[0]["attributes"]),
+        ("二", {"text": "Zwei"}, {}),
+        ("c", {}, {}),
+    ]
+
+
+def test_one_item_needs_no_list(put: Callable[..., Any]) -> None:
+    assert put("items/", {"key": "a", "body": {"text": "One"}}) == counts(created=1)
+
+
+def test_attributes_left_out_stay(put: Callable[..., Any]) -> None:
+    put("items/", {"key": "a", "body": {"text": "1"}, "attributes": {"source": "x"}})
+    assert put("items/", {"key": "a", "body": {"text": "1"}}) == counts(unchanged=1)
+    assert put("items/", {"key": "a", "body": {"text": "1"}, "attributes": {}}) == counts(changed=1)
+    assert Item.objects.get().attributes == {}
+
+
+def test_true_is_not_one(put: Callable[..., Any]) -> None:
+    put("items/", {"key": "a", "body": {"flag": [1]}})
+    assert put("items/", {"key": "a", "body": {"flag": [True]}}) == counts(changed=1)
+    assert put("items/", {"key": "a", "body": {"flag": [True]}}) == counts(unchanged=1)
+
+
+def test_the_same_key_in_another_project_is_another_item(
+    put: Callable[..., Any], make_project: Callable[..., Project]
+) -> None:
+    Item.objects.create(project=make_project("Other"), key="a", body={"text": "theirs"})
+    assert put("items/", {"key": "a", "body": {"text": "mine"}}) == counts(created=1)
+    assert Item.objects.filter(key="a").count() == 2
+
+
+def deep(levels: int) -> Any:
+    value: Any = {}
+    for _ in range(levels):
+        value = {"x": value}
+    return value
+
+
+BAD_ITEMS: list[tuple[Any, str]] = [
+    ("text", "an object is needed, not a text"),
+    (None, "an object is needed, not null"),
+    ([], "an object is needed, not a list"),
+    ({"body": {}}, "'key' is missing"),
+    ({"key": 7, "body": {}}, "'key' must be a text, not a number"),
+    ({"key": True, "body": {}}, "'key' must be a text, not true"),
+    ({"key": "", "body": {}}, "1 to 255 characters; it has 0"),
+    ({"key": "k" * 256, "body": {}}, "1 to 255 characters; it has 256"),
+    ({"key": " a", "body": {}}, "blank"),
+    ({"key": "a\nb", "body": {}}, "line ends"),
+    ({"key": "a"}, "'body' is missing"),
+    ({"key": "a", "body": "text"}, "'body' must be an object, not a text"),
+    ({"key": "a", "body": {"text": 3}}, "'text' of 'body' must be a text, not a number"),
+    ({"key": "a", "body": {}, "attributes": []}, "'attributes' must be an object, not a list"),
+    ({"key": "a", "body": {}, "attributes": None}, "'attributes' must be an object, not null"),
+    ({"key": "a", "body": {}, "project": 1}, "unknown field 'project'; one of key, body, attributes"),
+    ({"key": "a", "body": deep(60)}, "nested deeper"),
+    ({"key": "a", "body": {"text": "x" * 1_000_001}}, "larger than"),
+    ({"key": "good", "body": {}}, "stands in row 0 already"),
+]
+
+
+@pytest.mark.parametrize(("row", "words"), BAD_ITEMS)
+def test_bad_item_is_named_by_its_row(api: APIClient, address: Address, refused: Refused, row: Any, words: str) -> None:
+    error = refused(api.post, address("items/"), [{"key": "good", "body": {}}, row])
+    assert list(error["fields"]["rows"]) == ["1"]
+    assert words in error["fields"]["rows"]["1"]
+    assert "nothing was stored" in error["message"]
+
+
+@pytest.mark.parametrize(("rows", "words"), [([], "1 to 10000"), ([{}] * 10_001, "10001 rows; 10000 at most")])
+@pytest.mark.parametrize("tail", ["items/", "raters/", "ratings/"])
+def test_lists_have_limits(
+    api: APIClient, address: Address, refused: Refused, tail: str, rows: Any, words: str
+) -> None:
+    assert words in refused(api.post, address(tail), rows)["fields"]["body"]
+
+
+def test_raters_are_created_changed_and_left_by_key(put: Callable[..., Any], world: World) -> None:
+    rows = [{"key": "ann", "name": "Ann"}, {"key": "gpt", "kind": "model", "name": "GPT"}, {"key": "ben"}]
+    assert put("raters/", rows) == counts(created=2, unchanged=1)
+    before = world()
+    assert put("raters/", rows) == counts(unchanged=3)
+    assert world() == before
+    assert put("raters/", {"key": "ben", "name": "Ben"}) == counts(changed=1)
+    assert put("raters/", {"key": "ben", "kind": "model"}) == counts(changed=1)
+    assert list(Rater.objects.order_by("key").values_list("key", "name", "kind", "user__username")) == [
+        ("ann", "Ann", "human", "annotator"),
+        ("ben", "Ben", "model", None),
+        ("gpt", "GPT", "model", None),
+    ]
+
+
+def test_username_ties_an_account_and_makes_it_an_annotator(
+    put: Callable[..., Any], stranger: User, lead: User, project: Project
+) -> None:
+    assert put("raters/", [{"key": "s", "username": "stranger"}, {"key": "l", "username": "lead"}]) == counts(created=2)
+    assert Rater.objects.get(key="s").user == stranger
+    roles = dict(Member.objects.filter(project=project).values_list("user__username", "role"))
+    assert roles == {"lead": "lead", "annotator": "annotator", "viewer": "viewer", "stranger": "annotator"}
+    assert put("raters/", {"key": "s", "username": None}) == counts(changed=1)
+    assert Rater.objects.get(key="s").user is None
+
+
+def test_accounts_can_be_swapped(put: Callable[..., Any], stranger: User) -> None:
+    put("raters/", [{"key": "s", "username": "stranger"}])
+    assert put("raters/", [{"key": "s", "username": "annotator"}, {"key": "ann", "username": "stranger"}]) == counts(
+        changed=2
+    )
+    assert dict(Rater.objects.values_list("key", "user__username")) == {"s": "annotator", "ann": "stranger"}
+
+
+BAD_RATERS: list[tuple[Any, str]] = [
+    ({"key": "k" * 151}, "1 to 150"),
+    ({"key": "a", "kind": "robot"}, 'unknown kind "robot"; one of human, model'),
+    ({"key": "a", "kind": 3}, "unknown kind 3"),
+    ({"key": "a", "name": 3}, "'name'"),
+    ({"key": "a", "name": "n" * 201}, "200"),
+    ({"key": "a", "username": 7}, "'username'"),
+    ({"key": "a", "username": "nobody"}, "there is no account 'nobody'"),
+    ({"key": "a", "username": "gone"}, "there is no account 'gone'"),
+    ({"key": "a", "username": "viewer"}, "tied to the rater of row 0 already"),
+    ({"key": "a", "username": "annotator"}, "the account 'annotator' is tied to rater 'ann' already"),
+    ({"key": "a", "paused": True}, "unknown field 'paused'; one of key, name, kind, username"),
+    ({"key": "good"}, "stands in row 0 already"),
+]
+
+
+@pytest.mark.parametrize(("row", "words"), BAD_RATERS)
+def test_bad_rater_is_named_by_its_row(
+    api: APIClient,
+    address: Address,
+    refused: Refused,
+    make_user: Callable[..., User],
+    row: Any,
+    words: str,
+) -> None:
+    make_user("gone", is_active=False)
+    error = refused(api.post, address("raters/"), [{"key": "good", "username": "viewer"}, row])
+    assert list(error["fields"]["rows"]) == ["1"]
+    assert words in error["fields"]["rows"]["1"]
+
+
+def test_number_of_queries_does_not_grow_with_rows(api: APIClient, address: Address) -> None:
+    def queries(tail: str, rows: Any) -> int:
+        with CaptureQueriesContext(connection) as found:
+            assert api.post(address(tail), rows, format="json").status_code == 200
+        return len(found)
+
+    api.get(address())  # the token's first use writes
+    items = [{"key": f"k{number}", "body": {"text": "x"}} for number in range(1_000)]
+    raters = [{"key": f"k{number}", "name": "x"} for number in range(1_000)]
+    copy = 4 if connection.vendor == "postgresql" else 1  # through a temporary table
+    assert queries("items/", items[:2]) == 6
+    assert queries("items/", items) == 5 + copy
+    assert queries("raters/", raters[:2]) == 8
+    assert queries("raters/", raters) == 7 + copy

@@ -1,0 +1,63 @@
+"""Requests made from the OpenAPI description, by the hundred: every answer is one that the description names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import schemathesis
+from django.contrib.auth.models import User
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
+from hypothesis import HealthCheck, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from agreement_site.wsgi import application
+from metrics.actions import bring_up_to_date
+from projects import tokens
+from projects.models import Project
+
+CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance]
+
+schema = schemathesis.openapi.from_wsgi("/api/v1/schema/", application)
+
+
+@pytest.fixture
+def open_connection() -> Iterator[None]:
+    """A request through WSGI ends with closing the database connection, which holds the test's transaction."""
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)
+
+
+@pytest.fixture
+def world(
+    stocked: Project, question: Any, rate: Callable[..., Any], lead: User, open_connection: None
+) -> dict[str, Any]:
+    for item in ("i1", "i2"):
+        rate(question, item, "ann", "minor")
+        rate(question, item, "ben", "major")
+    bring_up_to_date(question.pk)
+    return {"project_id": stocked.pk, "token": tokens.create(user=lead)}
+
+
+@schema.parametrize()
+@settings(
+    max_examples=10,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+def test_every_answer_is_described(case: Any, world: dict[str, Any]) -> None:
+    if "project_id" in (case.path_parameters or {}):
+        case.path_parameters["project_id"] = world["project_id"]
+    answer = case.call(headers={"Authorization": f"Bearer {world['token']}"})
+    case.validate_response(answer, checks=CHECKS)

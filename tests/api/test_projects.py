@@ -1,0 +1,209 @@
+"""Projects through the API."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from rest_framework.test import APIClient
+
+from projects.models import Member, Project
+from ratings.models import Rating
+
+PATH = "/api/v1/projects/"
+Refused = Callable[..., dict[str, Any]]
+
+
+def question(**fields: Any) -> dict[str, Any]:
+    made = {
+        "key": "severity",
+        "text": "How bad is it?",
+        "scale": "ordinal",
+        "categories": [{"label": "none"}, {"label": "minor"}, {"label": "major"}],
+    }
+    return made | fields
+
+
+def body(**fields: Any) -> dict[str, Any]:
+    return {"name": "Reviews", "questions": [question()]} | fields
+
+
+def test_created_project_is_whole_and_led_by_its_maker(api: APIClient, lead: User) -> None:
+    given = body(
+        name="  Reviews ",
+        description="What for",
+        guidelines="# How",
+        overlap=5,
+        time_zone="Asia/Shanghai",
+        questions=[
+            question(
+                weights="custom",
+                weight_matrix=[[1, 0.5, 0], [0.5, 1, 0.5], [0, 0.5, 1]],
+                categories=[
+                    {"label": "none", "value": 0, "hotkey": "n"},
+                    {"label": "minor", "value": 1.5, "hotkey": "m"},
+                    {"label": "major", "value": 4, "hotkey": "j"},
+                ],
+            ),
+            question(key="spam", scale="nominal", categories=[{"label": "yes"}, {"label": "no"}]),
+        ],
+    )
+    answer = api.post(PATH, given, format="json")
+
+    assert answer.status_code == 201
+    made = answer.json()
+    assert made == api.get(f"{PATH}{made['id']}/").json()
+    assert api.get(PATH).json() == {"next": None, "results": [made]}
+    assert {name: made[name] for name in ("name", "description", "guidelines", "overlap", "time_zone", "role")} == {
+        "name": "Reviews",
+        "description": "What for",
+        "guidelines": "# How",
+        "overlap": 5,
+        "time_zone": "Asia/Shanghai",
+        "role": "lead",
+    }
+    first, second = made["questions"]
+    assert first == {**given["questions"][0], "text": "How bad is it?"}
+    assert second["weights"] == "none"
+    assert second["weight_matrix"] is None
+    assert second["categories"][0] == {"label": "yes", "value": None, "hotkey": ""}
+    assert list(Member.objects.values_list("user", "role")) == [(lead.pk, "lead")]
+
+
+def test_defaults(api: APIClient) -> None:
+    made = api.post(PATH, body(), format="json").json()
+    assert (made["description"], made["guidelines"], made["overlap"], made["time_zone"]) == ("", "", 3, "UTC")
+
+
+BAD_BODIES = [
+    ({"name": ""}, "name"),
+    ({"name": None}, "name"),
+    ({"name": 3}, "name"),
+    ({"name": "x" * 201}, "name"),
+    ({"name": "two\nlines"}, "name"),
+    ({"overlap": 0}, "overlap"),
+    ({"overlap": "3"}, "overlap"),
+    ({"overlap": True}, "overlap"),
+    ({"overlap": 3.0}, "overlap"),
+    ({"overlap": 10**30}, "overlap"),
+    ({"time_zone": "Mars/Olympus"}, "time_zone"),
+    ({"owner": "me"}, "owner"),
+    ({"id": 7}, "id"),
+    ({"questions": []}, "questions"),
+    ({"questions": {}}, "questions"),
+    ({"questions": None}, "questions"),
+    ({"questions": ["severity"]}, "questions"),
+    ({"questions": [question()] * 51}, "questions"),
+]
+
+
+@pytest.mark.parametrize(("change", "place"), BAD_BODIES)
+def test_bad_project_is_refused_by_name_of_the_field(
+    api: APIClient, refused: Refused, change: dict[str, Any], place: str
+) -> None:
+    assert list(refused(api.post, PATH, body(**change))["fields"]) == [place]
+
+
+BAD_QUESTIONS = [
+    ({"key": "two words"}, ["key"], "Letters"),
+    ({"key": ""}, ["key"], "blank"),
+    ({"scale": "ratings"}, ["scale"], "one of nominal, ordinal, interval, ratio"),
+    ({"scale": 3}, ["scale"], "one of nominal, ordinal, interval, ratio"),
+    ({"weights": "cubic"}, ["weights"], "one of none, linear, quadratic, custom"),
+    ({"colour": "red"}, ["colour"], "unknown field; one of key, text, scale"),
+    ({"categories": [{"label": "only"}]}, ["categories"], "two categories"),
+    ({"categories": [{"label": str(n)} for n in range(51)]}, ["categories"], "50"),
+    ({"categories": [{"label": "a"}, {"label": "a"}]}, ["categories", "1", "label"], "stands"),
+    ({"categories": [{"label": "a"}, {"label": ""}]}, ["categories", "1", "label"], "blank"),
+    ({"categories": [{"label": "a"}, {"label": 2}]}, ["categories", "1", "label"], "A text is needed, not 2"),
+    (
+        {"categories": [{"label": "a", "hotkey": "1"}, {"label": "b", "hotkey": "1"}]},
+        ["categories", "1", "hotkey"],
+        "stands",
+    ),
+    ({"categories": [{"label": "a", "hotkey": "12"}, {"label": "b"}]}, ["categories", "0", "hotkey"], "1"),
+    ({"categories": [{"label": "a", "value": "1"}, {"label": "b"}]}, ["categories", "0", "value"], "number"),
+    ({"categories": [{"label": "a", "value": True}, {"label": "b"}]}, ["categories", "0", "value"], "number"),
+    ({"categories": [{"label": "a", "value": 10**400}, {"label": "b"}]}, ["categories", "0", "value"], "number"),
+    ({"scale": "interval"}, ["categories", "0", "value"], "needs a value"),
+    ({"weights": "custom"}, ["weight_matrix"], "need"),
+    ({"weight_matrix": [[1, 0], [0, 1]]}, ["weight_matrix"], "3"),
+    ({"weight_matrix": [[1, 0, 0], [0, 1], [0, 0, 1]]}, ["weight_matrix"], "Row 2"),
+    ({"weight_matrix": [[1, 0, 0], [0, 1, 0.25], [0, 0.5, 1]]}, ["weight_matrix"], "row 3"),
+    ({"weight_matrix": [[1, 0, 0], [0, 0.5, 0], [0, 0, 1]]}, ["weight_matrix"], "row 2"),
+    ({"weight_matrix": [[1, 0, 0], [0, 1, 7], [0, 7, 1]]}, ["weight_matrix"], "row 2"),
+    ({"weight_matrix": "none"}, ["weight_matrix"], "list"),
+]
+
+
+@pytest.mark.parametrize(("change", "place", "words"), BAD_QUESTIONS)
+def test_bad_question_is_refused_by_its_place(
+    api: APIClient, refused: Refused, change: dict[str, Any], place: list[str], words: str
+) -> None:
+    error = refused(api.post, PATH, body(questions=[question(key="fine"), question(**change)]))
+    found = error["fields"]["questions"]["1"]
+    for part in place:
+        found = found[part]
+    assert words in str(found)
+
+
+def test_two_questions_of_one_key_are_refused(api: APIClient, refused: Refused) -> None:
+    error = refused(api.post, PATH, body(questions=[question(), question()]))
+    assert "0" in error["fields"]["questions"]["1"]["key"]
+
+
+def test_patch_changes_what_it_names(api: APIClient, project: Project, address: Callable[..., str]) -> None:
+    answer = api.patch(address(), {"name": "New", "overlap": 7, "guidelines": "# Read"}, format="json")
+    assert answer.status_code == 200
+    project.refresh_from_db()
+    assert (project.name, project.overlap, project.guidelines, project.time_zone) == ("New", 7, "# Read", "UTC")
+    assert answer.json() == api.get(address()).json()
+
+
+def test_empty_patch_changes_nothing(api: APIClient, address: Callable[..., str]) -> None:
+    before = api.get(address()).json()
+    assert api.patch(address(), {}, format="json").json() == before
+
+
+def test_new_time_zone_moves_the_days_of_ratings(
+    api: APIClient, question: Any, address: Callable[..., str], rate: Callable[..., Any], utc: Callable[..., Any]
+) -> None:
+    rate(question, "i1", "ann", "minor", rated_at=utc(2026, 3, 1, 22))
+    before = Rating.objects.get().day
+    assert api.patch(address(), {"time_zone": "Asia/Shanghai"}, format="json").status_code == 200
+    assert Rating.objects.get().day == before + 1
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"name": ""}, "name"),
+        ({"overlap": -1}, "overlap"),
+        ({"time_zone": ""}, "time_zone"),
+        ({"questions": []}, "questions"),
+        ({"created_by": 1}, "created_by"),
+        ([{"name": "x"}], "non_field_errors"),
+    ],
+)
+def test_bad_patch_is_refused(
+    api: APIClient, refused: Refused, address: Callable[..., str], change: Any, place: str
+) -> None:
+    assert list(refused(api.patch, address(), change)["fields"]) == [place]
+
+
+def test_list_is_paged_by_cursor(api: APIClient, lead: User, make_project: Callable[..., Project]) -> None:
+    made = [make_project(f"P{number}") for number in range(5)]
+    Member.objects.bulk_create(Member(project=project, user=lead, role="viewer") for project in made)
+    seen: list[str] = []
+    path = f"{PATH}?page_size=2"
+    pages = 0
+    while path:
+        answer = api.get(path).json()
+        seen += [row["name"] for row in answer["results"]]
+        path = answer["next"]
+        pages += 1
+    assert seen == ["P0", "P1", "P2", "P3", "P4"]
+    assert pages == math.ceil(5 / 2)

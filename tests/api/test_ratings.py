@@ -1,0 +1,329 @@
+"""Ratings through the API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from rest_framework.test import APIClient
+
+from projects.models import Category, Item, Member, Project, Question, Rater
+from ratings.models import Rating, Revision
+
+Address = Callable[..., str]
+Refused = Callable[..., dict[str, Any]]
+World = Callable[[], dict[str, Any]]
+
+pytestmark = pytest.mark.usefixtures("stocked")
+
+
+def counts(**numbers: int) -> dict[str, int]:
+    return {"created": 0, "changed": 0, "unchanged": 0, "withdrawn": 0} | numbers
+
+
+@pytest.fixture
+def put(api: APIClient, address: Address) -> Callable[..., dict[str, Any]]:
+    def do(rows: Any, client: APIClient = api) -> dict[str, Any]:
+        answer = client.post(address("ratings/"), rows, format="json")
+        assert answer.status_code == 200, answer.content
+        return answer.json()
+
+    return do
+
+
+@pytest.fixture
+def listed(api: APIClient, address: Address) -> Callable[..., list[Any]]:
+    def do(query: str = "", client: APIClient = api) -> list[Any]:
+        answer = client.get(address(f"ratings/{query}"))
+        assert answer.status_code == 200, answer.content
+        assert answer.json()["next"] is None
+        return answer.json()["results"]
+
+    return do
+
+
+def row(item: str = "i1", rater: str = "ann", label: Any = "minor", **fields: Any) -> dict[str, Any]:
+    return {"item": item, "rater": rater, "label": label, **fields}
+
+
+def labels(rows: list[Any]) -> list[tuple[str, str, str]]:
+    return [(found["item"], found["rater"], found["label"]) for found in rows]
+
+
+def test_given_changed_withdrawn_and_given_again(put: Callable[..., Any], listed: Callable[..., Any]) -> None:
+    assert put(row()) == counts(created=1)
+    assert put(row()) == counts(unchanged=1)
+    assert put([row(label="major")]) == counts(changed=1)
+    assert labels(listed()) == [("i1", "ann", "major")]
+    assert put(row(label=None)) == counts(withdrawn=1)
+    assert listed() == []
+    assert put(row(label=None)) == counts(unchanged=1)
+    assert put(row(item="i2", label=None)) == counts(unchanged=1)
+    assert put(row(label="none")) == counts(created=1)
+    assert list(Revision.objects.order_by("pk").values_list("code", "source")) == [
+        (1, "api"),
+        (2, "api"),
+        (-1, "api"),
+        (0, "api"),
+    ]
+
+
+def test_many_in_one_request(put: Callable[..., Any], listed: Callable[..., Any], lead: User) -> None:
+    put([row(), row(rater="ben")])
+    mixed = [row(), row(rater="ben", label="major"), row("i2"), row("i3", "cleo"), row("i4", label=None)]
+    assert put(mixed) == counts(created=2, changed=1, unchanged=2)
+    assert labels(listed()) == [
+        ("i1", "ann", "minor"),
+        ("i1", "ben", "major"),
+        ("i2", "ann", "minor"),
+        ("i3", "cleo", "minor"),
+    ]
+    assert set(Revision.objects.values_list("by", flat=True)) == {lead.pk}
+
+
+def test_shown_with_times_and_comment(put: Callable[..., Any], listed: Callable[..., Any]) -> None:
+    put(row(rated_at="2026-03-01T10:30:00+02:00", comment="Not\nsure"))
+    shown = listed()[0]
+    assert set(shown) == {"item", "rater", "question", "label", "rated_at", "changed_at", "comment"}
+    assert shown["question"] == "severity"
+    assert shown["rated_at"] == "2026-03-01T08:30:00Z"
+    assert shown["changed_at"].endswith("Z")
+    assert shown["comment"] == "Not\nsure"
+
+
+def test_the_same_time_and_comment_again_change_nothing(put: Callable[..., Any], world: World) -> None:
+    given = [row(rated_at="2026-03-01T10:30:00.123456+02:00", comment="x"), row("i2")]
+    put(given)
+    before = world()
+    assert put(given) == counts(unchanged=2)
+    assert put([row(), row("i2", comment=None, rated_at=None)]) == counts(unchanged=2)
+    assert world() == before
+
+
+BAD_ROWS: list[tuple[Any, str]] = [
+    (row(label="mjor"), "unknown label 'mjor'; one of none, minor, major, critical"),
+    (row(label=" minor"), "unknown label ' minor'"),
+    (row(label=""), "unknown label ''"),
+    (row(label=1), "'label' must be a text or null, not a number"),
+    (row(label=1.5), "'label' must be a text or null, not a number"),
+    (row(label=True), "'label' must be a text or null, not true"),
+    (row(label=["minor"]), "'label' must be a text or null, not a list"),
+    ({"item": "i1", "rater": "ann"}, "'label' is missing; null withdraws a rating"),
+    (row(item="i9"), "unknown item 'i9'"),
+    (row(item="theirs"), "unknown item 'theirs'"),
+    (row(item=7), "'item' must be a text, not a number"),
+    (row(item=""), "'item' must have 1 to 255 characters"),
+    ({"rater": "ann", "label": "minor"}, "'item' is missing"),
+    (row(rater="zoe"), "unknown rater 'zoe'"),
+    (row(rater=None), "'rater' must be a text, not null"),
+    ({"item": "i1", "label": "minor"}, "'rater' is missing"),
+    (row(question="colour"), "unknown question 'colour'; one of severity"),
+    (row(question=1), "'question' must be a text, not a number"),
+    (row(rated_at="yesterday"), "rated_at: 'yesterday' is not an ISO-8601 time"),
+    (row(rated_at="2026-03-01T10:00:00"), "has no time zone"),
+    (row(rated_at="2999-01-01T00:00:00Z"), "lies in the future"),
+    (row(rated_at="1066-01-01T00:00:00Z"), "lies before"),
+    (row(rated_at=1_700_000_000), "'rated_at' must be a text or null, not a number"),
+    (row(comment=5), "'comment' must be a text or null, not a number"),
+    (row(comment="x" * 10_001), "it has 10001"),
+    (row(weight=3), "unknown field 'weight'; one of item, rater, question, label, rated_at, comment"),
+    (row(id=1), "unknown field 'id'"),
+    ("i1,ann,minor", "an object is needed, not a text"),
+    (row("i0", "ben"), "the same item and rater stand in row 0 already"),
+    (
+        row(item="i9", rater="zoe", label="mjor"),
+        "unknown label 'mjor'; one of none, minor, major, critical; unknown item",
+    ),
+]
+
+
+@pytest.mark.parametrize(("bad", "words"), BAD_ROWS)
+def test_bad_row_is_named_and_nothing_stored(
+    api: APIClient, address: Address, refused: Refused, make_project: Callable[..., Project], bad: Any, words: str
+) -> None:
+    Item.objects.create(project=make_project("Other"), key="theirs")
+    error = refused(api.post, address("ratings/"), [row("i0", "ben"), bad, row("i3", "ben")])
+    assert list(error["fields"]["rows"]) == ["1"]
+    assert words in error["fields"]["rows"]["1"]
+
+
+def test_every_bad_row_is_named_at_once(api: APIClient, address: Address, refused: Refused) -> None:
+    rows = [row(f"i{number % 5}", ("ann", "ben", "cleo")[number // 5]) for number in range(15)]
+    rows[3]["label"] = 3
+    rows[7]["label"] = "mjor"
+    rows[12]["item"] = "i99"
+    error = refused(api.post, address("ratings/"), rows)
+    assert list(error["fields"]["rows"]) == ["3", "7", "12"]
+    assert error["message"] == "3 ratings are not acceptable; nothing was stored."
+
+
+def test_one_bad_rating_without_a_list_is_row_0(api: APIClient, address: Address, refused: Refused) -> None:
+    assert list(refused(api.post, address("ratings/"), row(label="mjor"))["fields"]["rows"]) == ["0"]
+
+
+def test_a_retired_category_is_unknown(api: APIClient, address: Address, refused: Refused) -> None:
+    Category.objects.filter(label="critical").update(retired=True)
+    error = refused(api.post, address("ratings/"), row(label="critical"))
+    assert error["fields"]["rows"]["0"] == "unknown label 'critical'; one of none, minor, major"
+
+
+@pytest.fixture
+def second(project: Project) -> Question:
+    made = Question.objects.create(project=project, key="spam", text="Spam?", position=1)
+    Category.objects.bulk_create(
+        Category(question=made, code=code, position=code, label=label) for code, label in enumerate(("yes", "no"))
+    )
+    return made
+
+
+def test_several_questions_in_one_request(
+    put: Callable[..., Any], listed: Callable[..., Any], second: Question
+) -> None:
+    rows = [row(question="severity"), row(question="spam", label="yes"), row("i2", question="spam", label="no")]
+    assert put(rows) == counts(created=3)
+    assert [(found["question"], found["item"]) for found in listed()] == [
+        ("severity", "i1"),
+        ("spam", "i1"),
+        ("spam", "i2"),
+    ]
+    assert labels(listed("?question=spam")) == [("i1", "ann", "yes"), ("i2", "ann", "no")]
+
+
+def test_the_question_must_be_named_where_there_are_two(
+    api: APIClient, address: Address, refused: Refused, second: Question
+) -> None:
+    error = refused(api.post, address("ratings/"), [row(question="severity"), row(question="spam"), row()])
+    assert error["fields"]["rows"] == {
+        "1": "unknown label 'minor'; one of yes, no",
+        "2": "'question' is missing; one of severity, spam",
+    }
+
+
+def test_an_annotator_rates_as_their_own_rater_alone(
+    put: Callable[..., Any], api_for: Callable[..., APIClient], annotator: User, address: Address, refused: Refused
+) -> None:
+    mine = api_for(annotator)
+    assert put({"item": "i1", "label": "minor"}, mine) == counts(created=1)
+    assert put(row("i2"), mine) == counts(created=1)
+    assert set(Rating.objects.values_list("rater__key", flat=True)) == {"ann"}
+    for other in ("ben", "nobody"):
+        refused(mine.post, address("ratings/"), [row("i3"), row("i3", other)], status=403)
+
+
+def test_an_annotator_without_a_rater_cannot_rate(
+    api_for: Callable[..., APIClient], annotator: User, address: Address, refused: Refused
+) -> None:
+    Rater.objects.filter(key="ann").update(user=None)
+    refused(api_for(annotator).post, address("ratings/"), {"item": "i1", "label": "minor"}, status=403)
+
+
+def test_an_annotator_sees_their_own_alone(
+    put: Callable[..., Any], listed: Callable[..., Any], api_for: Callable[..., APIClient], annotator: User
+) -> None:
+    put([row(), row("i2"), row(rater="ben"), row("i3", "ben")])
+    mine = api_for(annotator)
+    assert labels(listed(client=mine)) == [("i1", "ann", "minor"), ("i2", "ann", "minor")]
+    assert listed("?rater=ben", mine) == listed("?item=i3", mine) == listed("?rater=nobody", mine) == []
+
+
+def test_filters(put: Callable[..., Any], listed: Callable[..., Any]) -> None:
+    put([row(), row("i2", comment="a"), row(rater="ben")])
+    changed_at = listed("?item=i2")[0]["changed_at"]
+    put([row(label="major"), row("i2", label=None)])
+    assert labels(listed("?item=i1")) == [("i1", "ann", "major"), ("i1", "ben", "minor")]
+    assert labels(listed("?item=i1&rater=ben")) == [("i1", "ben", "minor")]
+    assert listed("?item=nothing") == []
+    assert len(listed(f"?since={changed_at}")) == 2
+    later = listed("?item=i1&rater=ann")[0]["changed_at"]
+    assert labels(listed(f"?since={later}")) == [("i1", "ann", "major")]
+    assert labels(listed(f"?since={later}&withdrawn=true")) == [("i1", "ann", "major"), ("i2", "ann", None)]
+    assert labels(listed("?since=2026-01-01T00:00:00+02:00")) == labels(listed())
+
+
+@pytest.mark.parametrize(
+    ("query", "place"),
+    [
+        ("?label=minor", "label"),
+        ("?rater__user__password=x", "rater__user__password"),
+        ("?item=i1&item=i2", "item"),
+        ("?question=colour", "question"),
+        ("?since=yesterday", "since"),
+        ("?since=2026-01-01T00:00:00", "since"),
+        ("?withdrawn=1", "withdrawn"),
+        ("?item=%00", "item"),
+        ("?page_size=0", "page_size"),
+        ("?page_size=-1", "page_size"),
+        ("?page_size=ten", "page_size"),
+        ("?cursor=x", "cursor"),
+        ("?cursor=WzFd", "cursor"),
+        ("?cursor=WzEsMSx0cnVlXQ", "cursor"),
+        ("?cursor=bnVsbA", "cursor"),
+    ],
+)
+def test_bad_query_is_refused(api: APIClient, address: Address, refused: Refused, query: str, place: str) -> None:
+    assert list(refused(api.get, address(f"ratings/{query}"))["fields"]) == [place]
+
+
+def test_pages_hold_each_rating_once(
+    api: APIClient, put: Callable[..., Any], address: Address, second: Question
+) -> None:
+    rows = [
+        row(f"i{item}", rater, label, question=question)
+        for question, label in (("severity", "minor"), ("spam", "no"))
+        for item in range(5)
+        for rater in ("ann", "ben", "cleo")
+    ]
+    put(rows)
+    seen: list[Any] = []
+    path = address("ratings/?page_size=7")
+    while path:
+        answer = api.get(path).json()
+        assert len(answer["results"]) <= 7
+        seen += answer["results"]
+        path = answer["next"]
+    assert [(found["question"], found["item"], found["rater"]) for found in seen] == [
+        (given["question"], given["item"], given["rater"]) for given in rows
+    ]
+
+
+def test_a_page_has_a_largest_size(api: APIClient, address: Address) -> None:
+    for size in ("1001", "999999999999999999999"):
+        assert api.get(address(f"ratings/?page_size={size}")).status_code == 200
+
+
+def test_query_parameters_of_a_post_are_refused(api: APIClient, address: Address, refused: Refused) -> None:
+    assert "project_id" in refused(api.post, address("ratings/?project_id=1"), row())["fields"]
+
+
+def test_an_admin_may_rate_for_anybody(put: Callable[..., Any], api_for: Callable[..., APIClient], admin: User) -> None:
+    assert put(row(rater="cleo"), api_for(admin)) == counts(created=1)
+    assert not Member.objects.filter(user=admin).exists()
+
+
+def queries(client: APIClient, path: str, rows: Any = None) -> int:
+    with CaptureQueriesContext(connection) as found:
+        answer = client.get(path) if rows is None else client.post(path, rows, format="json")
+        assert answer.status_code == 200, answer.content
+    return len(found)
+
+
+def test_number_of_queries(
+    api: APIClient, address: Address, project: Project, api_for: Callable[..., APIClient], annotator: User
+) -> None:
+    mine = api_for(annotator)
+    for client in (api, mine):
+        client.get(address())  # the token's first use writes
+    Item.objects.bulk_create(Item(project=project, key=f"k{number}") for number in range(1_000))
+    postgresql = connection.vendor == "postgresql"
+    places = 2 if postgresql else 1  # PostgreSQL locks the items whose places are counted, ...
+    single = 11 + places + (1 if postgresql else 0)  # ... and the categories
+    assert queries(api, address("ratings/"), row()) == single
+    assert queries(api, address("ratings/"), row(label="major")) == single - places
+    assert queries(mine, address("ratings/"), row("i2")) == single + 1
+    many = [row(f"k{number}", rater) for number in range(1_000) for rater in ("ben", "cleo")]
+    assert queries(api, address("ratings/"), many) == single + (6 if postgresql else 0)
+    assert queries(api, address("ratings/?page_size=1000")) == 5

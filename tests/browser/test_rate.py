@@ -1,0 +1,257 @@
+"""An annotator's day at the desk, in a browser, by keyboard and by finger."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.contrib.auth.models import User
+from django.core.cache import cache
+from django.test import Client
+from playwright.sync_api import Browser, Page, expect
+
+from projects.models import Category, Item, Question
+from ratings.models import Assignment, Rating
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+GUIDELINES = "# What to look for\n\n* **minor**: a slip\n* **major**: the meaning is lost\n"
+
+
+@pytest.fixture
+def items(project: Any) -> list[Item]:
+    cache.clear()
+    project.guidelines = GUIDELINES
+    project.save()
+    return Item.objects.bulk_create(
+        Item(project=project, key=f"i{number:02}", body={"text": f"Text number {number}"}) for number in range(14)
+    )
+
+
+@pytest.fixture
+def open_desk(browser: Browser, live_server: Any, client_for: Callable[[User], Client], project: Any) -> Iterator[Any]:
+    """``open_desk(user, ...)``: the desk in a window of its own. Afterwards nothing has been refused by the policy."""
+    contexts, complaints = [], []
+
+    def do(user: User, path: str = "rate/", **options: Any) -> Page:
+        context = browser.new_context(**options)
+        contexts.append(context)
+        cookie = client_for(user).cookies["sessionid"]
+        context.add_cookies([{"name": "sessionid", "value": cookie.value, "url": live_server.url}])
+        page = context.new_page()
+        page.on(
+            "console", lambda message: complaints.append(message.text) if "Security Policy" in message.text else None
+        )
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(f"{live_server.url}/projects/{project.pk}/{path}")
+        return page
+
+    yield do
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def shown(page: Page, number: int) -> None:
+    expect(page.locator(".item-body__text")).to_have_text(f"Text number {number}")
+
+
+def stored() -> dict[str, int]:
+    return {rating.item.key: rating.code for rating in Rating.objects.select_related("item")}
+
+
+def set_option(page: Page, name: str, value: str) -> None:
+    page.evaluate("([name, value]) => localStorage.setItem(`concord:desk:${name}`, value)", [name, value])
+
+
+def test_ten_items_by_keyboard_alone(open_desk, annotator, items):
+    page = open_desk(annotator)
+    codes = [number % 4 for number in range(10)]
+    for number, code in enumerate(codes):
+        shown(page, number)
+        page.keyboard.press(str(code + 1))
+        page.keyboard.press("Enter")
+    shown(page, 10)
+    expect(page.locator(".sheet__progress")).to_contain_text("10 today")
+    assert stored() == {f"i{number:02}": code for number, code in enumerate(codes)}
+    assert Rating.objects.filter(seconds__isnull=True).count() == 0
+
+
+def test_one_key_an_item_when_a_choice_submits(open_desk, annotator, items):
+    page = open_desk(annotator)
+    page.get_by_text("Keys and settings").click()
+    page.get_by_label("One choice submits at once").check()
+    for number in range(5):
+        shown(page, number)
+        page.keyboard.press("2")
+    shown(page, 5)
+    expect(page.locator(".sheet__progress")).to_contain_text("5 today")
+    assert stored() == {f"i{number:02}": 1 for number in range(5)}
+
+
+def test_the_next_item_lies_ready(open_desk, annotator, items):
+    page = open_desk(annotator)
+    with page.expect_response(re.compile("/rate/next/")):
+        page.reload()
+    # Answers do not come back any more; the next item is there all the same.
+    page.route("**/rate/*/", lambda route: None if route.request.method == "POST" else route.continue_())
+    page.wait_for_timeout(50)
+    page.keyboard.press("3")
+    page.keyboard.press("Enter")
+    shown(page, 1)
+
+
+def test_undo_brings_the_last_answer_back_and_a_correction_is_stored(open_desk, annotator, items):
+    page = open_desk(annotator)
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    shown(page, 1)
+    page.keyboard.press("4")  # half done, and kept while we look back
+    page.keyboard.press("u")
+    shown(page, 0)
+    expect(page.get_by_label("none")).to_be_checked()
+    page.keyboard.press("3")
+    page.keyboard.press("Enter")
+    shown(page, 1)
+    expect(page.get_by_label("critical")).to_be_checked()
+    page.keyboard.press("Enter")
+    shown(page, 2)
+    expect(page.locator(".sheet__progress")).to_contain_text("2 today")
+    assert stored() == {"i00": 2, "i01": 3}
+
+
+def test_skip_guidelines_and_comment_by_key(open_desk, annotator, items):
+    page = open_desk(annotator)
+    page.keyboard.press("g")
+    expect(page.get_by_role("dialog")).to_contain_text("the meaning is lost")
+    page.keyboard.press("Escape")
+    page.keyboard.press("s")
+    page.keyboard.type("u is no undo here")
+    page.keyboard.press("Enter")
+    shown(page, 1)
+    page.keyboard.press("c")
+    page.keyboard.type("2 be seen")
+    page.keyboard.press("Escape")
+    page.keyboard.press("f")
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    shown(page, 2)
+    expect(page.locator(".sheet__progress")).to_contain_text("1 today · 1 rated · 1 skipped")
+    assert Assignment.objects.get(flagged=True).item == items[1]
+    assert Assignment.objects.get(state="skipped").skip_reason == "u is no undo here"
+    assert Rating.objects.get().comment == "2 be seen"
+
+
+def test_several_questions_each_with_its_keys(open_desk, annotator, items, project):
+    second = Question.objects.create(project=project, key="fluent", text="Is it fluent?", position=1)
+    Category.objects.bulk_create(
+        Category(question=second, code=code, label=label, position=code, hotkey=label[0])
+        for code, label in enumerate(("yes", "no"))
+    )
+    page = open_desk(annotator)
+    for number in range(3):
+        shown(page, number)
+        page.keyboard.press("3")
+        page.keyboard.press("n")
+        page.keyboard.press("Enter")
+    shown(page, 3)
+    expect(page.locator(".sheet__progress")).to_contain_text("3 today")
+    assert sorted(Rating.objects.values_list("code", flat=True)) == [1, 1, 1, 2, 2, 2]
+
+
+def test_enter_without_an_answer_says_so(open_desk, annotator, items):
+    page = open_desk(annotator)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status")).to_contain_text("Choose an answer first.")
+    assert stored() == {}
+
+
+def test_an_answer_that_cannot_be_stored_comes_back(open_desk, annotator, items):
+    page = open_desk(annotator)
+    shown(page, 0)
+    page.context.set_offline(True)
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status")).to_contain_text("Not stored")
+    shown(page, 0)
+    expect(page.get_by_label("minor")).to_be_checked()
+    page.context.set_offline(False)
+    page.keyboard.press("Enter")
+    shown(page, 1)
+    expect(page.locator(".sheet__progress")).to_contain_text("1 today")
+    assert stored() == {"i00": 1}
+
+
+def test_a_draft_outlives_the_session(open_desk, annotator, items, live_server, client_for, project):
+    page = open_desk(annotator)
+    page.keyboard.press("3")
+    page.keyboard.press("c")
+    page.keyboard.type("half a thought")
+    page.context.clear_cookies(name="sessionid")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("status")).to_contain_text("signed out")
+    cookie = client_for(annotator).cookies["sessionid"]
+    page.context.add_cookies([{"name": "sessionid", "value": cookie.value, "url": live_server.url}])
+    page.goto(f"{live_server.url}/projects/{project.pk}/rate/")
+    expect(page.get_by_role("status")).to_contain_text("brought back")
+    expect(page.get_by_label("major")).to_be_checked()
+    expect(page.get_by_label("Comment", exact=True)).to_have_value("half a thought")
+    assert stored() == {}
+
+
+def test_without_javascript_the_desk_is_plain_forms(open_desk, annotator, items):
+    page = open_desk(annotator, java_script_enabled=False)
+    for number in range(2):
+        shown(page, number)
+        page.get_by_label("major").check()
+        page.get_by_role("button", name="Submit").click()
+    shown(page, 2)
+    page.get_by_role("link", name="Undo").click()
+    shown(page, 1)
+    assert stored() == {"i00": 2, "i01": 2}
+
+
+def test_a_phone_has_targets_for_a_thumb(open_desk, annotator, items):
+    page = open_desk(annotator, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    for target in page.locator(".choice, .sheet .button:visible, .sheet summary:visible").all():
+        box = target.bounding_box()
+        assert box["height"] >= 44, target.inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.locator(".choice", has_text="minor").tap()
+    page.get_by_role("button", name="Submit").tap()
+    shown(page, 1)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["rate/", "my-ratings/", "rate/guidelines/"])
+def test_nothing_for_axe_to_find(open_desk, annotator, items, scheme, path, question, rate):
+    rate(question, "i00", "ann", "minor")
+    page = open_desk(annotator, path, color_scheme=scheme)
+    for details in page.locator(".sheet details").all():
+        details.evaluate("element => { element.open = true; }")
+    found = Axe().run(page).response["violations"]
+    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == []
+
+
+@pytest.mark.parametrize("path", ["rate/", "set-aside/"])
+def test_nothing_for_axe_to_find_by_a_lead(open_desk, lead, annotator, client_for, items, project, path):
+    client_for(annotator).get(f"/projects/{project.pk}/rate/")
+    client_for(annotator).post(f"/projects/{project.pk}/rate/{items[0].pk}/skip/", {"reason": "unclear"})
+    page = open_desk(lead, path)
+    found = Axe().run(page).response["violations"]
+    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == []
+
+
+def test_item_text_is_never_run(open_desk, annotator, items, project):
+    nasty = "<script>window.hit = 1</script><img src=x onerror='window.hit = 1'>"
+    Item.objects.filter(pk=items[0].pk).update(
+        body={"text": nasty, "html": f"<p>kept</p>{nasty}<a href='javascript:hit=1'>x</a>", nasty: nasty}
+    )
+    Category.objects.filter(question__project=project, code=0).update(label=nasty)
+    page = open_desk(annotator)
+    expect(page.locator(".item-body__html")).to_contain_text("kept")
+    page.wait_for_timeout(100)
+    assert page.evaluate("window.hit") is None

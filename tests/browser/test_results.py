@@ -1,0 +1,174 @@
+"""The lead's pages in a browser: charts under the strict policy, accessibility, and numbers that move by themselves."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.contrib.auth.models import User
+from django.test import Client
+from playwright.sync_api import Browser, Page, expect
+
+from metrics.actions import bring_up_to_date
+from projects.models import Item, Rater
+from ratings.actions import NewRating, record
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+SCHEMES = ["light", "dark"]
+PAGES = {
+    "projects": "/",
+    "dashboard": "/projects/{}/",
+    "rater": "/projects/{}/raters/r1/",
+    "pairs": "/projects/{}/pairs/",
+    "pair": "/projects/{}/pairs/?a=r1&b=r2",
+    "items": "/projects/{}/items/",
+    "item": "/projects/{}/items/i7/",
+    "nothing there": "/projects/{}/items/none/",
+}
+
+
+@pytest.fixture
+def rated(question: Any, utc: Any) -> Any:
+    """60 items in 20 days, each with up to four of five raters, who agree now and then; counted."""
+    dice = random.Random(7)
+    project = question.project
+    items = Item.objects.bulk_create(
+        Item(project=project, key=f"i{n}", body={"text": f"Text number {n}"}) for n in range(60)
+    )
+    raters = Rater.objects.bulk_create(Rater(project=project, key=f"r{n}") for n in range(1, 6))
+    ratings = [
+        NewRating(
+            item.pk, rater.pk, min(max(n % 4 + dice.choice((-1, 0, 0, 0, 1)), 0), 3), rated_at=utc(2026, 3, 1 + n // 3)
+        )
+        for n, item in enumerate(items)
+        for rater in dice.sample(raters, n % 5)
+    ]
+    record(question=question, ratings=ratings, by=None, source="import")
+    bring_up_to_date(question.pk)
+    return question
+
+
+@pytest.fixture
+def open_page(browser: Browser, live_server: Any, client_for: Callable[[User], Client], lead: User) -> Iterator[Any]:
+    """``open_page(address, ...)`` as the lead. Afterwards the browser has complained of nothing."""
+    contexts, complaints = [], []
+
+    def do(address: str, **options: Any) -> Page:
+        context = browser.new_context(**options)
+        contexts.append(context)
+        cookie = client_for(lead).cookies["sessionid"]
+        context.add_cookies([{"name": "sessionid", "value": cookie.value, "url": live_server.url}])
+        page = context.new_page()
+        page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(f"{live_server.url}{address}")
+        return page
+
+    yield do
+    for context in contexts:
+        context.close()
+    assert [text for text in complaints if "404 (Not Found)" not in text] == []
+
+
+def drawn(page: Page) -> None:
+    """All charts of the page are drawn."""
+    for chart in page.locator(".chart").all():
+        expect(chart).to_have_attribute("data-state", "drawn")
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("name", list(PAGES))
+def test_page_is_accessible(name: str, scheme: str, project: Any, rated: Any, open_page: Any) -> None:
+    page = open_page(PAGES[name].format(project.pk), color_scheme=scheme)
+    drawn(page)
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+@pytest.mark.parametrize("name", list(PAGES))
+def test_page_fits_a_phone(name: str, project: Any, rated: Any, open_page: Any) -> None:
+    page = open_page(PAGES[name].format(project.pk), viewport={"width": 390, "height": 800})
+    drawn(page)
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_dashboard_draws_its_charts(scheme: str, project: Any, rated: Any, open_page: Any) -> None:
+    page = open_page(f"/projects/{project.pk}/", color_scheme=scheme)
+    drawn(page)
+    assert page.locator(".chart svg .mark-line path").count() >= 2
+    assert page.locator(".chart svg .mark-rect.role-mark path").count() == 20  # five raters, both halves
+    page.locator(".chart svg .mark-text.role-mark text").first.hover()
+    expect(page.locator("#vg-tooltip-element")).to_be_visible()
+
+
+def test_chart_follows_the_colour_scheme(project: Any, rated: Any, open_page: Any) -> None:
+    page = open_page(f"/projects/{project.pk}/", color_scheme="light")
+    drawn(page)
+    words = page.locator(".chart svg .role-axis-label text").first
+    before = words.get_attribute("fill")
+    page.emulate_media(color_scheme="dark")
+    expect(words).not_to_have_attribute("fill", before or "")
+
+
+@pytest.mark.parametrize("form", ["SVG", "PNG"])
+def test_chart_downloads(form: str, project: Any, rated: Any, open_page: Any) -> None:
+    page = open_page(f"/projects/{project.pk}/")
+    drawn(page)
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name=form).first.click()
+    assert waiting.value.suggested_filename == f"concord-trend.{form.lower()}"
+
+
+def test_cell_leads_to_its_pair(project: Any, rated: Any, open_page: Any) -> None:
+    page = open_page(f"/projects/{project.pk}/")
+    drawn(page)
+    page.locator(".chart svg .mark-text.role-mark text").first.click()
+    page.wait_for_url("**/pairs/?*")
+    expect(page.get_by_role("heading", level=1)).to_contain_text(" and ")
+
+
+def test_changed_rating_appears_without_reload(
+    project: Any, rated: Any, rate: Callable[..., Any], open_page: Any
+) -> None:
+    page = open_page(f"/projects/{project.pk}/")
+    drawn(page)
+    page.evaluate("() => { window.sameDocument = true }")
+    before = page.locator("#headline .stat__value--big").inner_text()
+    line = page.locator(".chart").first.locator("svg .mark-line path").first
+    shape = line.get_attribute("d")
+    for n in range(60):
+        rate(rated, f"i{n}", "r1", "none")
+        rate(rated, f"i{n}", "r2", "none")
+    rate(rated, "brand new", "r1", "none")
+    rate(rated, "brand new", "r2", "none")
+    expect(page.locator("#live")).to_contain_text("not counted yet")
+    bring_up_to_date(rated.pk)
+    expect(page.locator("#headline .stat__value--big")).not_to_have_text(before)
+    expect(page.locator("#live")).to_contain_text("up to date")
+    expect(line).not_to_have_attribute("d", shape or "")
+    assert page.evaluate("() => window.sameDocument")
+
+
+def test_first_rating_appears_without_a_hand(project: Any, question: Any, rate: Any, open_page: Any) -> None:
+    page = open_page(f"/projects/{project.pk}/")
+    rate(question, "i1", "a", "minor")
+    rate(question, "i1", "b", "major")
+    rate(question, "i2", "a", "none")
+    rate(question, "i2", "b", "none")
+    bring_up_to_date(question.pk)
+    expect(page.locator("#headline .stat__value--big")).to_be_visible()
+    drawn(page)
+
+
+def test_without_javascript_the_tables_stand_in(project: Any, rated: Any, open_page: Any) -> None:
+    page = open_page(f"/projects/{project.pk}/", java_script_enabled=False)
+    expect(page.locator(".chart__canvas").first).to_be_hidden()
+    page.locator("summary", has_text="As a table").first.click()
+    expect(page.locator("#trend-table tbody tr").first).to_be_visible()
+    page.get_by_role("link", name="Bias", exact=True).click()
+    assert "sort=" in page.url

@@ -1,0 +1,134 @@
+"""A lead's first day in a browser: sign in, make a project, set its weights, invite; and the guest who comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.contrib.auth.models import User
+from playwright.sync_api import Browser, Page, expect
+
+from projects.models import Project
+from tests.conftest import PASSWORD
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+SECRET = "a fine long secret"
+
+
+@pytest.fixture
+def visitor(browser: Browser, live_server: Any) -> Iterator[Callable[..., Page]]:
+    """``visitor()``: a page of somebody new. Afterwards the browser has complained of nothing."""
+    contexts, complaints = [], []
+
+    def come(**options: Any) -> Page:
+        context = browser.new_context(base_url=live_server.url, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        return page
+
+    yield come
+    for context in contexts:
+        context.close()
+    assert [text for text in complaints if "status of 422" not in text] == []
+
+
+def sign_in(page: Page, username: str = "lead", password: str = PASSWORD) -> None:
+    page.goto("/sign-in/")
+    page.get_by_label("Name").fill(username)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/")
+
+
+def test_a_lead_makes_a_project_and_a_guest_joins(visitor, lead):
+    page = visitor()
+    sign_in(page)
+    page.goto("/projects/new/")
+    page.get_by_label("Name", exact=True).fill("Reviews")
+    page.get_by_label("Question", exact=True).fill("How bad is it?")
+    page.get_by_label("Scale").select_option("ordinal")
+    for number, label in enumerate(("none", "minor", "major"), start=1):
+        page.get_by_label(f"Label {number}").fill(label)
+    page.get_by_role("button", name="Add a row").click()
+    page.keyboard.type("critical")
+    page.get_by_role("textbox", name="Guidelines").fill("# Take care")
+    expect(page.locator("#guidelines-preview h2")).to_have_text("Take care")
+    page.get_by_role("button", name="Make the project").click()
+    expect(page.get_by_text("The project is made")).to_be_visible()
+    project = Project.objects.get()
+    labels = [category.label for category in project.questions.get().active_categories()]
+    assert labels == ["none", "minor", "major", "critical"]
+
+    page.goto(f"/projects/{project.pk}/people/")
+    page.get_by_label("Name", exact=True).fill("guest")
+    page.get_by_role("button", name="Add", exact=True).click()
+    link = page.get_by_label("Invitation link").input_value()
+    guest = visitor()
+    guest.goto(link)
+    guest.get_by_label("New password", exact=True).fill(SECRET)
+    guest.get_by_label("New password confirmation").fill(SECRET)
+    guest.get_by_role("button", name="Set the password").click()
+    expect(guest.get_by_text("Welcome. Your password is set")).to_be_visible()
+    assert project.raters.get().user == User.objects.get(username="guest")
+
+
+def test_categories_move_by_keyboard(visitor, project, question):
+    page = visitor()
+    sign_in(page)
+    page.goto(f"/projects/{project.pk}/setup/questions/severity/")
+    page.get_by_label("Label 3").focus()
+    page.keyboard.press("Alt+ArrowUp")
+    page.keyboard.press("Alt+ArrowUp")
+    expect(page.locator("[data-categories-said]")).to_have_text("major is now at place 1.")
+    page.get_by_role("button", name="Move none down").press("Enter")
+    page.get_by_role("button", name="Save scale and categories").click()
+    expect(page.get_by_text("Saved. The numbers follow")).to_be_visible()
+    assert [category.label for category in question.active_categories()] == ["major", "minor", "none", "critical"]
+
+
+def test_a_matrix_is_mirrored_and_checked_while_it_is_typed(visitor, project, question):
+    page = visitor()
+    sign_in(page)
+    page.goto(f"/projects/{project.pk}/setup/questions/severity/")
+    expect(page.get_by_label("Weight of none and minor")).to_be_hidden()
+    page.get_by_label("custom").check()
+    cell = page.get_by_label("Weight of none and minor")
+    cell.fill("7")
+    expect(page.locator("#matrix-check")).to_contain_text("row 1 (none), column 2 (minor) is 7")
+    cell.fill("0.25")
+    expect(page.get_by_label("Weight of minor and none")).to_have_value("0.25")
+    expect(page.locator("#matrix-check td.heat__cell--2").first).to_have_text("0.25")
+    page.get_by_role("button", name="Save the weights").click()
+    expect(page.get_by_text("Saved. The numbers follow")).to_be_visible()
+    question.refresh_from_db()
+    assert (question.weights, question.weight_matrix[1][0]) == ("custom", 0.25)
+
+
+def test_a_project_is_set_up_without_javascript(visitor, project, question):
+    page = visitor(java_script_enabled=False)
+    sign_in(page)
+    page.goto(f"/projects/{project.pk}/setup/questions/severity/")
+    page.get_by_label("Order 4").fill("0")
+    page.get_by_role("button", name="Save scale and categories").click()
+    assert question.active_categories()[0].label == "critical"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_pages_are_accessible_and_fit_a_phone(visitor, project, scheme):
+    page = visitor(color_scheme=scheme, bypass_csp=True, viewport={"width": 390, "height": 844})
+    axe = Axe()
+    page.goto("/sign-in/")
+    found = {"/sign-in/": axe.run(page).response["violations"]}
+    sign_in(page)
+    below = f"/projects/{project.pk}"
+    addresses = ["setup/", "setup/new-question/", "setup/questions/severity/", "people/"]
+    for address in ["/projects/new/", "/tokens/", "/password/", *(f"{below}/{path}" for path in addresses)]:
+        page.goto(address)
+        found[address] = axe.run(page).response["violations"]
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), address
+    assert {address: [rule["id"] for rule in rules] for address, rules in found.items() if rules} == {}

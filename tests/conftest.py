@@ -1,0 +1,162 @@
+"""The cast of all tests, and plain makers."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from rest_framework.test import APIClient
+
+PASSWORD = "a long password"
+LABELS = ("none", "minor", "major", "critical")
+
+
+@pytest.fixture
+def make_user(db: None) -> Callable[..., User]:
+    def make(username: str, **fields: Any) -> User:
+        return User.objects.create_user(username, password=PASSWORD, **fields)
+
+    return make
+
+
+@pytest.fixture
+def lead(make_user: Callable[..., User]) -> User:
+    return make_user("lead")
+
+
+@pytest.fixture
+def annotator(make_user: Callable[..., User]) -> User:
+    return make_user("annotator")
+
+
+@pytest.fixture
+def viewer(make_user: Callable[..., User]) -> User:
+    return make_user("viewer")
+
+
+@pytest.fixture
+def stranger(make_user: Callable[..., User]) -> User:
+    return make_user("stranger")
+
+
+@pytest.fixture
+def admin(make_user: Callable[..., User]) -> User:
+    return make_user("admin", is_staff=True, is_superuser=True)
+
+
+@pytest.fixture
+def make_project(db: None) -> Callable[..., Any]:
+    """A project with one question; ``labels`` in declared order; values 0, 1, 2, ..."""
+    from projects.models import Category, Project, Question
+
+    def make(
+        name: str = "Reviews",
+        *,
+        labels: tuple[str, ...] = LABELS,
+        key: str = "severity",
+        scale: str = "ordinal",
+        **fields: Any,
+    ) -> Project:
+        project = Project.objects.create(name=name, **fields)
+        question = Question.objects.create(project=project, key=key, text=f"Which {key}?", scale=scale)
+        Category.objects.bulk_create(
+            Category(question=question, code=code, label=label, position=code, value=code, hotkey=str(code + 1))
+            for code, label in enumerate(labels)
+        )
+        return project
+
+    return make
+
+
+@pytest.fixture
+def project(make_project: Callable[..., Any], lead: User, annotator: User, viewer: User) -> Any:
+    """The project of ``lead``, with ``annotator`` (rater "ann") and ``viewer``; ``stranger`` is none of them."""
+    from projects.models import Member, Rater
+
+    made = make_project(created_by=lead)
+    for user in (lead, annotator, viewer):
+        Member.objects.create(project=made, user=user, role=user.username)
+    Rater.objects.create(project=made, key="ann", name="Ann", user=annotator)
+    return made
+
+
+@pytest.fixture
+def question(project: Any) -> Any:
+    return project.questions.get()
+
+
+@pytest.fixture
+def rate() -> Callable[..., Any]:
+    """``rate(question, item_key, rater_key, label)``: by the real action, making item and rater when needed."""
+    from projects.models import Item, Rater
+    from ratings.actions import NewRating, record
+    from ratings.models import NOTHING
+
+    def do(question: Any, item: str, rater: str, label: str | None, **fields: Any) -> Any:
+        project = question.project
+        item_id = Item.objects.get_or_create(project=project, key=item)[0].pk
+        rater_id = Rater.objects.get_or_create(project=project, key=rater)[0].pk
+        code = NOTHING if label is None else question.categories.get(label=label, retired=False).code
+        return record(question=question, ratings=[NewRating(item_id, rater_id, code, **fields)], by=None, source="api")
+
+    return do
+
+
+@pytest.fixture
+def client_for() -> Callable[[User], Client]:
+    def make(user: User) -> Client:
+        client = Client()
+        client.force_login(user)
+        return client
+
+    return make
+
+
+@pytest.fixture
+def api_for() -> Callable[..., APIClient]:
+    """A client of the API with a fresh token of the user."""
+    from projects import tokens
+
+    def make(user: User, **fields: Any) -> APIClient:
+        client = APIClient()
+        client.credentials(HTTP_AUTHORIZATION=f"Bearer {tokens.create(user=user, **fields)}")
+        return client
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real data sets, beside the checkout; tests that need it are skipped where it is not."""
+    folder = Path(os.environ.get("CONCORD_SHARED_DATA") or Path(__file__).parents[2] / "shared" / "data")
+    if not folder.is_dir():
+        pytest.skip("no real data sets here (CONCORD_SHARED_DATA names their folder)")
+    return folder
+
+
+@pytest.fixture
+def utc() -> Callable[..., datetime.datetime]:
+    return lambda *parts: datetime.datetime(*parts, tzinfo=datetime.UTC)
+
+
+@pytest.fixture(scope="session")
+def broker_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real Valkey or Redis: REDIS_URL's (`make test` starts one), else one of this test process alone."""
+    from agreement_site.embedded import NoBroker
+
+    from . import with_services
+
+    if given := os.environ.get("REDIS_URL"):
+        yield given
+        return
+    try:
+        with with_services.valkey(tmp_path_factory.mktemp("valkey")) as url:
+            yield url
+    except NoBroker as reason:
+        pytest.skip(str(reason))

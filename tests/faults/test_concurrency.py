@@ -1,0 +1,311 @@
+"""Two at once, with real transactions: nothing is counted twice, nothing is missed, nobody is thrown out."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection, transaction
+
+from metrics import actions, counting, stores
+from metrics.models import CountState, PairTally
+from projects import actions as set_up
+from projects.models import Item, Project, Question, Rater
+from ratings.actions import NewRating, move_days, record
+from ratings.models import Rating
+from tests.faults.threads import PATIENCE, Gate, finish, start
+from tests.metrics import invariants
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+postgresql_only = pytest.mark.skipif(
+    "not __import__('django.db').db.connection.vendor == 'postgresql'",
+    reason="SQLite's writers stand in one line: only PostgreSQL's can overtake each other",
+)
+
+
+@pytest.fixture
+def ids(project: Any) -> tuple[list[int], list[int]]:
+    """Ids of 12 items and 4 raters."""
+    items = [Item.objects.create(project=project, key=str(number)).pk for number in range(12)]
+    raters = [Rater.objects.create(project=project, key=str(number)).pk for number in range(4)]
+    return items, raters
+
+
+def put(question: Any, *rows: tuple[int, int, int]) -> None:
+    """(item, rater, code) ..., in one transaction."""
+    record(question=question, ratings=[NewRating(*row) for row in rows], by=None, source="api")
+
+
+@postgresql_only
+def test_a_rating_that_began_first_and_commits_last_is_counted(question: Any, ids: Any) -> None:
+    """Its id is the smaller one: who remembers the largest id seen never looks at it."""
+    (item, other, *_), (early, late, *_) = ids
+    gate = Gate()
+
+    def begin_first() -> None:
+        with transaction.atomic():
+            put(question, (item, early, 1))
+            gate.wait()
+
+    futures = start(begin_first)
+    gate.wait_until_reached()
+    put(question, (other, late, 1))
+    actions.bring_up_to_date(question.pk)
+    assert CountState.objects.get(question=question).ratings == 1
+    gate.open()
+    finish(futures)
+    assert Rating.objects.get(rater=early).pk < Rating.objects.get(rater=late).pk
+    assert actions.sweep() == 1
+    invariants.check(question.pk)
+    assert CountState.objects.get(question=question).ratings == 2
+
+
+@postgresql_only
+def test_a_rating_committed_between_reading_and_marking_stays_uncounted(
+    question: Any, ids: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By another transaction, while the counter's is open: both the change of a counted rating and a new one."""
+    (item, *_), (one, two, three, _) = ids
+    put(question, (item, one, 1), (item, two, 2))
+    actions.bring_up_to_date(question.pk)
+    put(question, (item, one, 2))
+    gate = Gate()
+    add_peers = stores.add_peers
+
+    def slowly(*args: Any) -> None:
+        gate.wait()
+        add_peers(*args)
+
+    monkeypatch.setattr(stores, "add_peers", slowly)
+    futures = start(lambda: counting.count_some(question.pk))
+    gate.wait_until_reached()
+    put(question, (item, one, 0), (item, three, 3))
+    gate.open()
+    finish(futures)
+    monkeypatch.undo()
+    left = Rating.objects.uncounted().order_by("rater_id").values_list("rater_id", "code", "counted")
+    assert list(left) == [(one, 0, 2), (three, 3, -1)]
+    actions.sweep()
+    invariants.check(question.pk)
+
+
+def test_counters_at_once_count_each_rating_once(question: Any, ids: Any) -> None:
+    items, raters = ids
+    put(question, *((item, rater, (item + rater) % 4) for item in items for rater in raters))
+    together = threading.Barrier(4)
+
+    def count() -> None:
+        together.wait()
+        while counting.count_some(question.pk, items=2).more:
+            pass
+        actions.bring_up_to_date(question.pk)
+
+    finish(start(count, count, count, count))
+    invariants.check(question.pk)
+    assert CountState.objects.get(question=question).ratings == len(items) * len(raters)
+
+
+def test_the_second_counter_waits_for_the_first(question: Any, ids: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both would read the same uncounted ratings and add them twice."""
+    (item, *_), (one, two, *_) = ids
+    put(question, (item, one, 1), (item, two, 1))
+    CountState.objects.create(question=question, scale_version=question.scale_version)
+    gate = Gate()
+    inside = itertools.count()
+    read = counting.uncounted_items
+
+    def reading(*args: Any) -> Any:
+        rows = read(*args)
+        if next(inside) == 0:
+            gate.wait()
+        return rows
+
+    monkeypatch.setattr(counting, "uncounted_items", reading)
+    first = start(lambda: counting.count_some(question.pk))
+    gate.wait_until_reached()
+    second = start(lambda: counting.count_some(question.pk))
+    time.sleep(0.3)  # enough for the second to read too, if nothing keeps it from that
+    assert next(inside) == 1
+    gate.open()
+    finish(first + second)
+    actions.bring_up_to_date(question.pk)
+    invariants.check(question.pk)
+
+
+def test_raters_and_counters_and_leads_at_once(question: Any, ids: Any, lead: User) -> None:
+    """Overlapping portions in opposite orders, counters and recounts meanwhile: no deadlock, exact at the end."""
+    items, raters = ids
+    put(question, *((item, rater, 0) for item in items for rater in raters))
+    ending = threading.Event()
+
+    def rate(order: int) -> None:
+        for turn in range(12):
+            rows = [(item, rater, (item + turn + order) % 4) for item in items for rater in raters]
+            put(question, *rows[::order])
+
+    def count() -> None:
+        while not ending.wait(0.1):
+            actions.bring_up_to_date(question.pk)
+
+    def lead_it() -> None:
+        project = Project.objects.get(pk=question.project_id)
+        for zone in ("Pacific/Kiritimati", "America/Los_Angeles", "UTC"):
+            set_up.change_project(project=project, by=lead, time_zone=zone)
+            actions.recount(question)
+
+    counters = start(count, count)
+    try:
+        finish(start(lambda: rate(1), lambda: rate(-1), lead_it))
+    finally:
+        ending.set()
+    finish(counters)
+    actions.sweep()
+    invariants.check(question.pk)
+
+
+@postgresql_only
+def test_a_counter_waits_for_a_rater_without_holding_what_the_rater_needs_next(
+    question: Any, ids: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the two wait for each other, and PostgreSQL throws one of them out: perhaps the rater."""
+    (first, second, *_), (rater, *_) = ids
+    put(question, (first, rater, 1), (second, rater, 1))
+    read = counting.uncounted_items
+    # PostgreSQL promises no order: this is the worst one.
+    monkeypatch.setattr(counting, "uncounted_items", lambda *args: np.sort(read(*args), order="item")[::-1])
+    with transaction.atomic():
+        put(question, (first, rater, 2))
+        futures = start(lambda: counting.count_some(question.pk))
+        wait_until_blocked()
+        put(question, (second, rater, 2))
+    finish(futures)
+    actions.sweep()
+    invariants.check(question.pk)
+
+
+@postgresql_only
+def test_writers_of_the_same_new_ratings_take_turns_whatever_their_order(question: Any, ids: Any) -> None:
+    (first, second, *_), (rater, *_) = ids
+    with transaction.atomic():
+        put(question, (first, rater, 1))
+        futures = start(lambda: put(question, (second, rater, 2), (first, rater, 2)))
+        wait_until_blocked()
+        put(question, (second, rater, 1))
+    finish(futures)
+    assert set(Rating.objects.values_list("code", flat=True)) == {2}
+
+
+@postgresql_only
+def test_moving_the_days_waits_for_a_counter_in_the_common_order(
+    question: Any, ids: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lead changes the time zone while a counter marks ratings: neither is thrown out."""
+    (first, second, *_), (rater, *_) = ids
+    evening = datetime.datetime(2026, 3, 1, 22, tzinfo=datetime.UTC)
+    for item in (second, first):  # ids in the opposite order of the items
+        record(question=question, ratings=[NewRating(item, rater, 1, rated_at=evening)], by=None, source="api")
+    Project.objects.filter(pk=question.project_id).update(time_zone="Pacific/Kiritimati")
+    with transaction.atomic():
+        # As a counter does after its first row.
+        Rating.objects.select_for_update().get(item=first)
+        futures = start(lambda: move_days(question=question))
+        wait_until_blocked()
+        Rating.objects.select_for_update().get(item=second)
+    finish(futures)
+    actions.sweep()
+    invariants.check(question.pk)
+
+
+@postgresql_only
+def test_a_recount_waits_for_raters_without_holding_what_they_need_next(question: Any, ids: Any) -> None:
+    (first, second, *_), (rater, *_) = ids
+    for item in (second, first):  # on disk in the opposite order of the items
+        put(question, (item, rater, 1))
+        actions.bring_up_to_date(question.pk)
+    with transaction.atomic():
+        put(question, (first, rater, 2))
+        futures = start(lambda: actions.recount(question))
+        wait_until_blocked()
+        put(question, (second, rater, 2))
+    finish(futures)
+    actions.sweep()
+    invariants.check(question.pk)
+
+
+def wait_until_blocked() -> None:
+    """Until some transaction waits for a lock that another one holds."""
+    deadline = time.monotonic() + PATIENCE
+    with connection.cursor() as cursor:
+        while True:
+            cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+            if cursor.fetchone()[0]:
+                return
+            assert time.monotonic() < deadline, "nobody waits"
+            time.sleep(0.01)
+
+
+@postgresql_only
+def test_a_counter_that_waited_uses_the_weights_of_now(
+    question: Any, ids: Any, lead: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It began before the change of weights, and the readings were made anew before its turn came."""
+    (item, other, *_), (one, two, *_) = ids
+    put(question, *((item, rater, code) for rater, code in ((one, 1), (two, 2))), (other, one, 0), (other, two, 0))
+    identity = [[float(i == j) for j in range(4)] for i in range(4)]
+    set_up.change_weights(question=question, weights="custom", matrix=identity, by=lead)
+    actions.bring_up_to_date(question.pk)
+    before = PairTally.objects.get(question=question).kappa_custom
+    put(question, (item, one, 3))
+    gate = Gate()
+    lock = counting.lock
+
+    def late(question_id: int) -> CountState:
+        if threading.current_thread() is not threading.main_thread():
+            gate.wait()
+        return lock(question_id)
+
+    monkeypatch.setattr(counting, "lock", late)
+    futures = start(lambda: counting.count_some(question.pk))
+    gate.wait_until_reached()
+    half = [[1.0 if i == j else 0.9 * (abs(i - j) == 1) for j in range(4)] for i in range(4)]
+    set_up.change_weights(question=Question.objects.get(pk=question.pk), weights="custom", matrix=half, by=lead)
+    actions.readings.refresh(question.pk)
+    assert PairTally.objects.get(question=question).kappa_custom != before
+    gate.open()
+    finish(futures)
+    actions.sweep()
+    invariants.check(question.pk)
+
+
+def test_a_rating_written_with_an_old_copy_of_the_project_is_on_the_day_of_the_zone_of_now(
+    question: Any, ids: Any, lead: User
+) -> None:
+    (item, *_), (rater, *_) = ids
+    stale = Question.objects.select_related("project").get(pk=question.pk)
+    set_up.change_project(project=Project.objects.get(pk=question.project_id), by=lead, time_zone="Pacific/Kiritimati")
+    evening = datetime.datetime(2026, 3, 1, 22, tzinfo=datetime.UTC)
+    record(question=stale, ratings=[NewRating(item, rater, 1, rated_at=evening)], by=lead, source="form")
+    assert Rating.objects.get().day == (datetime.date(2026, 3, 2) - datetime.date(1970, 1, 1)).days
+
+
+def test_the_same_rating_from_many_at_once_is_one_rating_with_its_whole_history(question: Any, ids: Any) -> None:
+    (item, *_), (rater, *_) = ids
+    together = threading.Barrier(8)
+
+    def rate(code: int) -> None:
+        together.wait()
+        put(question, (item, rater, code))
+
+    finish(start(*(lambda code=code: rate(code % 4) for code in range(8))))
+    rating = Rating.objects.get()
+    assert rating.revisions.count() >= 4
+    assert rating.revisions.latest("id").code == rating.code
+    actions.sweep()
+    invariants.check(question.pk)

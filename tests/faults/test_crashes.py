@@ -1,0 +1,150 @@
+"""A process may die between any two statements: nothing is half done, and the next try ends exact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import transaction
+
+from metrics import actions, counting, readings
+from metrics.models import CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading
+from projects import actions as set_up
+from projects.models import Item, Project, Question, Rater
+from ratings.actions import NewRating, record
+from ratings.models import NOTHING, Rating, Revision
+from tests.faults.crashes import Crash, crash_at
+from tests.metrics import invariants
+
+pytestmark = pytest.mark.django_db
+
+MODELS = (Rating, Revision, Item, Question, CountState, PatternTally, PairTally, PeerTally, Reading, RaterReading)
+MOST = 300  # statements of one piece of work
+
+
+def everything() -> list[Any]:
+    """All rows of ratings, counts and readings."""
+    return [list(model.objects.order_by("pk").values()) for model in MODELS]
+
+
+@pytest.fixture
+def ids(question: Any) -> tuple[list[int], list[int]]:
+    """Counted ratings, and then changed, withdrawn and new ones on two items and three raters."""
+    project = question.project
+    items = [Item.objects.create(project=project, key=str(number)).pk for number in range(3)]
+    raters = [Rater.objects.create(project=project, key=str(number)).pk for number in range(3)]
+    put(question, [(item, rater, (item + rater) % 4) for item in items[:2] for rater in raters])
+    actions.sweep()
+    put(question, [(items[0], raters[0], 3), (items[0], raters[1], NOTHING), (items[2], raters[0], 1)])
+    put(question, [(items[2], raters[2], 0)])
+    return items, raters
+
+
+def put(question: Any, rows: list[tuple[int, int, int]]) -> None:
+    record(question=question, ratings=[NewRating(*row) for row in rows], by=None, source="api")
+
+
+def crash_everywhere(work: Callable[[], Any]) -> int:
+    """Crash at each statement of ``work`` in turn: each time all is as before. Returns the number of statements."""
+    before = everything()
+    for number in range(MOST):
+        try:
+            with crash_at(number):
+                work()
+        except Crash:
+            assert everything() == before, f"half done at statement {number}"
+        else:
+            check_all()
+            return number
+    pytest.fail("it does not end")
+
+
+def check_all() -> None:
+    actions.sweep()
+    for question_id in Question.objects.values_list("pk", flat=True):
+        invariants.check(question_id)
+
+
+def test_counting(question: Any, ids: Any) -> None:
+    assert crash_everywhere(lambda: counting.count_some(question.pk)) > 5
+
+
+def test_the_first_counting_of_a_question(question: Any, ids: Any) -> None:
+    actions.recount(question)
+    CountState.objects.all().delete()
+    assert crash_everywhere(lambda: counting.count_some(question.pk)) > 5
+
+
+def test_readings(question: Any, ids: Any) -> None:
+    counting.count_some(question.pk)
+    assert crash_everywhere(lambda: readings.refresh(question.pk)) > 5
+
+
+def test_readings_put_off(question: Any, ids: Any) -> None:
+    counting.count_some(question.pk)
+    readings.refresh(question.pk)
+    CountState.objects.update(cumulative_from=0)
+    assert crash_everywhere(lambda: readings.finish(question.pk)) > 3
+
+
+def test_readings_after_a_change_of_scale(question: Any, ids: Any, lead: Any) -> None:
+    set_up.change_weights(question=question, weights="linear", matrix=None, by=lead)
+    assert crash_everywhere(lambda: readings.refresh(question.pk)) > 5
+
+
+def test_counting_and_readings(question: Any, ids: Any) -> None:
+    """Two transactions: what the first one counted stays, and the sweep does the rest."""
+    for number in range(0, MOST, 3):
+        point = transaction.savepoint()
+        try:
+            with crash_at(number):
+                actions.bring_up_to_date(question.pk)
+        except Crash:
+            check_all()
+            transaction.savepoint_rollback(point)
+        else:
+            assert number > 10
+            return
+    pytest.fail("it does not end")
+
+
+def test_changes_that_take_each_other_back_are_not_waited_for_ever(question: Any) -> None:
+    """They move no count, so that no reading is stale; the page must not say "1 not counted yet" from then on."""
+    item = Item.objects.create(project=question.project, key="item").pk
+    rater = Rater.objects.create(project=question.project, key="rater").pk
+    put(question, [(item, rater, 1)])
+    put(question, [(item, rater, NOTHING)])
+    counting.count_some(question.pk)  # the worker dies before it looks at the readings
+    assert actions.sweep() == 1
+    assert CountState.objects.get().unread == 0
+    assert actions.sweep() == 0
+
+
+def test_recount(question: Any, ids: Any) -> None:
+    assert crash_everywhere(lambda: actions.recount(question)) > 5
+
+
+def test_record(question: Any, ids: Any) -> None:
+    items, raters = ids
+    rows = [(item, rater, 2) for item in items for rater in raters]
+    assert crash_everywhere(lambda: put(question, rows)) > 3
+
+
+def test_change_of_the_time_zone(question: Any, ids: Any, lead: Any) -> None:
+    def change() -> None:
+        project = Project.objects.get(pk=question.project_id)
+        set_up.change_project(project=project, by=lead, time_zone="Pacific/Kiritimati")
+
+    assert crash_everywhere(change) > 3
+
+
+def test_change_of_the_categories(question: Any, ids: Any, lead: Any) -> None:
+    def reverse() -> None:
+        categories = [
+            (category.code, set_up.NewCategory(category.label, value=category.value, hotkey=category.hotkey))
+            for category in reversed(question.active_categories())
+        ]
+        set_up.change_categories(question=question, scale="ordinal", categories=categories, by=lead)
+
+    assert crash_everywhere(reverse) > 3

@@ -1,0 +1,93 @@
+"""`manage.py status` tells an administrator, and a monitor by its exit status, whether counting goes on."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import json
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from metrics import heartbeat, tasks
+from metrics.models import Worker
+from ratings.models import Rating
+from tests.faults.brokers import Broker
+
+pytestmark = pytest.mark.django_db
+
+
+def said(*arguments: str) -> str:
+    output = io.StringIO()
+    call_command("status", *arguments, stdout=output)
+    return output.getvalue()
+
+
+@pytest.fixture(autouse=True)
+def no_broker(settings: Any) -> None:
+    settings.REDIS_URL = ""
+
+
+def ago(seconds: float) -> datetime.datetime:
+    return timezone.now() - datetime.timedelta(seconds=seconds)
+
+
+def test_all_is_well(question: Any, rate: Any) -> None:
+    rate(question, "item", "rater", "minor")
+    tasks.sweep_all()
+    lines = said().splitlines()
+    assert lines[0].split() == ["Uncounted", "ratings", "0"]
+    assert lines[2].split()[-1] == "0"
+    assert lines[-1].endswith("swept 0 s ago")
+
+
+def test_for_programs(question: Any, rate: Any) -> None:
+    tasks.sweep_all()
+    rate(question, "item", "rater", "minor")
+    found = json.loads(said("--json"))
+    assert found["uncounted"] == 1
+    assert found["questions_waiting"] == 1
+    assert found["imports_under_way"] == 0
+    assert found["problems"] == []
+    assert 0 <= found["oldest_uncounted_seconds"] < heartbeat.LATE
+    assert len(found["workers"]) == 1
+
+
+def test_nobody_ever_swept() -> None:
+    with pytest.raises(CommandError, match="no worker has swept within the last hour") as problem:
+        said()
+    assert problem.value.returncode == 1
+
+
+def test_the_last_worker_is_gone() -> None:
+    Worker.objects.create(name="one:1", swept_at=ago(600))
+    with pytest.raises(CommandError, match="no worker has swept for 6"):
+        said()
+
+
+def test_a_rating_waits_although_workers_sweep(question: Any, rate: Any) -> None:
+    rate(question, "item", "rater", "minor")
+    Rating.objects.update(changed_at=ago(300))
+    heartbeat.beat()
+    with pytest.raises(CommandError, match="a rating has been waiting to be counted for 30"):
+        said()
+
+
+def test_workers_of_long_ago_are_forgotten() -> None:
+    Worker.objects.create(name="one:1", swept_at=ago(7200))
+    heartbeat.beat()
+    assert Worker.objects.count() == 1
+    assert heartbeat.last_sweep() is not None
+
+
+def test_a_broker_that_answers_and_one_that_does_not(broker: Broker, settings: Any) -> None:
+    settings.REDIS_URL = broker.url
+    heartbeat.beat()
+    assert json.loads(said("--json"))["broker"] == "answers"
+    broker.freeze()
+    assert json.loads(said("--json"))["broker"] == "does not answer (TimeoutError)"
+    broker.thaw()
+    broker.kill()
+    assert "does not answer" in said()  # no problem of its own: the sweep counts without it

@@ -1,0 +1,49 @@
+"""Work in threads with database connections of their own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from django.db import connection
+
+PATIENCE = 30.0  # seconds; only what hangs needs them
+
+
+def start(*works: Callable[[], Any]) -> list[Future[Any]]:
+    """Each work in a thread of its own; ``result(timeout=PATIENCE)`` of what comes back gives its value or error."""
+    pool = ThreadPoolExecutor(len(works))
+
+    def closing(work: Callable[[], Any]) -> Any:
+        try:
+            return work()
+        finally:
+            connection.close()
+
+    futures = [pool.submit(closing, work) for work in works]
+    pool.shutdown(wait=False)
+    return futures
+
+
+def finish(futures: list[Future[Any]]) -> list[Any]:
+    return [future.result(timeout=PATIENCE) for future in futures]
+
+
+class Gate:
+    """A place in the code where a thread waits until it is let through."""
+
+    def __init__(self) -> None:
+        self._reached, self._opened = threading.Event(), threading.Event()
+
+    def wait(self) -> None:
+        """In the thread: say that the place is reached, and wait."""
+        self._reached.set()
+        assert self._opened.wait(PATIENCE), "nobody opened the gate"
+
+    def wait_until_reached(self) -> None:
+        assert self._reached.wait(PATIENCE), "nobody came to the gate"
+
+    def open(self) -> None:
+        self._opened.set()

@@ -1,0 +1,42 @@
+"""The registry against the report: every entry is reported, and its published example comes out."""
+
+from pathlib import Path
+
+import pytest
+
+from metrics.agreement import COEFFICIENTS, REASONS, report
+from metrics.agreement.handbook import render
+from metrics.agreement.registry import report_names
+
+from .test_truth import load, reported
+
+TRUTH = Path(__file__).parent / "truth"
+
+
+@pytest.mark.parametrize("name", COEFFICIENTS)
+def test_published_example_comes_out(name):
+    example = COEFFICIENTS[name].example
+    found = reported(load(TRUTH / f"{example.case}.json"))[example.name]
+    for value, printed in zip(found if isinstance(found, list) else [found], example.value.split(), strict=True):
+        decimals = len(printed.partition(".")[2])
+        assert value == pytest.approx(float(printed), abs=0.501 * 10**-decimals)
+
+
+@pytest.mark.parametrize("name", COEFFICIENTS)
+def test_every_entry_is_reported(name):
+    found = report([[0, 1], [1, 1], [0, 0]], 2)
+    assert found.keys() >= set(report_names(name))
+
+
+@pytest.mark.parametrize("name", COEFFICIENTS)
+def test_every_reason_of_the_registry_exists(name):
+    assert set(COEFFICIENTS[name].undefined) <= set(REASONS)
+
+
+def test_the_page_about_statistics_says_what_the_registry_says():
+    page = Path(__file__).parents[3] / "docs" / "statistics.md"
+    assert page.read_text(encoding="utf-8") == render()
+
+
+def test_the_page_explains_every_reason():
+    assert all(f"| `{reason}` |" in render() for reason in REASONS if reason)

@@ -1,0 +1,142 @@
+"""report(): bad input is refused with its place, odd input is not, and other libraries agree."""
+
+import itertools
+
+import krippendorff
+import numpy as np
+import pytest
+
+from metrics.agreement import batch, marginal, report
+
+
+@pytest.mark.parametrize(
+    ("codes", "k", "message"),
+    [
+        ([[0, 1]], 1, "at least two categories, not 1"),
+        ([[0, 1]], 0, "at least two categories, not 0"),
+        ([[0, 1]], ["only"], "at least two categories, not 1"),
+        ([[0, 1], [0, 3]], 3, r"row 1, column 1: code 3 is not allowed; one of 0\.\.2, or -1 for a missing rating"),
+        ([[0, -2]], 3, "row 0, column 1: code -2"),
+        ([[0, 0.5]], 3, r"row 0, column 1: code 0\.5"),
+        ([[0, float("nan")]], 3, "row 0, column 1: code nan"),
+        ([[0, "a"]], 3, r"integers: 0\.\.2"),
+        ([[0, None]], 3, "row 0, column 1: code None"),
+        ([[0, 1], [0]], 3, "rows of equal length"),
+        ([0, 1], 3, r"\(items x raters\) array"),
+        ([], 3, r"\(items x raters\) array"),
+    ],
+)
+def test_bad_codes_are_refused_with_their_place(codes, k, message):
+    with pytest.raises(ValueError, match=message):
+        report(codes, k)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [([1, 2], "3 numbers, one for each category, not 2"), ([1, "b", 2], "3 numbers"), ([1, 2, np.inf], "value 2")],
+)
+def test_bad_values_are_refused(values, message):
+    with pytest.raises(ValueError, match=message):
+        report([[0, 1]], 3, values)
+
+
+def test_bad_matrix_is_refused():
+    with pytest.raises(ValueError, match="symmetric"):
+        report([[0, 1]], 2, weight_matrix=[[1, 0], [0.5, 1]])
+
+
+def test_lists_floats_and_small_integers_are_the_same_codes():
+    codes = [[0, 1, -1], [1, 1, 0]]
+    whole = report(codes, 2)
+    assert report(np.array(codes, np.int8), 2) == report(np.array(codes, float), ["no", "yes"]) == whole
+
+
+@pytest.mark.parametrize("codes", [np.zeros((0, 2), int), np.full((3, 2), -1), np.zeros((3, 1), int), [[0]]])
+def test_nothing_to_compare_is_undefined_throughout(codes):
+    found = report(codes, 2)
+    for name in ("fleiss_kappa", "cohen_kappa", "krippendorff_alpha_nominal", "conger_kappa", "icc2", "light_kappa"):
+        assert found[name] is None
+        assert found[f"{name}.reason"]
+    assert found["fleiss_kappa.reason"] == "no_pairable_items"
+
+
+def test_three_raters_have_no_coefficients_of_two():
+    found = report([[0, 1, 1], [1, 1, 0]], 2)
+    assert found["cohen_kappa"] is None
+    assert found["cohen_kappa.reason"] == "needs_two_raters"
+    assert sorted(found["pairwise"]) == ["1-2", "1-3", "2-3"]
+
+
+def test_pairwise_names_raters_by_their_column():
+    assert list(report([[0, -1, 1], [1, -1, 1]], 2)["pairwise"]) == ["1-3"]
+
+
+@pytest.mark.parametrize("metric", ["nominal", "ordinal", "interval", "ratio"])
+@pytest.mark.parametrize("seed", range(5))
+def test_alpha_equals_the_krippendorff_package(metric, seed):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(-1, 5, (30, 4))
+    values = np.array([1.0, 2, 3, 5, 8])
+    theirs = krippendorff.alpha(
+        reliability_data=np.where(codes < 0, np.nan, values[codes]).T,
+        level_of_measurement=metric,
+        value_domain=list(values),
+    )
+    assert report(codes, 5, values)[f"krippendorff_alpha_{metric}"] == pytest.approx(theirs, abs=1e-10)
+
+
+def test_stuart_maxwell_counts_separate_groups_of_categories():
+    table = np.array([[5, 3, 0, 0], [1, 5, 0, 0], [0, 0, 5, 4], [0, 0, 1, 5]])
+    found = marginal.stuart_maxwell(table)
+    assert found.df == 2
+    apart = [marginal.mcnemar(part) for part in (table[:2, :2], table[2:, 2:])]
+    assert found.chi2 == pytest.approx(sum(float(test.chi2) for test in apart))
+
+
+def test_mcnemar_needs_two_categories():
+    with pytest.raises(ValueError, match="2 x 2 tables, not 3 x 3"):
+        marginal.mcnemar(np.zeros((3, 3)))
+
+
+def test_kappa_never_passes_the_largest_one():
+    for cells in itertools.product(range(3), repeat=4):
+        found = batch.table_coefficients(np.reshape(cells, (2, 2)), scale="nominal")
+        if found["cohen_kappa"].reason == 0:
+            assert found["cohen_kappa"].value <= found["kappa_max"].value + 1e-12
+
+
+def test_scale_decides_what_makes_sense():
+    counts, n_items = np.array([[2, 1], [0, 3]]), np.array([4, 5])
+    nominal = batch.pattern_coefficients(counts, n_items, scale="nominal")
+    assert not any("linear" in name or "ordinal" in name for name in nominal)
+    ordinal = batch.pattern_coefficients(counts, n_items, scale="ordinal")
+    assert {"fleiss_kappa_quadratic", "krippendorff_alpha_ordinal"} <= ordinal.keys()
+    assert "krippendorff_alpha_interval" not in ordinal
+    chosen = batch.pattern_coefficients(counts, n_items, scale="nominal", names=["fleiss_kappa"])
+    assert list(chosen) == ["fleiss_kappa"]
+    with pytest.raises(ValueError, match="unknown for this scale: kappa; one of percent_agreement"):
+        batch.pattern_coefficients(counts, n_items, scale="nominal", names=["kappa"])
+    with pytest.raises(ValueError, match="'cardinal'; one of nominal, ordinal"):
+        batch.pattern_coefficients(counts, n_items, scale="cardinal")
+
+
+@pytest.mark.parametrize(
+    "codes",
+    [
+        [[1, 2, 1], [1, 0, -1], [2, -1, 0], [2, 1, -1], [1, -1, 0], [1, 1, 2], [1, -1, 0]],
+        [[1, 1, 1, 2], [3, 1, 0, 1], [2, 0, 0, 3]],
+        [[2, 0, 3], [0, 3, 2]],
+        [[0, 0, 2], [0, 1, 1], [0, 0, 2]],
+        [[1, 1, 1], [0, 0, 2]],
+    ],
+)
+def test_icc_does_not_hang_on_the_last_bits_of_a_sum(codes):
+    """Denominators that vanish but for rounding: undefined in whatever order the items and raters stand."""
+    codes = np.array(codes)
+    whole = report(codes, 4)
+    names = [name for name in whole if name.startswith("icc") and not name.endswith(".reason")]
+    for order in itertools.permutations(range(codes.shape[1])):
+        for found in (report(codes[:, order], 4), report(codes[::-1, order], 4)):
+            for name in names:
+                assert (found[name] is None) == (whole[name] is None), name
+                assert whole[name] is None or found[name] == pytest.approx(whole[name], rel=1e-6, abs=1e-9), name

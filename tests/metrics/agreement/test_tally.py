@@ -1,0 +1,151 @@
+"""Counts against a slow, obvious count of the same ratings; and that counts add, subtract and widen."""
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+from metrics.agreement import tally
+
+KINDS = ("patterns", "pair_tables", "peer_tables")
+
+
+def random_ratings(seed):
+    """item, rater, code, day (M,) in random order, k; sometimes empty, sometimes with huge keys."""
+    rng = np.random.default_rng(seed)
+    n_items, n_raters, k = rng.integers(1, 30), rng.integers(1, 8), int(rng.integers(1, 5))
+    item, rater = np.meshgrid(np.arange(n_items) * int(rng.integers(1, 10**6)), np.arange(n_raters) * 7 - 3)
+    order = rng.permutation(item.size)
+    order = order[rng.random(item.size) < rng.random()]
+    code, day = rng.integers(0, k, order.size), rng.integers(0, 4, order.size)
+    return item.ravel()[order], rater.ravel()[order], code, day, k
+
+
+def slow_counts(item, rater, code, day, k):
+    """Dictionaries (day, *counts) -> items, (a, b) -> table, (rater, day) -> [table, moments, own ratings]."""
+    ratings = defaultdict(list)
+    for i, *rest in zip(item.tolist(), rater.tolist(), code.tolist(), day.tolist(), strict=True):
+        ratings[i].append(rest)
+    patterns, pairs, peers = defaultdict(int), defaultdict(lambda: np.zeros((k, k), int)), {}
+    for some in ratings.values():
+        counts = [sum(c == j for _, c, _ in some) for j in range(k)]
+        patterns[max(d for *_, d in some), *counts] += 1
+        for a, c, d in some:
+            for b, other, _ in some:
+                if a < b:
+                    pairs[a, b][c, other] += 1
+            if len(some) > 1:
+                others = np.array(counts)
+                others[c] -= 1
+                peer = peers.setdefault((a, d), [np.zeros((k, k), int), np.zeros((k, k, k), int), 0])
+                peer[0][c] += others
+                peer[1][c] += np.outer(others, others)
+                peer[2] += 1
+    return patterns, pairs, peers
+
+
+def count(kind, ratings, rows=slice(None)):
+    item, rater, code, day, k = (part[rows] if isinstance(part, np.ndarray) else part for part in ratings)
+    if kind == "patterns":
+        return tally.patterns(item, code, k, day=day)
+    if kind == "pair_tables":
+        return tally.pair_tables(item, rater, code, k)
+    return tally.peer_tables(item, rater, code, k, day=day)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_counts_equal_a_slow_count(seed):
+    ratings = random_ratings(seed)
+    patterns, pairs, peers = slow_counts(*ratings)
+    found = count("patterns", ratings)
+    assert [(d, *row) for d, row in zip(found.day.tolist(), found.counts.tolist(), strict=True)] == sorted(patterns)
+    assert found.n_items.tolist() == [patterns[key] for key in sorted(patterns)]
+    found = count("pair_tables", ratings)
+    assert list(zip(found.rater_a.tolist(), found.rater_b.tolist(), strict=True)) == sorted(pairs)
+    assert all(np.array_equal(table, pairs[key]) for table, key in zip(found.tables, sorted(pairs), strict=True))
+    found = count("peer_tables", ratings)
+    assert list(zip(found.rater.tolist(), found.day.tolist(), strict=True)) == sorted(peers)
+    for index, key in enumerate(sorted(peers)):
+        assert np.array_equal(found.tables[index], peers[key][0])
+        assert np.array_equal(found.moments[index], peers[key][1])
+        assert found.n_items[index] == peers[key][2]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(20))
+def test_counts_of_two_sets_of_items_add(kind, seed):
+    ratings = random_ratings(seed)
+    mine = ratings[0] % 2 == 0
+    whole, one, other = (count(kind, ratings, rows) for rows in (slice(None), mine, ~mine))
+    assert one + other == whole
+    assert whole - one == other
+    assert (one - whole) + whole == one
+    assert len(whole - whole) == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_counts_do_not_depend_on_the_order_of_the_rows(kind):
+    ratings = random_ratings(3)
+    assert count(kind, ratings) == count(kind, ratings, np.arange(ratings[0].size)[::-1])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_widened_counts_equal_counts_on_the_wider_scale(kind):
+    *arrays, k = random_ratings(5)
+    for wider in (k + 1, k + 40):
+        assert count(kind, (*arrays, k)).widen(wider) == count(kind, (*arrays, wider))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_empty_counts_are_neutral(kind):
+    ratings = random_ratings(7)
+    whole, nothing = count(kind, ratings), count(kind, ratings, slice(0, 0))
+    assert len(nothing) == 0
+    assert whole + nothing == nothing + whole == whole
+    assert nothing - whole + whole == nothing
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_counts_of_different_width_are_refused(kind):
+    *arrays, k = random_ratings(5)
+    with pytest.raises(ValueError, match="widen"):
+        count(kind, (*arrays, k)) + count(kind, (*arrays, k + 1))
+
+
+def test_patterns_of_days_add_up_to_the_patterns():
+    item, _, code, day, k = random_ratings(11)
+    by_day = tally.patterns(item, code, k, day=day)
+    assert by_day.without_day() == tally.patterns(item, code, k)
+    days, counts, n_items = by_day.by_day()
+    assert days.tolist() == sorted(set(by_day.day.tolist()))
+    assert tally.Patterns(counts, n_items.sum(axis=0)) == by_day.without_day()
+
+
+@pytest.mark.parametrize("size", [300, 800])
+def test_many_ratings_of_one_item(size):
+    rater, nothing = np.arange(size), np.zeros(size, int)
+    code = rater % 2
+    tables = tally.pair_tables(nothing, rater, code, 2)
+    assert len(tables) == size * (size - 1) // 2
+    assert np.array_equal(tables.tables.sum(axis=(1, 2)), np.ones(len(tables)))
+    pair = np.arange(len(tables)), code[tables.rater_a], code[tables.rater_b]
+    assert tables.tables[pair].all()
+    assert tally.peer_tables(nothing, rater, code, 2).tables.sum() == size * (size - 1)
+
+
+def test_many_raters_with_few_items_each():
+    """Dense tables of all 4.5 million pairs are never made."""
+    rater = np.arange(3000)
+    tables = tally.pair_tables(rater // 3, rater, rater % 2, 2)
+    assert len(tables) == 3000
+    assert tables.tables.sum() == 3000
+
+
+def test_a_rater_twice_on_an_item_is_refused():
+    with pytest.raises(ValueError, match="rater 7 rates item 4 more than once"):
+        tally.pair_tables([5, 4, 4, 4], [7, 7, 6, 7], [0, 0, 0, 1], 2)
+
+
+def test_code_outside_the_scale_is_refused():
+    with pytest.raises(ValueError, match=r"code 3 at position 1 is not one of 0\.\.2"):
+        tally.patterns([1, 1], [0, 3], 3)

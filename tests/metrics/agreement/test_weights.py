@@ -1,0 +1,50 @@
+"""Weights by rank, by scores and custom; a wrong matrix is refused with its place."""
+
+import numpy as np
+import pytest
+
+from metrics.agreement import weights
+
+
+def test_weights_by_rank():
+    assert weights.matrix("none", 3).tolist() == np.eye(3).tolist()
+    assert weights.matrix("linear", 3).tolist() == [[1, 0.5, 0], [0.5, 1, 0.5], [0, 0.5, 1]]
+    assert weights.matrix("quadratic", 3).tolist() == [[1, 0.75, 0], [0.75, 1, 0.75], [0, 0.75, 1]]
+
+
+def test_equally_spaced_scores_give_quadratic_weights():
+    assert weights.scored([10, 20, 30, 40]) == pytest.approx(weights.quadratic(4))
+
+
+def test_unknown_weights_name_the_known_ones():
+    with pytest.raises(ValueError, match="'cubic'; one of none, linear, quadratic"):
+        weights.matrix("cubic", 3)
+
+
+@pytest.mark.parametrize("scores", [[1, 1], [1, float("nan")], [[1, 2]]])
+def test_scores_that_tell_nothing_apart_are_refused(scores):
+    with pytest.raises(ValueError, match="scores"):
+        weights.scored(scores)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        ([[1, 0]], "square, 2 x 2 for 2 categories, not 1 x 2"),
+        (1, "not a single number"),
+        ([[1, "a"], [0, 1]], "2 rows of 2 numbers"),
+        ([[1, 0], [0]], "2 rows of 2 numbers"),
+        ([[1, 0], [0, 0.9]], r"row 2, column 2 .* must be 1, not 0\.9"),
+        ([[1, 1.5], [1.5, 1]], r"row 1, column 2 .* 0\.\.1, not 1\.5"),
+        ([[1, 0.5], [0.4, 1]], r"symmetric: row 1, column 2 is 0\.5, but row 2, column 1 is 0\.4"),
+        ([[1, float("nan")], [0, 1]], "row 1, column 2 .* finite number, not nan"),
+        ([[1, float("inf")], [0, 1]], "row 1, column 2 .* finite number, not inf"),
+    ],
+)
+def test_wrong_matrix_is_refused_with_its_place(matrix, message):
+    with pytest.raises(ValueError, match=message):
+        weights.check_weight_matrix(matrix, 2)
+
+
+def test_right_matrix_comes_back_as_floats():
+    assert weights.check_weight_matrix([[1, 0], [0, 1]], 2).dtype == float

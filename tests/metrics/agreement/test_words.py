@@ -1,0 +1,156 @@
+"""Bands, sensitivity, scores and diagnosis: what numbers mean in words."""
+
+import numpy as np
+import pytest
+
+from metrics.agreement import bands, cohen, scored, tally
+from metrics.agreement.diagnosis import diagnose
+from metrics.agreement.icc import icc
+from metrics.agreement.sensitivity import sensitivity
+
+from .test_truth import CASES, codes_of, load
+
+TRUTH = {path.stem: load(path) for path in CASES}
+
+
+def counted(codes, k):
+    item, rater = np.nonzero(np.asarray(codes) >= 0)
+    code = np.asarray(codes)[item, rater]
+    return tally.patterns(item, code, k), tally.pair_tables(item, rater, code, k)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "value", "name"),
+    [
+        ("landis_koch", -0.01, "poor"), ("landis_koch", 0, "slight"), ("landis_koch", 0.2, "slight"),
+        ("landis_koch", 0.205, "fair"), ("landis_koch", 0.6, "moderate"), ("landis_koch", 0.64, "substantial"),
+        ("landis_koch", 0.8, "substantial"), ("landis_koch", 1, "almost_perfect"), ("fleiss", 0.39, "poor"),
+        ("fleiss", 0.4, "fair_to_good"), ("fleiss", 0.75, "fair_to_good"), ("fleiss", 0.76, "excellent"),
+        ("altman", 0.2, "poor"), ("altman", 0.61, "good"), ("cicchetti", 0.6, "good"), ("cicchetti", 0.75, "excellent"),
+        ("krippendorff", 0.66, "unreliable"), ("krippendorff", 0.667, "tentative"), ("krippendorff", 0.8, "reliable"),
+    ],
+)  # fmt: skip
+def test_band_of_a_value(scheme, value, name):
+    assert bands.band_of(value, scheme).name == name
+
+
+@pytest.mark.parametrize("scheme", bands.SCHEMES)
+def test_bands_leave_no_gap(scheme):
+    known = bands.bands(scheme)
+    assert known[0].low == -np.inf
+    assert [band.low for band in known] == sorted({band.low for band in known})
+    assert all(bands.band_of(value, scheme) for value in np.linspace(-1, 1, 2001))
+
+
+@pytest.mark.parametrize("scheme", bands.SCHEMES)
+@pytest.mark.parametrize(("value", "se"), [(0.64, 0.05), (0.99, 0.2), (-0.3, 0.01), (0.5, 0.0), (5.0, 0.01)])
+def test_probabilities_of_bands_add_up(scheme, value, se):
+    shares = bands.band_probabilities(value, se, scheme)
+    assert all(share >= 0 for share in shares.values())
+    if -1 <= value <= 1:
+        assert sum(shares.values()) == pytest.approx(1)
+
+
+def test_probabilities_follow_the_interval():
+    assert bands.band_probabilities(0.64, 0.05)["substantial"] == pytest.approx(0.7875, abs=1e-4)
+    assert bands.safe_band(0.64, 0.05).name == "moderate"
+    assert bands.safe_band(0.64, 0.001).name == "substantial"
+    assert bands.safe_band(0.64, 0.0).name == "substantial"
+
+
+def test_no_value_has_no_band():
+    assert bands.band_of(None) is None
+    assert bands.band_probabilities(None, None) is bands.safe_band(0.5, None) is None
+
+
+def test_unknown_scheme_names_the_known_ones():
+    with pytest.raises(ValueError, match="'kappa'; one of landis_koch, fleiss, altman"):
+        bands.band_of(0.5, "kappa")
+
+
+def test_sensitivity_tells_whether_the_conclusion_depends_on_the_weights():
+    case = TRUTH["05_seed002_custom_weights"]
+    table = np.array(case["table"])
+    found = sensitivity(lambda w: cohen.kappa(table, w), 4, weight_matrix=case["weights"])
+    names = {"none": "cohen_kappa", **{n: f"weighted_kappa_{n}" for n in ("linear", "quadratic", "custom")}}
+    for name, key in names.items():
+        assert found.readings[name]["value"] == pytest.approx(case["expected"][key])
+    assert {name: band.name for name, band in found.bands.items()} == {
+        "none": "moderate", "linear": "substantial", "quadratic": "substantial", "custom": "substantial"
+    }  # fmt: skip
+    assert found.robust is False
+    assert found.spread == pytest.approx(0.7666214382 - 0.5146443514)
+
+
+def test_sensitivity_of_something_undefined():
+    found = sensitivity(lambda w: cohen.kappa(np.zeros((3, 3)), w), 3)
+    assert found.robust is found.spread is None
+
+
+def test_scores_are_means_of_gold():
+    scores = scored.mean_scores([0, 0, 1, 2, 2, 2], [1, 3, 5, 7, np.nan, 9], 4)
+    assert scores[:3].tolist() == [2, 5, 8]
+    assert np.isnan(scores[3])
+
+
+def test_quadratic_kappa_on_scores_is_lins_concordance_and_nearly_the_icc():
+    table = np.array(TRUTH["05_seed002_custom_weights"]["table"])
+    found = scored.scored_agreement(table, [0, 1, 5, 20])
+    assert float(found.kappa.value) == pytest.approx(float(found.concordance.value))
+    n = table.sum()
+    assert found.agreement.value == pytest.approx(float(found.kappa.value), abs=2 / n)
+    with pytest.raises(ValueError, match="scores"):
+        scored.scored_agreement(table, [1, 2, 3])
+
+
+def test_icc_of_bias_only():
+    values = np.array([[1, 2], [4, 5], [8, 9]])
+    found = icc(values)
+    assert found["icc3"].value == 1
+    assert found["icc2"].value < 1
+    assert found["icc3"].F_reason == "zero_error_variance"
+
+
+def names(codes, k, **options):
+    patterns, pairs = counted(codes, k)
+    return {found.name: found for found in diagnose(patterns.counts, patterns.n_items, pairs=pairs, **options)}
+
+
+def test_prevalence_paradox_is_found():
+    found = names(codes_of(TRUTH["17_feinstein_cicchetti_1b"]), 2)["prevalence_paradox"]
+    assert found.figures["percent_agreement"] == pytest.approx(0.85)
+    assert found.figures["category"] == 0
+    assert "85%" in found.sentence
+
+
+def test_balanced_categories_are_no_paradox():
+    assert "prevalence_paradox" not in names(codes_of(TRUTH["16_feinstein_cicchetti_1a"]), 2)
+
+
+def test_constant_bias_is_consistency_without_agreement_and_rater_bias():
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, 4, 80)
+    codes = np.column_stack([first, first + 1])
+    found = names(codes, 5, ordered=True)
+    assert found["consistency_only"].figures["mean_pearson"] == pytest.approx(1)
+    assert found["rater_bias"].figures["differing_pairs"] == 1
+    assert "consistency_only" not in names(codes, 5)
+
+
+def test_unequal_numbers_of_ratings_are_found():
+    codes = [[0, 0, -1, -1, -1, -1]] * 30 + [[1, 1, -1, -1, -1, -1]] * 5 + [[0, 1, 1, 1, 1, 0]] * 20
+    found = names(codes, 2)["unequal_numbers"]
+    assert (found.figures["fewest_ratings"], found.figures["most_ratings"]) == (2, 6)
+
+
+def test_little_overlap_is_found():
+    found = names([[0, -1]] * 50 + [[0, 1]] * 5, 2)["little_overlap"]
+    assert found.figures == {"rated_items": 55, "shared_items": 5}
+
+
+def test_good_data_have_no_diagnosis():
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, 3, 300)
+    second = np.where(rng.random(300) < 0.9, first, rng.integers(0, 3, 300))
+    assert names(np.column_stack([first, second]), 3, ordered=True) == {}
+    assert diagnose(np.zeros((0, 2)), np.zeros(0)) == []

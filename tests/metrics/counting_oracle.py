@@ -1,0 +1,59 @@
+"""The stored counts of a question, and the same counts made slowly from its ratings."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from itertools import combinations
+from typing import Any
+
+from metrics import stores
+from metrics.models import EVER, PairTally, PatternTally, PeerTally
+from metrics.scales import QuestionScale
+from ratings.models import Rating
+
+
+def recounted(question: Any) -> dict[str, dict[Any, int]]:
+    """patterns (day, counts) -> items; pairs (a, b, code of a, code of b) -> items; peers (rater, day, own, other) ->
+    pairs; own (rater, day) -> ratings. Pure Python, straight from the definitions."""
+    by_item: dict[int, list[Rating]] = defaultdict(list)
+    for rating in Rating.objects.filter(question=question, code__gte=0):
+        by_item[rating.item_id].append(rating)
+    width = QuestionScale.of(question).width
+    found: dict[str, Counter[Any]] = {name: Counter() for name in ("patterns", "pairs", "peers", "own")}
+    for ratings in by_item.values():
+        counts = tuple(sum(rating.code == code for rating in ratings) for code in range(width))
+        for day in (max(rating.day for rating in ratings), EVER):
+            found["patterns"][day, counts] += 1
+        for one, other in combinations(sorted(ratings, key=lambda rating: rating.rater_id), 2):
+            found["pairs"][one.rater_id, other.rater_id, one.code, other.code] += 1
+        for own in ratings:
+            for day in (own.day, EVER):
+                found["own"][own.rater_id, day] += 1
+                for other in ratings:
+                    if other is not own:
+                        found["peers"][own.rater_id, day, own.code, other.code] += 1
+    return {name: dict(counter) for name, counter in found.items()}
+
+
+def stored(question: Any) -> dict[str, dict[Any, int]]:
+    """The same from the stored rows."""
+    width = QuestionScale.of(question).width
+    found: dict[str, dict[Any, int]] = {name: {} for name in ("patterns", "pairs", "peers", "own")}
+    for row in PatternTally.objects.filter(question=question):
+        counts, n_items = stores.decode_patterns(row, width)
+        for pattern, n in zip(counts.tolist(), n_items.tolist(), strict=True):
+            found["patterns"][row.day, tuple(pattern)] = n
+    for row in PairTally.objects.filter(question=question):
+        table = stores.array(row.table, row.width, row.width)
+        for (a, b), n in _cells(table):
+            found["pairs"][row.rater_a_id, row.rater_b_id, a, b] = n
+    for row in PeerTally.objects.filter(question=question):
+        for (own, other), n in _cells(stores.array(row.table, row.width, row.width)):
+            found["peers"][row.rater_id, row.day, own, other] = n
+        if row.n_ratings:
+            found["own"][row.rater_id, row.day] = row.n_ratings
+    return found
+
+
+def _cells(table: Any) -> list[tuple[tuple[int, int], int]]:
+    return [((i, j), int(n)) for i, row in enumerate(table.tolist()) for j, n in enumerate(row) if n]

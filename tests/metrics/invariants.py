@@ -1,0 +1,171 @@
+"""What must hold of a question of which nothing is uncounted: said in full, and checked from the ratings alone."""
+
+from __future__ import annotations
+
+import datetime
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from metrics import stores
+from metrics.agreement import cohen, pattern_coefficients, peers, tally
+from metrics.models import CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading
+from metrics.scales import QuestionScale
+from projects.models import Question
+from ratings.models import Rating
+from tests.metrics.counting_oracle import recounted, stored
+
+EPOCH = datetime.date(1970, 1, 1)
+SPANS = ("all", "day", "week", "month")
+Key = tuple[Any, ...]
+
+
+def check(question_id: int) -> None:
+    """Nothing is left to do, and counts, sums and readings are those of the ratings as they stand."""
+    question = Question.objects.select_related("project").get(pk=question_id)
+    assert not Rating.objects.filter(question=question).uncounted().exists()
+    for model in (PatternTally, PeerTally):
+        assert not model.objects.filter(question=question, stale=True).exists()
+    assert stored(question) == recounted(question)
+    scale = QuestionScale.of(question)
+    ratings = list(Rating.objects.filter(question=question).standing().order_by("pk"))
+    check_pairs(question, scale)
+    check_state(question, len(ratings))
+    same(project_readings(question), expected_readings(ratings, scale))
+    same(rater_readings(question), expected_rater_readings(ratings, scale))
+
+
+def check_pairs(question: Question, scale: QuestionScale) -> None:
+    """Each pair's kappas are those of its own table under the scale as it is, and the sums are those of the pairs."""
+    sums = stores.no_sums()
+    for row in PairTally.objects.filter(question=question):
+        table = stores.widened(stores.array(row.table, row.width, row.width), scale.width)
+        for name in stores.KAPPAS:
+            kept = getattr(row, f"kappa_{name}")
+            matrix = scale.weightings().get(name)
+            fresh = None if matrix is None else cohen.kappa(scale.ordered(table, axes=2), matrix).reading()["value"]
+            assert near(kept, fresh), (row.rater_a_id, row.rater_b_id, name, kept, fresh)
+            if kept is not None:
+                sums[name][0] += round(kept * stores.UNIT)
+                sums[name][1] += 1
+    state = CountState.objects.filter(question=question).first()
+    assert (stores.no_sums() | state.pair_sums if state else stores.no_sums()) == sums
+
+
+def check_state(question: Question, standing: int) -> None:
+    state = CountState.objects.filter(question=question).first()
+    if state is None:
+        assert standing == 0
+        return
+    assert state.ratings == standing
+    assert state.unread == 0
+    assert state.scale_version == question.scale_version
+
+
+# --- the readings as they are stored
+
+
+def project_readings(question: Question) -> dict[Key, Any]:
+    rows = Reading.objects.filter(question=question)
+    return {(row.span, row.start): {"each": row.coefficients, "cumulative": row.cumulative} for row in rows}
+
+
+def rater_readings(question: Question) -> dict[Key, Any]:
+    rows = RaterReading.objects.filter(question=question)
+    return {(row.rater_id, row.span, row.start): {"n": row.n_ratings, "each": row.coefficients} for row in rows}
+
+
+# --- the same from the ratings, by the pure library
+
+
+def expected_readings(ratings: list[Rating], scale: QuestionScale) -> dict[Key, Any]:
+    codes: dict[int, list[int]] = defaultdict(list)
+    days: dict[int, int] = {}
+    for rating in ratings:
+        codes[rating.item_id].append(rating.code)
+        days[rating.item_id] = max(days.get(rating.item_id, rating.day), rating.day)
+    found: dict[Key, Any] = {}
+    for span in SPANS:
+        starts = {item: start_of(day, span) for item, day in days.items()}
+        for start in set(starts.values()):
+            here = [codes[item] for item in codes if starts[item] == start]
+            until = [codes[item] for item in codes if starts[item] <= start]
+            found[span, start] = {"each": coefficients(here, scale), "cumulative": coefficients(until, scale)}
+    return found
+
+
+def coefficients(items: Iterable[list[int]], scale: QuestionScale) -> dict[str, Any]:
+    counts = np.array([[codes.count(code) for code in scale.codes.tolist()] for codes in items], np.int64)
+    estimates = pattern_coefficients(
+        counts, np.ones(len(counts), np.int64), scale=scale.kind, values=scale.values, weight_matrix=scale.matrix
+    )
+    return {name: estimate.reading() for name, estimate in estimates.items()}
+
+
+def expected_rater_readings(ratings: list[Rating], scale: QuestionScale) -> dict[Key, Any]:
+    columns = [[getattr(rating, name) for rating in ratings] for name in ("item_id", "rater_id", "code")]
+    found: dict[Key, Any] = {}
+    for span in SPANS:
+        starts = [start_of(rating.day, span) for rating in ratings]
+        periods = [(start - EPOCH).days for start in starts]
+        tables = tally.peer_tables(*columns, scale.width, day=periods)
+        assert tables.day is not None
+        places = {key: at for at, key in enumerate(zip(tables.rater.tolist(), tables.day.tolist(), strict=True))}
+        for rating, start, period in zip(ratings, starts, periods, strict=True):
+            key = (rating.rater_id, span, start)
+            if key in found:
+                found[key]["n"] += 1
+                continue
+            place = places.get((rating.rater_id, period))
+            found[key] = {"n": 1, "each": {} if place is None else against_peers(tables, place, scale)}
+    return found
+
+
+def against_peers(tables: tally.PeerTables, place: int, scale: QuestionScale) -> dict[str, Any]:
+    table = scale.ordered(tables.tables[place], axes=2)
+    moments = None if tables.moments is None else scale.ordered(tables.moments[place], axes=3)
+    n_items = tables.n_items[place]
+    found = {}
+    for name, matrix in scale.weightings().items():
+        suffix = "" if name == "none" else f"_{name}"
+        found[f"vs_peers{suffix}"] = peers.kappa(table, moments, n_items, weights=matrix).reading()
+    found["vs_peers_percent"] = peers.percent_agreement(table, moments, n_items).reading()
+    found["vs_peers_bias"] = peers.bias(table, moments, n_items, values=scale.values).reading()
+    return found
+
+
+def start_of(day: int, span: str) -> datetime.date:
+    date = EPOCH + datetime.timedelta(days=day)
+    return {
+        "all": EPOCH,
+        "day": date,
+        "week": date - datetime.timedelta(days=date.weekday()),
+        "month": date.replace(day=1),
+    }[span]
+
+
+# --- comparing
+
+
+def same(kept: dict[Key, Any], fresh: dict[Key, Any]) -> None:
+    """The same periods (an empty question may keep its reading of nothing), and every value of ``fresh``."""
+    extra = set(kept) - set(fresh)
+    assert not extra or (not fresh and all(key[-2] == "all" for key in extra)), extra
+    assert not set(fresh) - set(kept), set(fresh) - set(kept)
+    for key, value in fresh.items():
+        assert holds(kept[key], value), (key, kept[key], value)
+
+
+def holds(kept: Any, fresh: Any) -> bool:
+    """Whether ``kept`` says all that ``fresh`` says; sums of floats may be taken in another order."""
+    if isinstance(fresh, dict):
+        return isinstance(kept, dict) and all(name in kept and holds(kept[name], fresh[name]) for name in fresh)
+    return near(kept, fresh)
+
+
+def near(kept: Any, fresh: Any) -> bool:
+    if isinstance(kept, float) and isinstance(fresh, float | int):
+        return abs(kept - fresh) <= 1e-9 * max(1.0, abs(fresh))
+    return kept == fresh

@@ -1,0 +1,127 @@
+"""`manage.py agreement FILE.csv` works without a database and says what is wrong with a file, and where."""
+
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from metrics.agreement import report
+
+ROWS = [("a", "ann", "minor"), ("a", "bob", "major"), ("b", "ann", "none"), ("b", "bob", "none"), ("c", "ann", "major")]
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text, encoding="utf-8"):
+        path = tmp_path / "ratings.csv"
+        path.write_bytes(text.encode(encoding))
+        return str(path)
+
+    return write
+
+
+def lines(rows, header="item,rater,label"):
+    return "\n".join([header, *(",".join(row) for row in rows)])
+
+
+def run(capsys, *arguments):
+    call_command("agreement", *arguments)
+    return capsys.readouterr().out
+
+
+def test_json_is_the_report_with_the_order_that_was_asked_for(file, capsys):
+    found = json.loads(run(capsys, file(lines(ROWS)), "--order", "none,minor,major", "--json"))
+    assert found["categories"] == ["none", "minor", "major"]
+    assert found["raters"] == ["ann", "bob"]
+    expected = report([[1, 2], [0, 0], [2, -1]], 3)
+    assert {name: found[name] for name in expected} == json.loads(json.dumps(expected))
+
+
+def test_without_an_order_labels_are_sorted_and_numbers_by_size(file, capsys):
+    rows = [("a", "x", "10"), ("a", "y", "9"), ("b", "x", "9"), ("b", "y", "9")]
+    found = json.loads(run(capsys, file(lines(rows)), "--json"))
+    assert (found["categories"], found["values"]) == (["9", "10"], [9, 10])
+    assert json.loads(run(capsys, file(lines(ROWS)), "--json"))["categories"] == ["major", "minor", "none"]
+
+
+@pytest.mark.parametrize(("scale", "shown", "hidden"), [
+    ("nominal", "fleiss_kappa", "fleiss_kappa_linear"),
+    ("ordinal", "krippendorff_alpha_ordinal", "krippendorff_alpha_interval"),
+    ("interval", "icc2", None),
+])  # fmt: skip
+def test_the_scale_decides_what_is_printed(file, capsys, scale, shown, hidden):
+    names = [line.split()[0] for line in run(capsys, file(lines(ROWS)), "--scale", scale).splitlines() if line]
+    assert shown in names
+    assert hidden not in names
+
+
+def test_text_says_what_it_rests_on(file, capsys):
+    text = run(capsys, file(lines(ROWS)))
+    assert text.startswith(
+        "3 items, 2 raters, 5 ratings; 2 items with two or more ratings\ncategories: major, minor, none"
+    )
+    assert "undefined" not in text.split("cohen_kappa ")[1].splitlines()[0]
+
+
+def test_values_and_a_custom_matrix(file, capsys):
+    matrix = [[1, 0.5, 0], [0.5, 1, 0.5], [0, 0.5, 1]]
+    found = json.loads(
+        run(capsys, file(lines(ROWS)), "--order", "none,minor,major", "--values", "0,1,5", "--matrix",
+            json.dumps(matrix), "--json")
+    )  # fmt: skip
+    expected = report([[1, 2], [0, 0], [2, -1]], 3, [0, 1, 5], matrix)
+    assert found["weighted_kappa_custom"] == expected["weighted_kappa_custom"]
+    assert found["krippendorff_alpha_interval"] == expected["krippendorff_alpha_interval"]
+
+
+def test_the_latest_rating_stands(file, capsys):
+    again = [*ROWS, ("a", "ann", "none")]
+    found = json.loads(run(capsys, file(lines(again)), "--json"))
+    assert (found["repeats_left_out"], found["n_ratings"]) == (1, 5)
+    timed = [(*row, f"2026-03-01T1{n}:00:00Z") for n, row in enumerate(again)]
+    reversed_file = file(lines(timed[::-1], "item,rater,label,timestamp"))
+    assert json.loads(run(capsys, reversed_file, "--json"))["fleiss_kappa"] == found["fleiss_kappa"]
+
+
+def test_rows_of_one_question(file, capsys):
+    rows = [(*row, "one") for row in ROWS] + [("a", "ann", "other", "two")]
+    path = file("\ufeff" + lines(rows, "Item,Rater,Label,Question"))
+    assert json.loads(run(capsys, path, "--question", "one", "--json"))["n_ratings"] == 5
+    with pytest.raises(CommandError, match="No row is of question 'three'"):
+        run(capsys, path, "--question", "three")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("", [], "Line 1: No column named 'item' or 'rater' or 'label'.*it has nothing"),
+        ("item,rater\na,b", [], "Line 1: No column named 'label'.*it has 'item', 'rater'"),
+        ("item,rater,label,label\n", [], "Line 1: There are 2 columns named 'label'"),
+        ("item,rater,label\n", [], "There is no rating in the file"),
+        ("item,rater,label\na,b,x\nc,d\n", [], "Line 3: 2 cells, where the line of names has 3"),
+        ("item,rater,label\na,b,\n", [], "Line 2: The label is empty"),
+        ("item,rater,label\na,b,x\na,c,mjor\n", ["--order", "x,y"], "Line 3: Unknown label 'mjor'; one of x, y"),
+        ("item,rater,label\na,b,x\n", ["--order", "x,y,x"], "The order names 'x' twice"),
+        ("item,rater,label\na,b,x\n", [], "at least two categories, not 1"),
+        ("item,rater,label,timestamp\na,b,x,yesterday\n", [], "Line 2: 'yesterday' is no time such as 2026-"),
+        ('item,rater,label\na,b,"x\n', [], "Line 2: A cell that begins with a quotation mark"),
+        ("item,rater,label\na,b,x\0\n", [], "Line 2: There is a NUL character"),
+        (lines(ROWS), ["--values", "1,b,3"], "--values must be numbers separated by commas, not '1,b,3'"),
+        (lines(ROWS), ["--values", "1,2"], "values must be 3 numbers"),
+        (lines(ROWS), ["--matrix", "[[1"], "--matrix is no JSON"),
+        (lines(ROWS), ["--matrix", "[[1,0],[0,1]]"], "square, 3 x 3 for 3 categories, not 2 x 2"),
+    ],
+)
+def test_a_bad_file_is_refused_with_its_line(file, text, options, message):
+    with pytest.raises(CommandError, match=rf"ratings\.csv: .*{message}"):
+        call_command("agreement", file(text), *options)
+
+
+def test_another_encoding_is_refused(file):
+    with pytest.raises(CommandError, match="Line 2: Byte 0xE9 does not belong into a text in UTF-8"):
+        call_command("agreement", file("item,rater,label\na,b,r\u00e9sum\u00e9\n", "latin-1"))
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(CommandError, match=r"absent\.csv: There is no such file"):
+        call_command("agreement", str(tmp_path / "absent.csv"))

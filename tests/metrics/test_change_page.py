@@ -1,0 +1,130 @@
+"""The page of a change between two periods, through HTTP."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from metrics import tasks
+from metrics.models import Attribution
+from tests.metrics.test_attributing import moved  # noqa: F401 - a fixture
+
+WEEKS = "span=week&from=2026-05-04&to=2026-05-11"
+
+
+@pytest.fixture
+def address(project: Any, moved: Any) -> str:  # noqa: F811 - the fixture above
+    return f"/projects/{project.pk}/change/"
+
+
+def text_of(response: Any) -> str:
+    return " ".join(html.unescape(response.content.decode()).split())
+
+
+def test_first_it_waits_and_then_it_tells(address: str, lead: Any, client_for: Any) -> None:
+    client = client_for(lead)
+    waiting = text_of(client.get(address))
+    assert "being computed" in waiting
+    assert "Look again" in waiting  # without JavaScript
+    assert client.get(f"{address}state/?{WEEKS}").status_code == 204
+    tasks.sweep_all()
+    assert client.get(f"{address}state/?{WEEKS}")["HX-Refresh"] == "true"
+    told = text_of(client.get(address))
+    assert "being computed" not in told
+    assert re.search(
+        r"Agreement fell from 1.00 \[1.00, 1.00\] to 0.\d\d \[0.\d\d, 0.\d\d\] between the week of 4 May 2026 and "
+        "the week of 11 May 2026.",
+        told,
+    )
+    assert "Without c it would have gone from 1.00 to 1.00." in told
+    assert "By language of the item" in told
+    assert Attribution.objects.count() == 1
+
+
+def test_the_drift_of_one_rater_shows_in_bias_and_against_the_others(address: str, lead: Any, client_for: Any) -> None:
+    client = client_for(lead)
+    client.get(address)
+    tasks.sweep_all()
+    found = client.get(address).context["found"]
+    bias = {part.name: [reading["value"] for reading in part.found["bias"]] for part in found.raters}
+    assert bias["c"] == [0, 1]
+    assert bias["a"] == [0, -0.5]
+
+
+def test_the_chart_tells_what_the_tables_tell(address: str, lead: Any, client_for: Any) -> None:
+    client = client_for(lead)
+    chart = address.replace("change/", "charts/change")
+    assert client.get(f"{chart}.json?{WEEKS}").json()["rows"] == []
+    assert not Attribution.objects.exists()  # a chart asks for nothing
+    client.get(address)
+    tasks.sweep_all()
+    rows = client.get(f"{chart}.json?{WEEKS}").json()["rows"]
+    assert rows[0]["label"] == "c"
+    assert {"a", "category: minor"} < {row["label"] for row in rows}
+    assert [abs(row["contribution"]) for row in rows] == sorted((abs(r["contribution"]) for r in rows), reverse=True)
+    lines = client.get(f"{chart}.csv?{WEEKS}").content.decode().splitlines()
+    assert len(lines) == len(rows) + 1
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("from=yesterday&to=2026-05-11", "“from” must be the first day of a period, written like 2026-03-02; not “y"),
+        ("from=2026-05-04", "“to” must be the first day of a period"),
+        ("from=2026-05-04&to=2026-05-12", "“to”: no week with ratings begins on 2026-05-12"),
+        ("span=month&from=2026-05-01&to=2026-06-01", "“to”: no month with ratings begins on 2026-06-01"),
+        ("from=2026-05-11&to=2026-05-04", "The first period must be earlier than the second one."),
+        ("from=2026-05-04&to=2026-05-04", "The first period must be earlier than the second one."),
+        ("from=%00&to=%00", "“from” must be the first day"),
+    ],
+)  # fmt: skip
+def test_a_bad_period_is_named_and_nothing_is_computed(
+    query: str, said: str, address: str, lead: Any, client_for: Any
+) -> None:
+    response = client_for(lead).get(f"{address}?{query}")
+    assert response.status_code == 400
+    assert said in text_of(response)
+    assert not Attribution.objects.exists()
+
+
+@pytest.mark.parametrize("query", ["span=day", "weights=cubic", "question=none"])
+def test_unknown_choices_are_not_found(query: str, address: str, lead: Any, client_for: Any) -> None:
+    assert client_for(lead).get(f"{address}?{query}").status_code == 404
+
+
+@pytest.mark.parametrize("tail", ["", "state/"])
+def test_who_may_look(tail: str, address: str, viewer: Any, annotator: Any, stranger: Any, client_for: Any) -> None:
+    assert client_for(viewer).get(address + tail).status_code in (200, 204)
+    assert client_for(annotator).get(address + tail).status_code == 403
+    assert client_for(stranger).get(address + tail).status_code == 404
+    assert Client().get(address + tail).status_code == 302
+    assert client_for(viewer).post(address + tail).status_code == 405
+
+
+def test_one_month_is_not_enough(address: str, lead: Any, client_for: Any) -> None:
+    assert "needs ratings in two months" in text_of(client_for(lead).get(f"{address}?span=month"))
+
+
+def test_without_any_rating(project: Any, question: Any, lead: Any, client_for: Any) -> None:
+    response = client_for(lead).get(f"/projects/{project.pk}/change/")
+    assert response.status_code == 200
+    assert "needs ratings in two weeks" in text_of(response)
+
+
+def test_with_quadratic_weights(address: str, lead: Any, client_for: Any) -> None:
+    client = client_for(lead)
+    client.get(f"{address}?weights=quadratic")
+    tasks.sweep_all()
+    assert "Agreement fell from 1.00" in text_of(client.get(f"{address}?weights=quadratic"))
+
+
+def test_queries_do_not_grow(address: str, lead: Any, client_for: Any, django_assert_max_num_queries: Any) -> None:
+    client = client_for(lead)
+    client.get(address)
+    tasks.sweep_all()
+    with django_assert_max_num_queries(13):
+        assert client.get(address).status_code == 200

@@ -1,0 +1,156 @@
+"""The example projects: what they hold, that they load once, and that every number of them is filled."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from django.core.management import CommandError, call_command
+
+from metrics.example import fleiss1971, loading, simulation
+from metrics.models import PairTally, RaterReading, Reading
+from projects.models import Item, Project
+from ratings.models import Rating, Revision
+
+
+def test_the_published_table_has_six_diagnoses_a_patient():
+    assert [sum(row) for row in fleiss1971.COUNTS] == [6] * 30
+    assert [sum(column) for column in zip(*fleiss1971.COUNTS, strict=True)] == [26, 26, 30, 55, 43]
+
+
+@pytest.fixture(scope="module")
+def simulated():
+    return simulation.simulate()
+
+
+def test_the_generator_makes_the_same_every_time(simulated):
+    assert simulation.simulate() == simulated
+    said = ",".join(f"{rating.item}:{rating.rater}:{rating.code}" for rating in simulated.ratings)
+    other = simulation.simulate(seed=1)
+    assert said != ",".join(f"{rating.item}:{rating.rater}:{rating.code}" for rating in other.ratings)
+
+
+def test_every_item_but_the_last_has_two_to_four_ratings_by_different_raters(simulated):
+    pairs = [(rating.item, rating.rater) for rating in simulated.ratings]
+    assert len(set(pairs)) == len(pairs)
+    numbers = np.bincount([item for item, _ in pairs], minlength=simulation.N_ITEMS)
+    assert set(numbers[: -simulation.UNRATED].tolist()) == {2, 3, 4}
+    assert set(numbers[-simulation.UNRATED :].tolist()) == {0}
+
+
+def test_answer_probabilities_are_probabilities():
+    for rater in range(len(simulation.RATERS)):
+        table = simulation.answer_probabilities(rater)
+        np.testing.assert_allclose(table.sum(axis=1), 1)
+        assert (table >= 0).all()
+
+
+def test_one_rater_chooses_major_half_as_often_after_six_weeks(simulated):
+    def share(rater, late):
+        codes = [
+            rating.code
+            for rating in simulated.ratings
+            if rating.rater == rater and (rating.minute >= simulation.DRIFT_FROM * 24 * 60) == late
+        ]
+        return codes.count(simulation.MAJOR) / len(codes)
+
+    drifting = share(simulation.DRIFTING, late=True) / share(simulation.DRIFTING, late=False)
+    steady = [
+        share(rater, late=True) / share(rater, late=False)
+        for rater in range(len(simulation.RATERS))
+        if rater != simulation.DRIFTING
+    ]
+    assert 0.35 < drifting < 0.65
+    assert min(steady) > 0.7
+
+
+def test_the_matrix_is_one_that_a_lead_may_save():
+    from projects import weight_matrix
+
+    assert weight_matrix.problem(loading.SEVERITY_MATRIX, len(simulation.LABELS)) is None
+
+
+@pytest.mark.django_db
+def test_both_projects_are_filled(admin):
+    call_command("load_example")
+    fleiss, translations = Project.objects.order_by("pk")
+    for project in (fleiss, translations):
+        question = project.questions.get()
+        assert not Rating.objects.filter(question=question).uncounted().exists()
+        spans = set(Reading.objects.filter(question=question).values_list("span", flat=True))
+        assert spans == {"all", "day", "week", "month"}
+        assert RaterReading.objects.filter(question=question, span="all").count() == project.raters.count()
+        assert PairTally.objects.filter(question=question).exists()
+    whole = Reading.objects.get(question__project=fleiss, span="all").coefficients["fleiss_kappa"]
+    assert whole["value"] == pytest.approx(0.43024452006014074, abs=1e-12)
+    assert (whole["n_items"], whole["n_ratings"]) == (30, 180)
+    assert Reading.objects.filter(question__project=translations, span="week").count() in (10, 11)
+
+
+@pytest.fixture
+def small(monkeypatch, db):
+    """The same, with fewer items."""
+    monkeypatch.setattr(simulation, "N_ITEMS", 340)
+
+
+@pytest.mark.usefixtures("small")
+class TestLoading:
+    def test_ratings_end_yesterday_and_pass_through_the_ordinary_door(self, admin):
+        from django.utils import timezone
+
+        loading.load(owner=admin, count=False)
+        ratings = Rating.objects.filter(question__key="severity")
+        latest = ratings.order_by("-rated_at").first().rated_at
+        assert (timezone.now().date() - latest.date()).days == 1
+        assert not ratings.exclude(revisions__source=Revision.Source.EXAMPLE).exists()
+        assert ratings.filter(comment="Looked at it again.").first().revisions.count() == 2
+        taken = Item.objects.filter(project__name=loading.TRANSLATIONS).order_by("-pk")[: simulation.UNRATED]
+        assert {item.places_taken for item in taken} == {0}
+
+    def test_loading_again_adds_nothing(self, admin, capsys):
+        call_command("load_example", owner="admin")
+        before = (Project.objects.count(), Item.objects.count(), Revision.objects.count())
+        capsys.readouterr()
+        call_command("load_example", owner="admin")
+        assert "has the example projects already" in capsys.readouterr().out
+        assert (Project.objects.count(), Item.objects.count(), Revision.objects.count()) == before
+
+    def test_each_lead_has_their_own(self, lead, stranger):
+        assert [project.members.get(role="lead").user for project in loading.load(owner=lead, count=False)] == [
+            lead
+        ] * 2
+        assert len(loading.load(owner=stranger, count=False)) == 2
+
+    def test_two_annotators_are_tied_and_accounts_of_others_are_not(self, lead, make_user):
+        somebody = make_user("ben-lead")
+        loading.load(owner=lead, count=False)
+        project = loading.own_example(lead)
+        ada = project.raters.get(key="ada")
+        assert ada.user.username == "ada-lead"
+        assert not ada.user.has_usable_password()
+        assert project.raters.get(key="ben").user is None
+        assert not project.members.filter(user=somebody).exists()
+
+    def test_a_project_that_only_has_the_name_is_not_taken_for_the_example(self, lead, make_project):
+        from projects.models import Member
+
+        own = make_project(loading.TRANSLATIONS)
+        Member.objects.create(project=own, user=lead, role="lead")
+        assert loading.own_example(lead) is None
+        assert len(loading.load(owner=lead, count=False)) == 2
+
+    def test_an_unknown_owner_is_named(self):
+        with pytest.raises(CommandError, match="no active user 'nobody'"):
+            call_command("load_example", owner="nobody")
+        with pytest.raises(CommandError, match="no superuser yet"):
+            call_command("load_example")
+
+    def test_the_button_loads_it_once_and_leads_to_it(self, client, client_for, stranger):
+        assert client.post("/example/")["Location"].startswith("/sign-in/")
+        own = client_for(stranger)
+        assert own.get("/example/").status_code == 405
+        project = loading.own_example(stranger)
+        assert project is None
+        first = own.post("/example/")["Location"]
+        assert first == f"/projects/{loading.own_example(stranger).pk}/"
+        assert own.post("/example/")["Location"] == first
+        assert Project.objects.count() == 2

@@ -1,0 +1,416 @@
+"""The lead's pages through HTTP: what they show, to whom, and at what cost."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from metrics.actions import bring_up_to_date
+
+RATINGS = [
+    ("i1", "a", "minor"),
+    ("i1", "b", "minor"),
+    ("i1", "c", "major"),
+    ("i2", "a", "none"),
+    ("i2", "b", "none"),
+    ("i3", "a", "major"),
+    ("i3", "b", "critical"),
+    ("i4", "c", "minor"),
+]
+
+
+@pytest.fixture
+def rated(question: Any, rate: Any, utc: Any) -> Any:
+    """Four items: three ratings, two, two, one; days apart; counted."""
+    for day, (item, rater, label) in enumerate(RATINGS, start=1):
+        rate(question, item, rater, label, rated_at=utc(2026, 3, day, 12))
+    bring_up_to_date(question.pk)
+    return question
+
+
+def addresses(project: Any) -> dict[str, str]:
+    root = f"/projects/{project.pk}/"
+    return {
+        "dashboard": root,
+        "live": f"{root}live/",
+        "rater": f"{root}raters/a/",
+        "pairs": f"{root}pairs/",
+        "pair": f"{root}pairs/?a=a&b=b",
+        "items": f"{root}items/",
+        "item": f"{root}items/i1/",
+        "trend chart": f"{root}charts/trend.json",
+        "pair matrix": f"{root}charts/pairs.json",
+        "rater trend": f"{root}charts/rater-trend.json?rater=a",
+        "rater bias": f"{root}charts/rater-bias.json?rater=a",
+        "rater confusion": f"{root}charts/rater-confusion.json?rater=a",
+        "pair table": f"{root}charts/pair-table.json?a=a&b=b",
+        "trend rows": f"{root}charts/trend.csv",
+    }
+
+
+PAGES = list(addresses(type("P", (), {"pk": 0})))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_works(page: str, project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+    response = client_for(lead).get(addresses(project)[page])
+    assert response.status_code == 200
+    assert "nan" not in response.content.decode().lower().replace("nant", "")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_viewer_may_see(page: str, project: Any, rated: Any, viewer: Any, client_for: Any) -> None:
+    assert client_for(viewer).get(addresses(project)[page]).status_code == 200
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_stranger_404(page: str, project: Any, rated: Any, stranger: Any, client_for: Any) -> None:
+    assert client_for(stranger).get(addresses(project)[page]).status_code == 404
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_annotator_403(page: str, project: Any, rated: Any, annotator: Any, client_for: Any) -> None:
+    assert client_for(annotator).get(addresses(project)[page]).status_code == 403
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_without_session_asks_to_sign_in(page: str, project: Any, rated: Any) -> None:
+    response = Client().get(addresses(project)[page])
+    assert response.status_code == 302
+    assert response["Location"].startswith("/sign-in/")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_wrong_verb_405(page: str, project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+    assert client_for(lead).post(addresses(project)[page]).status_code == 405
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_of_another_project_404(page: str, project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+    class Missing:
+        pk = project.pk + 1000
+
+    assert client_for(lead).get(addresses(Missing)[page]).status_code == 404
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_before_any_rating(
+    page: str, project: Any, question: Any, lead: Any, client_for: Any, make_ab: Any
+) -> None:
+    assert client_for(lead).get(addresses(project)[page]).status_code == 200
+
+
+@pytest.fixture
+def make_ab(project: Any) -> None:
+    from projects.models import Item, Rater
+
+    for key in "ab":
+        Rater.objects.create(project=project, key=key)
+    Item.objects.create(project=project, key="i1")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "?question=nothing",
+        "?period=year",
+        "?weights=cubic",
+        "?weights=custom",  # this question has no matrix
+        "?coefficient=icc",
+        "?sort=password",
+        "?page=0",
+        "?page=2",
+        "?page=99999999999",
+        "?page=x",
+        "raters/nobody/",
+        "raters/nobody%00/",
+        "pairs/?a=a&b=nobody",
+        "pairs/?a=a",
+        "pairs/?a=a&b=a",
+        "pairs/?sort=rater",
+        "pairs/?page=2",
+        "items/nothing/",
+        "items/nothing%00/",
+        "pairs/?a=a&b=%00",
+        "?question=%00",
+        "items/?ratings=11",
+        "items/?after=-1",
+        "charts/nothing.json",
+        "charts/trend.xml",
+        "charts/rater-trend.json?rater=nobody",
+        "charts/pair-table.json?a=a",
+    ],
+)
+def test_unknown_choice_404(address: str, project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+    assert client_for(lead).get(f"/projects/{project.pk}/{address}").status_code == 404
+
+
+def page(client: Client, address: str) -> str:
+    response = client.get(address)
+    assert response.status_code == 200
+    return " ".join(response.content.decode().split())
+
+
+def test_dashboard_shows_headline_with_interval_and_basis(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+    from metrics.models import Reading
+
+    text = page(client_for(lead), f"/projects/{project.pk}/")
+    found = Reading.objects.get(question=rated, span="all").coefficients["fleiss_kappa"]
+    assert f"{found['value']:.2f}" in text
+    assert f"[{found['low']:.2f}, {found['high']:.2f}]" in text
+    assert "Rests on 7 ratings of 3 items" in text  # i4 has a single rating
+
+
+def test_dashboard_counts_missing_ratings(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+    from projects.models import Item
+
+    Item.objects.create(project=project, key="unrated")
+    text = page(client_for(lead), f"/projects/{project.pk}/")
+    assert "1 of 5 items have the 3 ratings" in text
+    assert "on the 3 items with two or more" in text
+    assert "The 1 item with one rating only" in text
+    assert "?ratings=0" in text
+
+
+def test_dashboard_undefined_says_why(project: Any, question: Any, rate: Any, lead: Any, client_for: Any) -> None:
+    rate(question, "i1", "a", "minor")
+    rate(question, "i1", "b", "minor")
+    bring_up_to_date(question.pk)
+    text = page(client_for(lead), f"/projects/{project.pk}/")
+    assert "Undefined: all ratings are in one category" in text
+
+
+def test_dashboard_nothing_to_compare_says_why(
+    project: Any, question: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    rate(question, "i1", "a", "minor")
+    bring_up_to_date(question.pk)
+    assert "Undefined: no item has two ratings" in page(client_for(lead), f"/projects/{project.pk}/")
+
+
+def test_dashboard_without_question_offers_one(project: Any, question: Any, lead: Any, client_for: Any) -> None:
+    question.delete()
+    assert "This project asks nothing yet" in page(client_for(lead), f"/projects/{project.pk}/")
+
+
+def test_dashboard_says_what_is_not_counted(project: Any, rated: Any, rate: Any, lead: Any, client_for: Any) -> None:
+    rate(rated, "i4", "a", "major")
+    assert "1 rating not counted yet" in page(client_for(lead), f"/projects/{project.pk}/")
+
+
+def test_dashboard_names_disputed_items(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+    text = page(client_for(lead), f"/projects/{project.pk}/")
+    disputed = text[text.index('id="disputes"') : text.index('id="missing"')]
+    assert "i1" in disputed
+    assert "i3" in disputed
+    assert "i2" not in disputed
+
+
+def test_dashboard_sorts_raters(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+    raters = {}
+    for sort in ("rater", "-rater", "vs_peers", "-vs_peers", "bias", "pairwise", "ratings"):
+        response = client_for(lead).get(f"/projects/{project.pk}/?sort={sort}")
+        raters[sort] = [row.reading.rater.key for row in response.context["rater_page"].rows]
+        assert sorted(raters[sort]) == ["a", "b", "c"]
+    assert raters["rater"] == ["a", "b", "c"]
+    assert raters["-rater"] == ["c", "b", "a"]
+
+
+def test_dashboard_queries_do_not_grow(
+    project: Any, rated: Any, rate: Any, lead: Any, client_for: Any, django_assert_num_queries: Any
+) -> None:
+    client = client_for(lead)
+    with django_assert_num_queries(23):
+        client.get(f"/projects/{project.pk}/")
+    for rater in "defgh":
+        for item in ("i1", "i2", "i5"):
+            rate(rated, item, rater, "minor")
+    bring_up_to_date(rated.pk)
+    with django_assert_num_queries(23):
+        client.get(f"/projects/{project.pk}/")
+
+
+def test_live_nothing_new_204(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+    client = client_for(lead)
+    fresh = client.get(f"/projects/{project.pk}/").context["fresh"]
+    response = client.get(f"/projects/{project.pk}/live/?version={fresh.version}")
+    assert response.status_code == 204
+    assert response.content == b""
+
+
+def test_live_uncounted_changes_only_the_freshness(
+    project: Any, rated: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    client = client_for(lead)
+    version = client.get(f"/projects/{project.pk}/").context["fresh"].version
+    rate(rated, "i4", "a", "major")
+    response = client.get(f"/projects/{project.pk}/live/?version={version}")
+    text = response.content.decode()
+    assert "1 rating not counted yet" in text
+    assert 'id="headline"' not in text
+    assert "HX-Trigger" not in response
+
+
+def test_live_counted_change_sends_the_fragments(
+    project: Any, rated: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    client = client_for(lead)
+    shown = client.get(f"/projects/{project.pk}/").context
+    rate(rated, "i4", "a", "major")
+    bring_up_to_date(rated.pk)
+    address = f"/projects/{project.pk}/live/?version={shown['fresh'].version}&places={shown['places']}"
+    response = client.get(address)
+    text = response.content.decode()
+    assert response["HX-Trigger"] == "charts-changed"
+    assert "Rests on 9 ratings" in " ".join(text.split())
+    for part in ("live", "headline", "raters", "missing", "categories", "disputes", "sensitivity", "trend-table"):
+        assert f'id="{part}"' in text
+    assert text.count('hx-swap-oob="true"') == 9
+
+
+def test_live_first_count_loads_the_page_anew(
+    project: Any, question: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    client = client_for(lead)
+    version = client.get(f"/projects/{project.pk}/").context["fresh"].version
+    rate(question, "i1", "a", "major")
+    bring_up_to_date(question.pk)
+    assert client.get(f"/projects/{project.pk}/live/?version={version}")["HX-Refresh"] == "true"
+
+
+def test_live_idle_is_cheap(
+    project: Any, rated: Any, lead: Any, client_for: Any, django_assert_num_queries: Any
+) -> None:
+    client = client_for(lead)
+    version = client.get(f"/projects/{project.pk}/").context["fresh"].version
+    with django_assert_num_queries(7):
+        client.get(f"/projects/{project.pk}/live/?version={version}")
+
+
+def chart(client: Client, project: Any, name: str) -> dict[str, Any]:
+    return json.loads(client.get(f"/projects/{project.pk}/charts/{name}").content)
+
+
+def test_trend_chart_has_a_row_a_day(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+    made = chart(client_for(lead), project, "trend.json?period=day&coefficient=percent_agreement")
+    # Items belong to the day of their latest rating: i1 the 3rd, i2 the 5th, i3 the 7th; i4 has no pair.
+    assert [row["start"] for row in made["rows"]] == ["2026-03-03", "2026-03-05", "2026-03-07"]
+    assert [row["firm"] for row in made["rows"]] == [False, False, False]
+    assert made["rows"][1]["value"] == 1
+
+
+def test_pair_chart_is_symmetric(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+    rows = chart(client_for(lead), project, "pairs.json")["rows"]
+    values = {(row["a"], row["b"]): row["value"] for row in rows}
+    assert values
+    assert all(values[b, a] == value for (a, b), value in values.items())
+
+
+def test_chart_csv_is_safe_in_a_spreadsheet(project: Any, question: Any, rate: Any, lead: Any, client_for: Any) -> None:
+    for item, ours, theirs in (("i1", "minor", "minor"), ("i2", "none", "none"), ("i3", "major", "none")):
+        rate(question, item, "=cmd|'/c calc'!A1", ours)
+        rate(question, item, "b", theirs)
+    bring_up_to_date(question.pk)
+    text = client_for(lead).get(f"/projects/{project.pk}/charts/pairs.csv").content.decode()
+    assert text.splitlines()[0] == "a,b,value,low,high,n_items,wide"
+    assert "\n=cmd" not in text
+    assert "'=cmd" in text
+
+
+def test_rater_page_shows_bias_by_category(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+    response = client_for(lead).get(f"/projects/{project.pk}/raters/b/")
+    use = {row.label: row for row in response.context["use"]}
+    assert use["critical"].own > use["critical"].peers == 0
+
+
+@pytest.mark.parametrize("address", ["/projects/{}/", "/projects/{}/raters/b/"])
+def test_no_bias_where_categories_have_no_order(
+    address: str, project: Any, question: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
+    client = client_for(lead)
+    assert "Bias" in page(client, address.format(project.pk))
+    type(question).objects.filter(pk=question.pk).update(scale="nominal", weights="none")
+    assert "Bias" not in page(client, address.format(project.pk))
+
+
+def test_rater_page_unrated_rater(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+    assert "no counted rating" in page(client_for(lead), f"/projects/{project.pk}/raters/ann/")
+
+
+def test_rater_key_with_slash_and_quotes(project: Any, question: Any, rate: Any, lead: Any, client_for: Any) -> None:
+    from django.urls import reverse
+
+    key = 'team/<b>"7"?#%'
+    rate(question, "i1", key, "minor")
+    rate(question, "i1", "b", "major")
+    bring_up_to_date(question.pk)
+    text = page(client_for(lead), reverse("rater", args=[project.pk, key]))
+    assert "<b>" not in text
+    assert "team/&lt;b&gt;" in text
+
+
+def test_pair_page_shows_tests_and_differences(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+    text = page(client_for(lead), f"/projects/{project.pk}/pairs/?a=b&b=a")
+    assert "3 items in common, 2 rated alike" in text
+    assert "Stuart-Maxwell" in text
+    differing = text[text.index('id="differing-title"') :]
+    assert "i3" in differing
+    assert "i1" not in differing
+
+
+def test_pair_page_turned_round_is_transposed(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+    client = client_for(lead)
+    one, other = (
+        client.get(f"/projects/{project.pk}/pairs/?a={a}&b={b}").context["details"].table for a, b in ("ab", "ba")
+    )
+    assert (one == other.T).all()
+    assert (one != other).any()
+
+
+def test_pair_page_no_common_item(project: Any, rated: Any, rate: Any, lead: Any, client_for: Any) -> None:
+    rate(rated, "lonely", "z", "minor")
+    bring_up_to_date(rated.pk)
+    assert "no item in common" in page(client_for(lead), f"/projects/{project.pk}/pairs/?a=a&b=z")
+
+
+@pytest.mark.parametrize(
+    ("query", "keys"),
+    [
+        ("", ["i1", "i2", "i3", "i4"]),
+        ("?ratings=2", ["i2", "i3"]),
+        ("?ratings=0", []),
+        ("?search=4", ["i4"]),
+        ("?search=I4", ["i4"]),
+        ("?search=%25", []),  # a percent sign is a percent sign
+        ("?search=_", []),
+    ],
+)
+def test_items_filter(query: str, keys: list[str], project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+    rows = client_for(lead).get(f"/projects/{project.pk}/items/{query}").context["rows"]
+    assert [row.item.key for row in rows] == keys
+
+
+def test_items_pages(project: Any, question: Any, lead: Any, client_for: Any) -> None:
+    from projects.models import Item
+
+    Item.objects.bulk_create(Item(project=project, key=f"i{number}") for number in range(60))
+    client = client_for(lead)
+    first = client.get(f"/projects/{project.pk}/items/").context
+    second = client.get(f"/projects/{project.pk}/items/?after={first['next_after']}").context
+    assert (len(first["rows"]), len(second["rows"]), second["next_after"]) == (50, 10, None)
+
+
+def test_item_page_shows_history_and_comment(project: Any, rated: Any, rate: Any, lead: Any, client_for: Any) -> None:
+    rate(rated, "i1", "a", "critical", comment="<script>alert(1)</script>")
+    text = page(client_for(lead), f"/projects/{project.pk}/items/i1/")
+    assert "2 entries" in text
+    assert "&lt;script&gt;" in text
+    assert "<script>alert" not in text
+
+
+def test_item_page_shows_withdrawn_rating(project: Any, rated: Any, rate: Any, lead: Any, client_for: Any) -> None:
+    rate(rated, "i1", "c", None)
+    assert "withdrawn" in page(client_for(lead), f"/projects/{project.pk}/items/i1/")

@@ -1,0 +1,63 @@
+"""Numbers in words: undefined values, signs, bands."""
+
+from __future__ import annotations
+
+import pytest
+
+from metrics import words
+from metrics.agreement.bands import SCHEMES
+from metrics.agreement.estimate import REASONS
+from metrics.templatetags import readings
+
+
+@pytest.mark.parametrize("reason", [name for name in REASONS if name])
+def test_words_every_reason_has_words(reason: str) -> None:
+    assert str(words.reason(reason)) != reason
+
+
+@pytest.mark.parametrize("band", SCHEMES["landis_koch"])
+def test_words_every_band_has_words(band: object) -> None:
+    assert str(words.band(band))  # type: ignore[arg-type]  # a Band
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), float("inf")])
+def test_figure_undefined_is_a_dash(value: float | None) -> None:
+    assert readings.figure(value) == "–"
+
+
+@pytest.mark.parametrize(("value", "text"), [(0.425, "0.42"), (-0.001, "0.00"), (1, "1.00"), (-0.126, "-0.13")])
+def test_figure_two_decimals(value: float, text: str) -> None:
+    assert readings.figure(value) == text
+
+
+def test_reading_undefined_tells_why() -> None:
+    assert "no item has two ratings" in readings.reading({"value": None, "reason": "no_pairable_items"})
+
+
+def test_reading_without_interval_has_no_brackets() -> None:
+    assert "[" not in readings.reading({"value": 0.4, "low": None, "high": None})
+
+
+def test_spark_leaves_a_gap_where_undefined() -> None:
+    assert readings.spark([0.1, 0.2, None, 0.4, 0.5]).count("M") == 2
+
+
+def test_spark_of_one_point_is_nothing() -> None:
+    assert readings.spark([0.1, None]) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("fleiss_kappa", "Fleiss’ kappa"),
+        ("fleiss_kappa_quadratic", "Fleiss’ kappa, quadratic weights"),
+        ("something_new", "something_new"),
+    ],
+)
+def test_coefficient_has_a_name(name: str, text: str) -> None:
+    assert str(words.coefficient(name)) == text
+
+
+def test_shares_and_p_values_are_rounded_not_cut() -> None:
+    assert [readings.percent(share) for share in (0.4155, 0.2667, 0.3178)] == ["42 %", "27 %", "32 %"]
+    assert readings.p_value(0.04996) == "0.050"

@@ -1,0 +1,209 @@
+"""Any history of ratings, changes of the scale, lost and doubled messages and crashes ends in exact numbers.
+
+Hypothesis makes up the histories and runs the real code, on whatever database the test run uses.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import transaction
+from hypothesis import HealthCheck, note, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+
+from metrics import actions, counting, readings, tasks
+from projects import actions as set_up
+from projects.models import Category, Item, Project, Question, Rater
+from projects.project_rules import Refused
+from projects.question_rules import NewCategory
+from ratings.actions import NewRating, record
+from ratings.models import NOTHING, Rating
+from tests.faults.crashes import Crash, crash_at
+from tests.metrics import invariants
+from tests.metrics.counting_oracle import recounted, stored
+
+pytestmark = pytest.mark.django_db
+
+ITEMS, RATERS = 6, 4
+Portion = dict[tuple[int, int], tuple[int, datetime.datetime | None]]  # (item, rater) -> (category or -1, when)
+FIRST = datetime.datetime(2026, 2, 20, 5, tzinfo=datetime.UTC)  # months and weeks end within the next days
+ZONES = ("UTC", "Pacific/Kiritimati", "America/Los_Angeles", "Asia/Kolkata")
+
+item = st.integers(0, ITEMS - 1)
+rater = st.integers(0, RATERS - 1)
+moment = st.none() | st.integers(0, 320).map(lambda steps: FIRST + datetime.timedelta(hours=9 * steps))
+portion = st.dictionaries(st.tuples(item, rater), st.tuples(st.integers(-1, 9), moment), min_size=2, max_size=24)
+
+
+class Counting(RuleBasedStateMachine):
+    """One question from its first rating on. What is in doubt is looked up in the database, never remembered."""
+
+    @initialize(scale=st.sampled_from(["nominal", "ordinal", "interval"]), size=st.integers(2, 4), rows=portion)
+    def begin(self, scale: str, size: int, rows: Portion) -> None:
+        self.atomic = transaction.atomic()
+        self.atomic.__enter__()
+        self.user = User.objects.create_user("lead")
+        project = Project.objects.create(name="Drill")
+        question = Question.objects.create(project=project, key="severity", text="How severe?", scale=scale)
+        for code in range(size):
+            Category.objects.create(question=question, code=code, position=code, label=f"c{code}", value=code)
+        self.project_id, self.question_id = project.pk, question.pk
+        self.items = [Item.objects.create(project=project, key=str(number)).pk for number in range(ITEMS)]
+        self.raters = [Rater.objects.create(project=project, key=str(number)).pk for number in range(RATERS)]
+        self.import_many(rows)
+        actions.sweep()
+
+    def teardown(self) -> None:
+        if not hasattr(self, "atomic"):
+            return
+        try:
+            actions.sweep()
+            invariants.check(self.question_id)
+            assert actions.sweep() == 0
+        finally:
+            transaction.set_rollback(True)
+            self.atomic.__exit__(None, None, None)
+
+    @property
+    def question(self) -> Question:
+        return Question.objects.get(pk=self.question_id)
+
+    def active(self) -> list[Category]:
+        return self.question.active_categories()
+
+    # --- raters
+
+    @rule(item=item, rater=rater, choice=st.integers(0, 9), at=moment)
+    def rate_or_change(self, item: int, rater: int, choice: int, at: datetime.datetime | None) -> None:
+        codes = [category.code for category in self.active()]
+        new = NewRating(self.items[item], self.raters[rater], codes[choice % len(codes)], rated_at=at)
+        record(question=self.question, ratings=[new], by=self.user, source="form")
+
+    @rule(item=item, rater=rater)
+    def withdraw(self, item: int, rater: int) -> None:
+        new = NewRating(self.items[item], self.raters[rater], NOTHING)
+        record(question=self.question, ratings=[new], by=self.user, source="api")
+
+    @rule(rows=portion)
+    def import_many(self, rows: Portion) -> None:
+        codes = [category.code for category in self.active()]
+        new = [
+            NewRating(
+                self.items[item],
+                self.raters[rater],
+                NOTHING if choice < 0 else codes[choice % len(codes)],
+                rated_at=None if choice < 0 else at,
+            )
+            for (item, rater), (choice, at) in rows.items()
+        ]
+        record(question=self.question, ratings=new, by=self.user, source="import")
+
+    # --- leads
+
+    def change_scale(self, categories: list[tuple[int | None, NewCategory]]) -> None:
+        question = self.question
+        try:
+            with transaction.atomic():
+                set_up.change_categories(question=question, scale=question.scale, categories=categories, by=self.user)
+        except Refused as refused:  # a category in use, or too few: allowed to be refused, never to miscount
+            note(f"refused: {refused}")
+
+    def as_they_are(self) -> list[tuple[int | None, NewCategory]]:
+        return [
+            (category.code, NewCategory(label=category.label, value=category.value, hotkey=category.hotkey))
+            for category in self.active()
+        ]
+
+    @rule(
+        what=st.sampled_from(["add", "retire", "reorder", "weights", "zone"]),
+        place=st.integers(0, 9),
+        order=st.randoms(use_true_random=False),
+        zone=st.sampled_from(ZONES),
+    )
+    def change_set_up(self, what: str, place: int, order: Any, zone: str) -> None:
+        categories = self.as_they_are()
+        if what == "add" and len(categories) < 6:
+            number = Category.objects.filter(question=self.question_id).count()
+            categories.insert(place % (len(categories) + 1), (None, NewCategory(label=f"c{number}", value=number)))
+            self.change_scale(categories)
+        elif what == "retire":
+            del categories[place % len(categories)]
+            self.change_scale(categories)
+        elif what == "reorder":
+            order.shuffle(categories)
+            self.change_scale(categories)
+        elif what == "weights":
+            self.change_weights(place / 10, custom=place > 2)
+        elif what == "zone":
+            set_up.change_project(project=Project.objects.get(pk=self.project_id), by=self.user, time_zone=zone)
+
+    def change_weights(self, weight: float, *, custom: bool) -> None:
+        size = len(self.active())
+        matrix = [[1.0 if i == j else weight for j in range(size)] for i in range(size)]
+        weights = "custom" if custom else "quadratic"
+        set_up.change_weights(question=self.question, weights=weights, matrix=matrix if custom else None, by=self.user)
+
+    # --- messages and crashes
+
+    @rule(
+        what=st.sampled_from(["message", "message thrice", "portion", "readings", "sweep", "recount"]),
+        items=st.integers(1, 4),
+    )
+    def work(self, what: str, items: int) -> None:
+        """A message that never comes is a work that is not chosen."""
+        if what.startswith("message"):
+            for _time in range(3 if what.endswith("thrice") else 1):
+                tasks.count_question(self.question_id)
+        elif what == "portion":
+            counting.count_some(self.question_id, items=items)
+        elif what == "readings":
+            readings.refresh(self.question_id)
+        elif what == "sweep":
+            actions.sweep()
+        else:
+            actions.recount(self.question)
+
+    @rule(where=st.sampled_from(["portion", "readings", "both", "recount"]), number=st.integers(0, 30))
+    def crash_at_statement(self, where: str, number: int) -> None:
+        works: dict[str, tuple[int, Callable[[], Any]]] = {
+            "portion": (15, lambda: counting.count_some(self.question_id, items=2)),
+            "readings": (31, lambda: readings.refresh(self.question_id)),
+            "both": (31, lambda: actions.bring_up_to_date(self.question_id)),
+            "recount": (10, lambda: actions.recount(self.question)),
+        }
+        statements, work = works[where]
+        self.crash(number % statements, work)
+
+    def crash(self, number: int, work: Any) -> None:
+        try:
+            with crash_at(number):
+                work()
+        except Crash as crash:
+            note(f"crashed at {str(crash)[:60]}")
+
+    # --- what holds at every moment
+
+    @invariant()
+    def counts_are_exact_of_what_is_counted(self) -> None:
+        if not hasattr(self, "question_id") or Rating.objects.filter(question=self.question_id).uncounted().exists():
+            return
+        question = self.question
+        assert stored(question) == recounted(question)
+
+
+@pytest.mark.timeout(600)  # a failure is made smaller before it is shown
+def test_any_history_ends_in_exact_numbers() -> None:
+    run_state_machine_as_test(
+        Counting,
+        settings=settings(
+            max_examples=15,
+            stateful_step_count=15,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

@@ -1,0 +1,108 @@
+"""Who may open and send what: the same short list for every page of set-up and people."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.django_db
+
+PAGES = {  # address below the project -> the verbs it knows
+    "setup/": ("get", "post"),
+    "setup/new-question/": ("get", "post"),
+    "setup/questions/severity/": ("get",),
+    "setup/questions/severity/text/": ("post",),
+    "setup/questions/severity/categories/": ("post",),
+    "setup/questions/severity/weights/": ("post",),
+    "setup/questions/severity/weights/check/": ("post",),
+    "people/": ("get",),
+    "people/add/": ("post",),
+    "people/members/{member}/link/": ("post",),
+    "people/members/{member}/role/": ("post",),
+    "people/members/{member}/remove/": ("post",),
+    "people/raters/{rater}/": ("get", "post"),
+    "people/raters/{rater}/pause/": ("post",),
+}
+
+
+@pytest.fixture
+def address(project):
+    """The full address of one of PAGES."""
+    ids = {
+        "member": project.members.get(role="viewer").pk,
+        "rater": project.raters.get().pk,
+    }
+    return lambda page, number=None: f"/projects/{number or project.pk}/{page.format(**ids)}"
+
+
+@pytest.mark.parametrize(("page", "verbs"), PAGES.items())
+def test_who_is_let_in(page, verbs, address, client, client_for, lead, annotator, viewer, stranger):
+    for verb in verbs:
+        assert getattr(client, verb)(address(page))["Location"].startswith("/sign-in/?next=")
+        assert getattr(client_for(stranger), verb)(address(page)).status_code == 404
+        assert getattr(client_for(lead), verb)(address(page, 999_999)).status_code == 404
+        for user in (annotator, viewer):
+            assert getattr(client_for(user), verb)(address(page)).status_code == 403
+
+
+@pytest.mark.parametrize(("page", "verbs"), PAGES.items())
+def test_other_verbs_are_refused(page, verbs, address, client_for, lead):
+    for verb in {"get", "post", "put", "delete"} - set(verbs):
+        assert getattr(client_for(lead), verb)(address(page)).status_code == 405
+
+
+@pytest.mark.parametrize("page", [page for page, verbs in PAGES.items() if "get" in verbs])
+def test_a_lead_and_a_superuser_see_the_page(page, address, client_for, lead, admin):
+    for user in (lead, admin):
+        assert client_for(user).get(address(page)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "setup/questions/nothing/",
+        "people/members/999999/remove/",
+        "people/members/999999/role/",
+        "people/members/999999/link/",
+        "people/raters/999999/pause/",
+        "people/raters/999999/",
+    ],
+)
+def test_what_does_not_exist_is_404(page, address, client_for, lead):
+    verb = "get" if page.startswith("setup") else "post"
+    assert getattr(client_for(lead), verb)(address(page)).status_code == 404
+
+
+@pytest.mark.parametrize("page", ["people/members/{member}/remove/", "people/raters/{rater}/pause/"])
+def test_people_of_another_project_are_not_reached_through_ones_own(page, address, client_for, make_project, stranger):
+    from projects.models import Member
+
+    own = make_project("Own")
+    Member.objects.create(project=own, user=stranger, role="lead")
+    assert client_for(stranger).post(address(page, own.pk)).status_code == 404
+
+
+@pytest.mark.parametrize("page", ["/projects/new/", "/tokens/", "/password/"])
+def test_pages_of_ones_own_need_a_sign_in(page, client, client_for, lead):
+    assert client.get(page)["Location"] == f"/sign-in/?next={page}"
+    assert client_for(lead).get(page).status_code == 200
+    assert client_for(lead).delete(page).status_code == 405
+
+
+def test_a_form_from_elsewhere_is_refused(project, lead):
+    from django.test import Client
+
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(lead)
+    assert client.post(f"/projects/{project.pk}/setup/", {"name": "Stolen"}).status_code == 403
+
+
+@pytest.mark.parametrize("page", ["setup/questions/%00/", "people/?q=%00&page=x", "people/?page=-3"])
+def test_odd_addresses_break_nothing(page, address, client_for, lead):
+    assert client_for(lead).get(address(page)).status_code in (200, 404)
+
+
+def test_an_absurd_number_of_rows_breaks_nothing(client_for, lead):
+    data = {"c-TOTAL_FORMS": "9" * 5000, "c-INITIAL_FORMS": "0", "add_row": "1"}
+    assert client_for(lead).post("/projects/new/", data).status_code in (200, 422)
+    del data["add_row"]
+    assert client_for(lead).post("/projects/new/", data).status_code == 422

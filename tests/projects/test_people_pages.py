@@ -1,0 +1,215 @@
+"""Members, invitations, raters and tokens in the browser."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from projects.models import ApiToken, Member, Rater
+
+pytestmark = pytest.mark.django_db
+
+
+def text_of(response):
+    return html.unescape(response.content.decode())
+
+
+@pytest.fixture
+def people(client_for, lead, project):
+    client = client_for(lead)
+    return lambda path="", data=None, **more: client.post(f"/projects/{project.pk}/people/{path}", data or {}, **more)
+
+
+def member_of(project, name):
+    return project.members.get(user__username=name)
+
+
+def test_an_account_that_exists_is_added(people, project, stranger):
+    response = people("add/", {"username": "stranger", "role": "viewer", "account": "existing"})
+    assert response.status_code == 302
+    assert member_of(project, "stranger").role == "viewer"
+    assert not project.raters.filter(user=stranger).exists()
+
+
+def test_an_annotator_becomes_a_rater(people, project, stranger):
+    people("add/", {"username": "stranger", "role": "annotator", "account": "existing"})
+    assert project.raters.get(user=stranger).key == "stranger"
+
+
+def test_an_annotator_is_tied_to_the_untied_rater_of_the_same_key(people, project, stranger):
+    imported = Rater.objects.create(project=project, key="stranger")
+    people("add/", {"username": "stranger", "role": "annotator", "account": "existing"})
+    imported.refresh_from_db()
+    assert imported.user == stranger
+
+
+def test_a_rater_of_the_same_key_that_is_a_model_or_tied_is_left_alone(people, project, stranger, viewer):
+    Rater.objects.create(project=project, key="stranger", kind="model")
+    people("add/", {"username": "stranger", "role": "annotator", "account": "existing"})
+    assert project.raters.get(user=stranger).key == "stranger-2"
+
+
+def link_in(response):
+    return re.search(r'value="http://testserver(/invitations/[^"]+)"', text_of(response)).group(1)
+
+
+def test_a_new_account_gets_a_link_that_is_shown_once(people, project, client_for, lead):
+    response = people("add/", {"username": "newcomer", "role": "annotator", "account": "new"})
+    link = link_in(response)
+    assert response["Cache-Control"].startswith("max-age=0, no-cache, no-store")
+    assert "/invitations/" not in text_of(client_for(lead).get(f"/projects/{project.pk}/people/"))
+    assert not User.objects.get(username="newcomer").has_usable_password()
+    guest = Client()
+    form = guest.get(link, follow=True).redirect_chain[-1][0]
+    guest.post(form, {"new_password1": "a fine long secret", "new_password2": "a fine long secret"})
+    assert guest.session["_auth_user_id"] == str(User.objects.get(username="newcomer").pk)
+    assert project.raters.filter(key="newcomer", user__username="newcomer").exists()
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"username": "nobody", "role": "viewer", "account": "existing"}, "There is no account 'nobody'"),
+        ({"username": "annotator", "role": "viewer", "account": "existing"}, "is a member of this project already"),
+        ({"username": "annotator", "role": "viewer", "account": "new"}, "already exists"),
+        ({"username": "two words", "role": "viewer", "account": "new"}, "Enter a valid username"),
+        ({"username": "", "role": "viewer", "account": "new"}, "This field is required"),
+        ({"username": "other", "role": "king", "account": "new"}, "king is not one of the available choices"),
+    ],
+)
+def test_bad_people_are_refused_and_change_nothing(people, project, data, said):
+    before = (User.objects.count(), Member.objects.count(), Rater.objects.count())
+    response = people("add/", data)
+    assert response.status_code == 422
+    assert said in text_of(response)
+    assert (User.objects.count(), Member.objects.count(), Rater.objects.count()) == before
+
+
+def test_a_link_is_renewed_only_while_no_password_is_set(people, project, viewer):
+    people("add/", {"username": "newcomer", "role": "viewer", "account": "new"})
+    assert link_in(people(f"members/{member_of(project, 'newcomer').pk}/link/"))
+    response = people(f"members/{member_of(project, 'viewer').pk}/link/", follow=True)
+    assert "/invitations/" not in text_of(response)
+    assert "has a password already" in text_of(response)
+
+
+def test_a_lead_gets_no_link_to_an_account_that_belongs_to_other_leads_too(people, project, make_project, stranger):
+    people("add/", {"username": "newcomer", "role": "viewer", "account": "new"})
+    other = make_project("Other")
+    Member.objects.create(project=other, user=stranger, role="lead")
+    Member.objects.create(project=other, user=User.objects.get(username="newcomer"), role="viewer")
+    response = people(f"members/{member_of(project, 'newcomer').pk}/link/", follow=True)
+    assert "belongs to other leads as well" in text_of(response)
+
+
+def test_the_last_lead_stays(people, project):
+    pk = member_of(project, "lead").pk
+    for path, data in ((f"members/{pk}/remove/", {}), (f"members/{pk}/role/", {"role": "viewer"})):
+        assert "needs a lead" in text_of(people(path, data, follow=True))
+    assert member_of(project, "lead").role == "lead"
+
+
+def test_a_lead_may_leave_once_there_is_another(people, project):
+    people(f"members/{member_of(project, 'viewer').pk}/role/", {"role": "lead"})
+    response = people(f"members/{member_of(project, 'lead').pk}/remove/")
+    assert response["Location"] == "/"
+    assert not project.members.filter(user__username="lead").exists()
+
+
+def test_a_role_is_changed_and_an_unknown_one_refused(people, project):
+    pk = member_of(project, "viewer").pk
+    people(f"members/{pk}/role/", {"role": "annotator"})
+    assert member_of(project, "viewer").role == "annotator"
+    assert project.raters.filter(user__username="viewer").exists()
+    response = people(f"members/{pk}/role/", {"role": "king"}, follow=True)
+    assert "one of lead, annotator, viewer" in text_of(response)
+
+
+def test_who_is_removed_is_shut_out_and_the_ratings_stay(people, project, question, rate, client_for, annotator):
+    rate(question, "i1", "ann", "minor")
+    client = client_for(annotator)
+    people(f"members/{member_of(project, 'annotator').pk}/remove/")
+    assert client.get(f"/projects/{project.pk}/people/").status_code == 404
+    assert question.ratings.count() == 1
+
+
+def test_a_rater_is_paused_and_resumed(people, project):
+    rater = project.raters.get()
+    for paused in ("1", "0"):
+        people(f"raters/{rater.pk}/pause/", {"paused": paused})
+        rater.refresh_from_db()
+        assert rater.paused == (paused == "1")
+
+
+def test_a_rater_is_named_and_tied(people, project, viewer):
+    rater = Rater.objects.create(project=project, key="r7")
+    people(f"raters/{rater.pk}/", {"name": "Seven", "kind": "human", "user": viewer.pk})
+    rater.refresh_from_db()
+    assert (rater.name, rater.user) == ("Seven", viewer)
+
+
+def test_a_user_is_tied_to_one_rater_only_and_only_as_a_member(people, project, annotator, stranger):
+    rater = Rater.objects.create(project=project, key="r7")
+    taken = people(f"raters/{rater.pk}/", {"name": "", "kind": "human", "user": annotator.pk})
+    assert "is tied to rater 'ann' already" in text_of(taken)
+    foreign = people(f"raters/{rater.pk}/", {"name": "", "kind": "human", "user": stranger.pk})
+    assert foreign.status_code == 422
+    rater.refresh_from_db()
+    assert rater.user is None
+
+
+def test_raters_are_found_and_paged(client_for, lead, project):
+    Rater.objects.bulk_create(Rater(project=project, key=f"worker{number:03}") for number in range(120))
+    client = client_for(lead)
+    page = text_of(client.get(f"/projects/{project.pk}/people/?page=2"))
+    assert "Page 2 of 3" in page
+    found = text_of(client.get(f"/projects/{project.pk}/people/?q=ER117"))
+    assert "worker117" in found
+    assert "worker116" not in found
+
+
+def test_the_people_page_asks_the_database_a_fixed_number_of_times(
+    client_for, lead, project, make_user, django_assert_max_num_queries
+):
+    for number in range(20):
+        user = make_user(f"user{number}")
+        user.set_unusable_password()
+        user.save()
+        Member.objects.create(project=project, user=user, role="annotator")
+        Rater.objects.create(project=project, key=f"user{number}", user=user)
+    client = client_for(lead)
+    with django_assert_max_num_queries(9):
+        client.get(f"/projects/{project.pk}/people/")
+
+
+def test_a_token_is_shown_once_and_works_until_revoked(client_for, lead, project):
+    client = client_for(lead)
+    response = client.post("/tokens/", {"scope": "read", "project": project.pk, "days": "30"})
+    token = re.search(r'value="(ccd_[^"]+)"', text_of(response)).group(1)
+    assert token not in text_of(client.get("/tokens/"))
+    stored = ApiToken.objects.get()
+    assert (stored.scope, stored.project, stored.user) == ("read", project, lead)
+    assert token not in str(vars(stored))
+    bearer = {"HTTP_AUTHORIZATION": f"Bearer {token}"}
+    assert Client().get("/api/v1/projects/", **bearer).status_code == 200
+    client.post(f"/tokens/{stored.pk}/revoke/")
+    assert Client().get("/api/v1/projects/", **bearer).status_code == 401
+
+
+def test_nobody_revokes_the_token_of_another(client_for, lead, stranger, api_for):
+    api_for(lead)
+    token = ApiToken.objects.get()
+    assert client_for(stranger).post(f"/tokens/{token.pk}/revoke/").status_code == 404
+    assert client_for(stranger).get(f"/tokens/{token.pk}/revoke/").status_code == 405
+    token.refresh_from_db()
+    assert token.revoked_at is None
+
+
+def test_a_token_is_not_made_for_a_foreign_project(client_for, stranger, project):
+    response = client_for(stranger).post("/tokens/", {"scope": "read", "project": project.pk, "days": "30"})
+    assert "Select a valid choice" in text_of(response)
+    assert not ApiToken.objects.exists()

@@ -1,0 +1,254 @@
+"""Making and setting up a project in the browser: what is typed, what is saved, what is refused and how it is said."""
+
+from __future__ import annotations
+
+import html
+
+import pytest
+
+from projects.models import Project, Question
+
+pytestmark = pytest.mark.django_db
+
+PROJECT = {"name": "Translations", "description": "", "guidelines": "# Rules", "overlap": "2", "time_zone": "utc"}
+MATRIX = ((1, 0.5, 0, 0), (0.5, 1, 0.5, 0), (0, 0.5, 1, 0.5), (0, 0, 0.5, 1))
+
+
+def rows(*categories, **more):
+    """The fields of the table of categories; each row is (label, value, hotkey) or a dict."""
+    data = {"c-TOTAL_FORMS": len(categories), "c-INITIAL_FORMS": 0}
+    for number, category in enumerate(categories):
+        fields = (
+            category if isinstance(category, dict) else dict(zip(("label", "value", "hotkey"), category, strict=False))
+        )
+        data |= {f"c-{number}-{name}": value for name, value in fields.items()}
+    return data | more
+
+
+def standing(question):
+    return [
+        {"code": c.code, "label": c.label, "value": c.value, "hotkey": c.hotkey, "ORDER": place}
+        for place, c in enumerate(question.active_categories(), start=1)
+    ]
+
+
+def labels(question):
+    return [category.label for category in Question.objects.get(pk=question.pk).active_categories()]
+
+
+def text_of(response):
+    return html.unescape(response.content.decode())
+
+
+@pytest.fixture
+def page(client_for, lead, project):
+    """Posts to a page of the project as its lead."""
+    client = client_for(lead)
+    return lambda path, data: client.post(f"/projects/{project.pk}/{path}", data)
+
+
+@pytest.fixture
+def question_page(page):
+    return lambda part, data: page(f"setup/questions/severity/{part}/", data)
+
+
+def test_a_project_is_made_with_its_first_question(client_for, stranger):
+    question = {"text": "How bad is it?", "key": "", "scale": "ordinal"}
+    table = rows(("good", "", "g"), ("bad", "", "b"), ("", "", ""))
+    response = client_for(stranger).post("/projects/new/", PROJECT | question | table)
+    project = Project.objects.get()
+    assert response["Location"] == f"/projects/{project.pk}/"
+    assert (project.name, project.overlap, project.time_zone) == ("Translations", 2, "UTC")
+    made = project.questions.get()
+    assert (made.key, made.scale, labels(made)) == ("how-bad-is-it", "ordinal", ["good", "bad"])
+    assert project.members.get().user == stranger
+
+
+def test_a_row_is_added_without_javascript(client_for, lead):
+    table = rows(("good", "", ""), ("", "", ""), add_row="1")
+    response = client_for(lead).post("/projects/new/", PROJECT | {"text": "?", "scale": "nominal"} | table)
+    assert response.status_code == 200
+    assert 'name="c-2-label"' in text_of(response)
+    assert 'value="good"' in text_of(response)
+    assert not Project.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"name": ""}, "This field is required"),
+        ({"name": "x" * 201}, "at most 200 characters"),
+        ({"overlap": "0"}, "greater than or equal to 1"),
+        ({"overlap": "99999"}, "a whole number from 1 to 1000"),
+        ({"overlap": "two"}, "Enter a whole number"),
+        ({"time_zone": "Mars/Base"}, "'Mars/Base' is no time zone; names look like Europe/Berlin"),
+        ({"scale": "odd"}, "odd is not one of the available choices"),
+        ({"key": "a b"}, "letters, numbers, underscores or hyphens"),
+        (rows(("only", "", "")), "two categories at least"),
+        (rows(("same", "", ""), ("same", "", "")), "'same' stands twice"),
+        (rows(("a", "", "x"), ("b", "", "x")), "'x' stands twice"),
+        (rows(("a", "nan", ""), ("b", "1", "")), "Enter a number"),
+        (rows(("a", "1e999", ""), ("b", "1", "")), "Enter a number"),
+        (rows(("a", "1", ""), ("", "2", "")), "A label of 1 to 200 characters"),
+        ({"scale": "interval"}, "needs a value"),
+        ({"name": "a\x00b"}, "Null characters are not allowed"),
+    ],
+)
+def test_bad_input_is_named_and_makes_nothing(client_for, lead, change, said):
+    good = PROJECT | {"text": "How bad?", "key": "bad", "scale": "ordinal"} | rows(("a", "", ""), ("b", "", ""))
+    response = client_for(lead).post("/projects/new/", good | change)
+    assert response.status_code == 422
+    assert said in text_of(response)
+    assert not Project.objects.exists()
+
+
+def test_a_table_of_rows_without_its_numbers_is_refused_kindly(client_for, lead):
+    response = client_for(lead).post("/projects/new/", PROJECT | {"text": "?", "scale": "nominal"})
+    assert response.status_code == 422
+
+
+def test_settings_are_saved(page, project):
+    response = page("setup/", PROJECT | {"queue_order": "random", "corrections": ""})
+    assert response.status_code == 302
+    project.refresh_from_db()
+    assert (project.name, project.queue_order, project.corrections) == ("Translations", "random", False)
+
+
+def test_a_wrong_setting_saves_nothing(page, project):
+    response = page("setup/", PROJECT | {"queue_order": "fixed", "time_zone": "Nowhere"})
+    assert response.status_code == 422
+    project.refresh_from_db()
+    assert project.name == "Reviews"
+
+
+def test_a_question_is_added_and_its_key_is_free(page, project):
+    table = rows(("yes", "", "y"), ("no", "", "n"))
+    response = page("setup/new-question/", {"text": "流畅吗?", "key": "", "scale": "nominal"} | table)
+    added = project.questions.get(position=1)
+    assert response["Location"].endswith(f"/setup/questions/{added.key}/")
+    assert added.key == "question-2"
+    again = page("setup/new-question/", {"text": "Again?", "key": "severity", "scale": "nominal"} | table)
+    assert "has a question 'severity' already" in text_of(again)
+    assert project.questions.count() == 2
+
+
+def test_the_text_of_a_question_is_changed(question_page, question):
+    assert question_page("text", {"text": "How grave?"}).status_code == 302
+    assert question_page("text", {"text": ""}).status_code == 422
+    question.refresh_from_db()
+    assert question.text == "How grave?"
+
+
+def test_categories_are_renamed_moved_added_and_removed(question_page, question):
+    table = standing(question)
+    table[0]["ORDER"], table[1]["ORDER"] = 2, 1
+    table[2]["label"] = "grave"
+    table[3]["DELETE"] = "on"
+    data = rows(*table, {"label": "fatal", "value": "9", "hotkey": "f"})
+    response = question_page("categories", data | {"scale": "ordinal", "seen_version": question.scale_version})
+    assert response.status_code == 302
+    assert labels(question) == ["minor", "none", "grave", "fatal"]
+
+
+def test_a_used_category_stays_and_the_page_says_how_many_use_it(question_page, question, rate):
+    rate(question, "i1", "a", "critical")
+    table = standing(question)
+    table[3]["DELETE"] = "on"
+    response = question_page("categories", rows(*table) | {"scale": "ordinal", "seen_version": question.scale_version})
+    assert response.status_code == 422
+    assert "'critical' cannot be removed: 1 rating uses it" in text_of(response)
+    assert labels(question) == ["none", "minor", "major", "critical"]
+
+
+def test_a_doubled_label_is_marked_in_its_row(question_page, question):
+    table = standing(question)
+    table[3]["label"] = "none"
+    response = question_page("categories", rows(*table) | {"scale": "ordinal", "seen_version": question.scale_version})
+    assert response.status_code == 422
+    assert "'none' stands twice" in text_of(response)
+    assert 'value="none"' in text_of(response)
+
+
+def test_what_another_lead_changed_meanwhile_is_not_overwritten(question_page, question):
+    stale = {"seen_version": question.scale_version}
+    assert question_page("weights", {"weights": "linear", **stale}).status_code == 302
+    response = question_page("categories", rows(*standing(question)[:3]) | {"scale": "nominal", **stale})
+    assert "Somebody else changed this scale meanwhile" in text_of(response)
+    assert len(labels(question)) == 4
+
+
+def cells(matrix):
+    return {f"cell-{i}-{j}": cell for i, row in enumerate(matrix) for j, cell in enumerate(row)}
+
+
+def test_custom_weights_are_saved(question_page, question):
+    response = question_page("weights", {"weights": "custom", "seen_version": 1, **cells(MATRIX)})
+    assert response.status_code == 302
+    question.refresh_from_db()
+    assert (question.weights, question.weight_matrix) == ("custom", [list(row) for row in MATRIX])
+    question_page("weights", {"weights": "linear", "seen_version": 2, "cell-0-0": "7"})
+    question.refresh_from_db()
+    assert (question.weights, question.weight_matrix) == ("linear", [list(row) for row in MATRIX])
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"cell-1-2": "0.4"}, "not symmetric: row 3 (major), column 2 (minor) is 0.5, but row 2 (minor), column 3"),
+        ({"cell-0-0": "0.9"}, "row 1 (none), column 1 (none) is 0.9: equal answers agree fully"),
+        ({"cell-0-3": "2"}, "row 1 (none), column 4 (critical) is 2: a number from 0 to 1"),
+        ({"cell-0-3": "nan"}, "is nan: a number from 0 to 1"),
+        ({"cell-0-3": "much"}, "is much: a number from 0 to 1"),
+        ({"cell-0-3": ""}, "is empty: a number from 0 to 1"),
+    ],
+)
+def test_a_wrong_matrix_is_named_live_and_when_saved(question_page, question, change, said):
+    data = {"weights": "custom", "seen_version": 1, **cells(MATRIX), **change}
+    assert said in text_of(question_page("weights/check", data))
+    response = question_page("weights", data)
+    assert response.status_code == 422
+    assert said in text_of(response)
+    question.refresh_from_db()
+    assert (question.weights, question.weight_matrix, question.scale_version) == ("none", None, 1)
+
+
+def test_the_check_shows_the_chosen_weights_and_changes_nothing(question_page, question):
+    linear = text_of(question_page("weights/check", {"weights": "linear"}))
+    assert "0.67" in linear
+    assert "0.33" in linear
+    assert "Fill in a weight" in text_of(question_page("weights/check", {"weights": "custom"}))
+    assert "Fill in a weight" in text_of(question_page("weights/check", {"weights": "odd"}))
+    question.refresh_from_db()
+    assert question.scale_version == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown", "hidden"),
+    [
+        ("# Rules\n\n- **one**", "<h2>Rules</h2>", "<h1>"),
+        ("<script>alert(1)</script>", "&lt;script&gt;", "<script>"),
+        ("<img src=x onerror=alert(1)>", "&lt;img", "<img"),
+        ("[a](javascript:alert(1))", "javascript:alert(1)", "href"),
+        ("![x](https://elsewhere.example/x.png)", "<p>", "<img"),
+        ("[a](https://example.org)", 'rel="noopener noreferrer"', "onclick"),
+        ("|a|\n|:-:|\n|b|", "<td>b</td>", "style="),
+    ],
+)
+def test_guidelines_are_shown_safely(client_for, lead, typed, shown, hidden):
+    response = client_for(lead).post("/projects/guidelines-preview/", {"guidelines": typed})
+    assert shown in response.content.decode()
+    assert hidden not in response.content.decode()
+
+
+def test_the_setup_page_asks_the_database_a_fixed_number_of_times(
+    client_for, lead, project, make_project, django_assert_max_num_queries
+):
+    from projects import actions
+    from projects.question_rules import NewCategory, NewQuestion
+
+    for number in range(5):
+        new = NewQuestion(key=f"q{number}", text="?", categories=[NewCategory("a"), NewCategory("b")])
+        actions.add_question(project=project, question=new, by=lead)
+    client = client_for(lead)
+    with django_assert_max_num_queries(8):
+        client.get(f"/projects/{project.pk}/setup/")

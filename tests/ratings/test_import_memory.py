@@ -1,0 +1,79 @@
+"""Large files: memory stays flat, and what was forgotten to keep it so is found again."""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ratings.importing import checking, staging
+from ratings.importing.mapping import Mapping
+from ratings.importing.reading import Reader
+
+MAPPING = Mapping("utf-8-sig", ",", "long", {"item": 0, "rater": 1, "label": 2})
+
+
+def check(folder: Path, lines: list[str]) -> tuple[checking.Report, list[Any]]:
+    path = folder / "file.csv"
+    path.write_text("item,rater,label\n" + "".join(lines))
+    scratch = staging.Staging(folder / "file.rows", lambda: None)
+    reader = Reader(path, encoding="utf-8-sig", delimiter=",")
+    report = checking.check(reader, MAPPING, project=None, question=None, staging=scratch, beat=lambda: None)
+    scratch.close()
+    with staging.opened(folder / "file.rows", lambda: None) as staged:
+        return report, list(staged.after(0))
+
+
+def test_forgotten_keys_keep_their_numbers(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(staging, "REMEMBERED", 10)
+    monkeypatch.setattr(checking, "BATCH", 7)
+    rows = [(f"i{number * 37 % 100}", f"r{number * 11 % 60}", "ab"[number % 2]) for number in range(1000)]
+    report, staged = check(tmp_path, [",".join(row) + "\n" for row in rows])
+
+    assert not report.found
+    assert (report.items, report.raters, report.rows) == (100, 60, 1000)
+    assert sorted(said[1:3] + said[4:5] for said in staged) == sorted(rows)
+    pairs = [(said.item, said.rater) for said in staged]
+    assert len(list(dict.fromkeys(pairs))) == len(set(pairs)) == 1000 - report.repeats
+    assert all(one.line < other.line for one, other in itertools.pairwise(staged) if one[1:3] == other[1:3])
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(staging, "REMEMBERED", 1000)
+
+    def peak(rows: int) -> int:
+        path = tmp_path / f"{rows}.csv"
+        with path.open("w") as file:
+            file.write("item,rater,label\n")
+            file.writelines(f"item-{number},r{number % 7},{'ab'[number % 2]}\n" for number in range(rows))
+        scratch = staging.Staging(tmp_path / f"{rows}.rows", lambda: None)
+        tracemalloc.start()
+        reader = Reader(path, encoding="utf-8-sig", delimiter=",")
+        report = checking.check(reader, MAPPING, project=None, question=None, staging=scratch, beat=lambda: None)
+        _now, highest = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        scratch.close()
+        assert report.items == report.rows == rows
+        return highest
+
+    assert peak(120_000) < 2 * peak(20_000)
+
+
+def test_lease_that_is_lost_ends_a_long_query(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(staging, "TICK", 100)
+    lost = False
+
+    def beat() -> None:
+        if lost:
+            raise RuntimeError
+
+    scratch = staging.Staging(tmp_path / "file.rows", beat)
+    scratch.add([(number, 1, number, 1, None, None) for number in range(5000)])
+    lost = True
+    with pytest.raises(sqlite3.OperationalError, match="interrupted"):
+        scratch.finish([(1, "a")])
+    scratch.close()

@@ -1,0 +1,450 @@
+"""The annotator's desk, through HTTP."""
+
+import datetime
+
+import pytest
+from django.core.cache import cache
+from django.utils import timezone
+
+from projects.models import Category, Item, Member, Question, Rater
+from ratings.models import Assignment, Rating, Revision
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def no_remembered_numbers():
+    cache.clear()
+
+
+@pytest.fixture
+def items(project):
+    return Item.objects.bulk_create(
+        Item(project=project, key=f"i{number}", body={"text": f"Text number {number}"}) for number in range(4)
+    )
+
+
+@pytest.fixture
+def desk(client_for, annotator):
+    return client_for(annotator)
+
+
+@pytest.fixture
+def rater(project):
+    return Rater.objects.get(key="ann")
+
+
+@pytest.fixture
+def second_question(project):
+    question = Question.objects.create(project=project, key="fluency", text="Fluent?", position=1)
+    Category.objects.bulk_create(
+        Category(question=question, code=code, label=label, position=code) for code, label in enumerate(("no", "yes"))
+    )
+    return question
+
+
+def rate_url(project, item=None, tail=""):
+    return f"/projects/{project.pk}/rate/" + (f"{item.pk}/" if item else "") + tail
+
+
+def answers(*pairs, **extra):
+    return {**{f"question-{question.pk}": code for question, code in pairs}, **extra}
+
+
+def submit(client, project, item, question, code, **extra):
+    return client.post(rate_url(project, item), answers((question, code), **extra))
+
+
+# --- the next item
+
+
+def test_the_next_item_is_shown_with_its_answers_and_their_keys(desk, project, items):
+    page = desk.get(rate_url(project)).content.decode()
+    assert "Text number 0" in page
+    for key, label in enumerate(("none", "minor", "major", "critical"), start=1):
+        assert f'data-key="{key}"' in page
+        assert label in page
+    assert "Text number 1" not in page
+
+
+def test_an_answer_is_stored_and_the_next_item_comes(desk, project, items, question, rater, annotator):
+    desk.get(rate_url(project))
+    response = submit(desk, project, items[0], question, 2, comment="hm", flagged="on")
+    assert response.status_code == 302
+    assert response["Location"] == rate_url(project)
+    rating = Rating.objects.get()
+    assert (rating.item, rating.rater, rating.code, rating.comment) == (items[0], rater, 2, "hm")
+    assert 0 <= rating.seconds < 60
+    revision = Revision.objects.get()
+    assert (revision.by, revision.source) == (annotator, "form")
+    assignment = Assignment.objects.get(item=items[0])
+    assert (assignment.state, assignment.flagged) == ("done", True)
+    assert "Text number 1" in desk.get(rate_url(project)).content.decode()
+
+
+def test_the_desk_says_when_nothing_is_left(desk, project, items, question):
+    for item in items:
+        desk.get(rate_url(project))
+        submit(desk, project, item, question, 0)
+    page = desk.get(rate_url(project)).content.decode()
+    assert "Nothing left for you" in page
+
+
+def test_sending_twice_is_one_rating(desk, project, items, question):
+    desk.get(rate_url(project))
+    for _ in range(2):
+        assert submit(desk, project, items[0], question, 2).status_code == 302
+    assert Rating.objects.count() == Revision.objects.count() == 1
+
+
+def test_several_questions_are_answered_on_one_page(desk, project, items, question, second_question):
+    desk.get(rate_url(project))
+    response = desk.post(rate_url(project, items[0]), answers((question, 3), (second_question, 1), comment="both"))
+    assert response.status_code == 302
+    stored = {rating.question_id: (rating.code, rating.comment) for rating in Rating.objects.all()}
+    assert stored == {question.pk: (3, "both"), second_question.pk: (1, "")}
+
+
+def test_the_keys_of_each_question_are_its_own(desk, project, items, second_question):
+    page = desk.get(rate_url(project)).content.decode()
+    assert page.count('data-key="1"') == 2
+
+
+def test_seconds_run_from_the_last_answer_when_the_item_was_fetched_ahead(desk, project, items, question, rater):
+    now = timezone.now()
+    desk.get(rate_url(project))
+    Assignment.objects.update(created_at=now - datetime.timedelta(seconds=600))
+    rater.desk.last_closed_at = now - datetime.timedelta(seconds=20)
+    rater.desk.save()
+    submit(desk, project, items[0], question, 2)
+    assert 20 <= Rating.objects.get().seconds < 60
+
+
+def test_seconds_are_never_more_than_a_lease(desk, project, items, question, settings):
+    desk.get(rate_url(project))
+    Assignment.objects.update(created_at=timezone.now() - datetime.timedelta(days=2))
+    submit(desk, project, items[0], question, 2)
+    assert Rating.objects.get().seconds == settings.LEASE_SECONDS
+
+
+# --- bad input changes nothing
+
+
+@pytest.mark.parametrize("code", ["9", "-1", "", "two", "0.5", "\x00", "9" * 400])
+def test_an_unknown_answer_is_refused(desk, project, items, question, code):
+    desk.get(rate_url(project))
+    response = submit(desk, project, items[0], question, code)
+    assert response.status_code == 400
+    assert (
+        "Choose an answer." in response.content.decode() or "none, minor, major, critical" in response.content.decode()
+    )
+    assert not Rating.objects.exists()
+
+
+def test_an_incomplete_answer_is_refused_and_what_was_chosen_is_kept(desk, project, items, question, second_question):
+    desk.get(rate_url(project))
+    response = submit(desk, project, items[0], question, 2, comment="half")
+    assert response.status_code == 400
+    page = response.content.decode()
+    assert "half" in page
+    assert f'id="question-{question.pk}-2" name="question-{question.pk}" value="2" data-key="3" checked' in page
+    assert not Rating.objects.exists()
+
+
+def test_a_comment_with_a_nul_is_refused(desk, project, items, question):
+    desk.get(rate_url(project))
+    assert submit(desk, project, items[0], question, 2, comment="a\x00b").status_code == 400
+    assert not Rating.objects.exists()
+
+
+def test_a_category_removed_meanwhile_is_refused(desk, project, items, question):
+    desk.get(rate_url(project))
+    question.categories.filter(code=2).update(retired=True)
+    assert submit(desk, project, items[0], question, 2).status_code == 400
+    assert not Rating.objects.exists()
+
+
+def test_an_item_that_was_not_given_does_not_exist(desk, project, items, question):
+    desk.get(rate_url(project))
+    assert desk.get(rate_url(project, items[1])).status_code == 404
+    assert submit(desk, project, items[1], question, 2).status_code == 404
+    assert desk.post(rate_url(project, items[1], "skip/"), {"reason": "x"}).status_code == 404
+    assert not Rating.objects.exists()
+
+
+def test_an_item_of_another_project_does_not_exist(desk, project, items, question, make_project, annotator):
+    other = make_project("Other")
+    foreign = Item.objects.create(project=other, key="f")
+    theirs = Rater.objects.create(project=other, key="ann", user=annotator)
+    Assignment.objects.create(item=foreign, rater=theirs, leased_until=timezone.now())
+    assert submit(desk, project, foreign, question, 2).status_code == 404
+    assert desk.get(rate_url(other)).status_code == 404
+    assert not Rating.objects.exists()
+
+
+def test_a_page_number_that_is_none_shows_a_page(desk, project, items):
+    for page in ("0", "-1", "99999999999999999999", "x"):
+        assert desk.get(f"/projects/{project.pk}/my-ratings/?page={page}").status_code == 200
+    for number in ("-1", "x", "9" * 30, "١"):
+        assert desk.get(rate_url(project, tail=f"next/?showing={number}")).status_code == 200
+        assert desk.get(rate_url(project, tail=f"last/?before={number}")).status_code == 302
+
+
+# --- skip
+
+
+def test_a_skip_keeps_its_reason_and_gives_the_next_item(desk, project, items, client_for, lead):
+    desk.get(rate_url(project))
+    response = desk.post(rate_url(project, items[0], "skip/"), {"reason": "cannot read it"})
+    assert response.status_code == 302
+    assert "Text number 1" in desk.get(rate_url(project)).content.decode()
+    assert not Rating.objects.exists()
+    assert Item.objects.get(key="i0").places_taken == 0
+    page = client_for(lead).get(f"/projects/{project.pk}/set-aside/").content.decode()
+    assert "cannot read it" in page
+    assert "i0" in page
+
+
+@pytest.mark.parametrize("reason", ["", "   ", "x" * 301, "a\x00"])
+def test_a_skip_without_a_usable_reason_is_refused(desk, project, items, reason):
+    desk.get(rate_url(project))
+    assert desk.post(rate_url(project, items[0], "skip/"), {"reason": reason}).status_code == 400
+    assert Assignment.objects.get().state == "open"
+
+
+def test_skipping_twice_is_one_skip(desk, project, items):
+    desk.get(rate_url(project))
+    for _ in range(2):
+        assert desk.post(rate_url(project, items[0], "skip/"), {"reason": "x"}).status_code == 302
+    assert Assignment.objects.filter(state="skipped").count() == 1
+
+
+def test_what_is_rated_cannot_be_skipped(desk, project, items, question):
+    desk.get(rate_url(project))
+    submit(desk, project, items[0], question, 2)
+    assert desk.post(rate_url(project, items[0], "skip/"), {"reason": "x"}).status_code == 409
+    assert Assignment.objects.get(item=items[0]).state == "done"
+
+
+def test_a_skipped_item_can_be_rated_after_all(desk, project, items, question):
+    desk.get(rate_url(project))
+    desk.post(rate_url(project, items[0], "skip/"), {"reason": "not now"})
+    assert "not now" in desk.get(rate_url(project, items[0])).content.decode()
+    assert submit(desk, project, items[0], question, 1).status_code == 302
+    assert Rating.objects.get().code == 1
+    assert Item.objects.get(key="i0").places_taken == 1
+
+
+# --- time out
+
+
+def give_to_others(question, rate, *raters):
+    for rater in raters:
+        rate(question, "i0", rater, "none")
+
+
+def test_a_late_answer_counts_while_there_is_a_place(desk, project, items, question):
+    desk.get(rate_url(project))
+    Assignment.objects.update(state="expired", closed_at=timezone.now())
+    assert submit(desk, project, items[0], question, 1).status_code == 302
+    assert Rating.objects.get().code == 1
+
+
+def test_a_late_answer_is_refused_when_others_took_the_place(desk, project, items, question, rate):
+    desk.get(rate_url(project))
+    Assignment.objects.update(state="expired", closed_at=timezone.now())
+    give_to_others(question, rate, "x", "y", "z")
+    response = submit(desk, project, items[0], question, 1)
+    assert response.status_code == 409
+    assert "not stored" in response.content.decode()
+    assert Rating.objects.filter(item=items[0]).count() == 3
+
+
+# --- undo and my ratings
+
+
+def test_undo_brings_the_last_item_back_with_its_answer(desk, project, items, question):
+    desk.get(rate_url(project))
+    submit(desk, project, items[0], question, 2, comment="first thought")
+    desk.get(rate_url(project))
+    response = desk.get(rate_url(project, tail="last/"), follow=True)
+    page = response.content.decode()
+    assert "Text number 0" in page
+    assert "first thought" in page
+    assert 'value="2" data-key="3" checked' in page
+    submit(desk, project, items[0], question, 3, comment="second thought")
+    rating = Rating.objects.get()
+    assert (rating.code, rating.comment) == (3, "second thought")
+    assert Revision.objects.count() == 2
+
+
+def test_undo_goes_back_step_by_step(desk, project, items, question):
+    for item in items[:3]:
+        desk.get(rate_url(project))
+        submit(desk, project, item, question, 2)
+    for before, expected in ((items[3], items[2]), (items[2], items[1]), (items[1], items[0])):
+        response = desk.get(rate_url(project, tail=f"last/?before={before.pk}"))
+        assert response["Location"] == rate_url(project, expected)
+    assert desk.get(rate_url(project, tail=f"last/?before={items[0].pk}"))["Location"] == rate_url(project)
+
+
+def test_correcting_keeps_the_time_spent(desk, project, items, question):
+    desk.get(rate_url(project))
+    submit(desk, project, items[0], question, 2)
+    Rating.objects.update(seconds=12.5)
+    submit(desk, project, items[0], question, 1)
+    assert Rating.objects.get().seconds == 12.5
+
+
+def test_my_ratings_lists_my_own_alone(desk, project, items, question, rate):
+    rate(question, "i0", "ann", "major")
+    rate(question, "i1", "somebody", "critical")
+    page = desk.get(f"/projects/{project.pk}/my-ratings/").content.decode()
+    assert "Text number 0" in page
+    assert "major" in page
+    assert "Text number 1" not in page
+    assert "critical" not in page
+
+
+def test_an_own_rating_from_elsewhere_can_be_changed(desk, project, items, question, rate):
+    rate(question, "i0", "ann", "major")
+    assert submit(desk, project, items[0], question, 0).status_code == 302
+    assert Rating.objects.get().code == 0
+
+
+def test_a_closed_project_takes_new_ratings_and_no_corrections(desk, project, items, question):
+    project.corrections = False
+    project.save()
+    desk.get(rate_url(project))
+    assert submit(desk, project, items[0], question, 2).status_code == 302
+    assert submit(desk, project, items[0], question, 2).status_code == 302
+    assert submit(desk, project, items[0], question, 1).status_code == 403
+    assert Rating.objects.get().code == 2
+    assert "Change</a>" not in desk.get(f"/projects/{project.pk}/my-ratings/").content.decode()
+
+
+# --- who may
+
+
+PAGES = ["rate/", "rate/next/", "rate/last/", "rate/guidelines/", "rate/1/", "my-ratings/"]
+
+
+@pytest.mark.parametrize("page", [*PAGES, "set-aside/"])
+def test_a_stranger_finds_nothing(page, client_for, stranger, project):
+    assert client_for(stranger).get(f"/projects/{project.pk}/{page}").status_code == 404
+
+
+@pytest.mark.parametrize("page", [*PAGES, "set-aside/"])
+def test_nobody_enters_without_signing_in(page, client, project):
+    assert client.get(f"/projects/{project.pk}/{page}").status_code == 302
+
+
+@pytest.mark.parametrize("page", [*PAGES, "set-aside/"])
+def test_a_viewer_may_not(page, client_for, viewer, project):
+    assert client_for(viewer).get(f"/projects/{project.pk}/{page}").status_code == 403
+
+
+def test_an_annotator_may_not_see_what_was_set_aside(desk, project):
+    assert desk.get(f"/projects/{project.pk}/set-aside/").status_code == 403
+
+
+@pytest.mark.parametrize("page", ["rate/1/skip/"])
+def test_wrong_verbs_are_refused(page, desk, project):
+    assert desk.get(f"/projects/{project.pk}/{page}").status_code == 405
+    assert desk.post(f"/projects/{project.pk}/my-ratings/").status_code == 405
+
+
+def test_a_lead_is_asked_before_becoming_a_rater(client_for, lead, project, items):
+    client = client_for(lead)
+    assert "Rate as yourself" in client.get(rate_url(project)).content.decode()
+    assert not Rater.objects.filter(user=lead).exists()
+    assert client.get(rate_url(project, items[0])).status_code == 404
+    for _ in range(2):
+        assert client.post(rate_url(project)).status_code == 302
+    assert Rater.objects.get(user=lead).key == "lead"
+    assert "Text number 0" in client.get(rate_url(project)).content.decode()
+
+
+def test_a_rater_of_the_same_name_is_not_taken_over(client_for, lead, project, items):
+    Rater.objects.create(project=project, key="lead")
+    client_for(lead).post(rate_url(project))
+    assert Rater.objects.get(user=lead).key == "lead-2"
+
+
+def test_a_superuser_may_rate_as_themselves(client_for, admin, project, items):
+    client = client_for(admin)
+    assert "Rate as yourself" in client.get(rate_url(project)).content.decode()
+
+
+def test_an_annotator_without_a_rater_begins_with_a_button(client_for, make_user, project, items):
+    user = make_user("new")
+    Member.objects.create(project=project, user=user, role="annotator")
+    client = client_for(user)
+    assert "Ready to rate" in client.get(rate_url(project)).content.decode()
+    client.post(rate_url(project))
+    assert "Text number 0" in client.get(rate_url(project)).content.decode()
+
+
+def test_a_paused_rater_is_told_and_stores_nothing(desk, project, items, question, rater):
+    desk.get(rate_url(project))
+    rater.paused = True
+    rater.save()
+    assert "paused" in desk.get(rate_url(project)).content.decode()
+    assert submit(desk, project, items[0], question, 2).status_code == 403
+    assert not Rating.objects.exists()
+    assert desk.get(f"/projects/{project.pk}/my-ratings/").status_code == 200
+
+
+def test_a_project_without_questions_says_so(desk, project, items):
+    project.questions.all().delete()
+    assert "no questions" in desk.get(rate_url(project)).content.decode()
+
+
+# --- the sheets that rate.js asks for
+
+
+SHEET = {"HTTP_X_DESK": "sheet"}
+
+
+def test_a_sheet_is_the_item_alone(desk, project, items):
+    sheet = desk.get(rate_url(project), **SHEET).content.decode()
+    assert "Text number 0" in sheet
+    assert "<html" not in sheet
+
+
+def test_the_next_sheet_is_laid_ready_before_this_one_is_done(desk, project, items, question):
+    desk.get(rate_url(project))
+    ahead = desk.get(rate_url(project, tail=f"next/?showing={items[0].pk}"), **SHEET).content.decode()
+    assert "Text number 1" in ahead
+    response = desk.post(rate_url(project, items[0]), answers((question, 2), showing=items[1].pk), **SHEET)
+    assert response.status_code == 200
+    assert "Text number 2" in response.content.decode()
+    assert sorted(Assignment.objects.filter(state="open").values_list("item__key", flat=True)) == ["i1", "i2"]
+
+
+def test_there_is_no_sheet_to_lay_ready_at_the_end(desk, project, items, question):
+    Item.objects.exclude(key="i0").delete()
+    desk.get(rate_url(project))
+    assert desk.get(rate_url(project, tail=f"next/?showing={items[0].pk}"), **SHEET).status_code == 204
+    response = desk.post(rate_url(project, items[0]), answers((question, 2)), **SHEET)
+    assert "Nothing left for you" in response.content.decode()
+
+
+def test_a_refused_sheet_comes_back_with_the_reason(desk, project, items, question):
+    desk.get(rate_url(project))
+    response = desk.post(rate_url(project, items[0]), answers((question, 9), showing=items[1].pk), **SHEET)
+    assert response.status_code == 400
+    assert "none, minor, major, critical" in response.content.decode()
+    assert "<html" not in response.content.decode()
+
+
+def test_undo_by_sheet(desk, project, items, question):
+    desk.get(rate_url(project))
+    assert desk.get(rate_url(project, tail="last/"), **SHEET).status_code == 204
+    submit(desk, project, items[0], question, 2)
+    assert "Text number 0" in desk.get(rate_url(project, tail="last/"), **SHEET).content.decode()
+
+
+def test_nothing_of_the_desk_is_kept_by_caches(desk, project, items):
+    for page in ("rate/", "rate/next/", "my-ratings/"):
+        assert "no-store" in desk.get(f"/projects/{project.pk}/{page}")["Cache-Control"]

@@ -1,0 +1,144 @@
+"""Non-interference: two worlds that differ only in what others said give an annotator the same bytes everywhere.
+
+Every address of the site is asked, whatever it is: a page added later is in this test by itself.
+"""
+
+import logging
+import re
+
+import pytest
+import time_machine
+from django.core.cache import cache
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from metrics.actions import bring_up_to_date
+from projects.models import Item
+from ratings.models import Assignment, Rating
+
+pytestmark = pytest.mark.django_db
+
+NOW = "2026-03-02T10:00:00Z"
+OTHERS = ("x", "y", "z")
+
+
+def addresses(values, patterns=None, prefix=""):
+    """Every address of the URL configuration, its parameters filled in: one for each value that may stand there."""
+    for pattern in patterns if patterns is not None else get_resolver().url_patterns:
+        route = prefix + str(pattern.pattern).lstrip("^").rstrip("$")
+        if isinstance(pattern, URLResolver):
+            if not route.startswith("admin/"):  # an annotator is no member of staff
+                yield from addresses(values, pattern.url_patterns, route)
+        elif isinstance(pattern, URLPattern) and ".*" not in route:
+            yield from filled(route, values)
+
+
+def filled(route, values):
+    found = re.search(r"<(?:\w+:)?(\w+)>", route)
+    if not found:
+        yield f"/{route}"
+        return
+    assert found[1] in values, f"say in this test what may stand for <{found[1]}> in {route}"
+    for value in values[found[1]]:
+        yield from filled(route.replace(found[0], str(value), 1), values)
+
+
+@pytest.fixture
+def world(project, question, rate, client_for, annotator, lead):
+    """Three items rated by the annotator and others, two by others alone; the annotator has one open, one skipped."""
+    cache.clear()
+    with time_machine.travel(NOW, tick=False):
+        Item.objects.bulk_create(
+            Item(project=project, key=f"i{number}", body={"text": f"Text {number}"}) for number in range(8)
+        )
+        for number in range(3):
+            rate(question, f"i{number}", "ann", "minor", comment="mine")
+        say(question, rate, "major", "first thoughts")
+        desk = client_for(annotator)
+        desk.get(f"/projects/{project.pk}/rate/")
+        opened = Assignment.objects.get().item
+        desk.post(f"/projects/{project.pk}/rate/{opened.pk}/skip/", {"reason": "unclear"})
+        desk.get(f"/projects/{project.pk}/rate/")
+    return project
+
+
+def say(question, rate, label, comment):
+    """What the others say: the same items, so the same places."""
+    for number in (0, 1, 2, 5):
+        for rater in OTHERS[:2]:
+            rate(question, f"i{number}", rater, label, comment=f"{comment} of {rater}")
+    for rater in OTHERS:
+        rate(question, "i6", rater, label)
+    bring_up_to_date(question.pk)
+
+
+def everything(client, project, question):
+    """address -> (status, headers, body), with what is drawn at random for each answer masked."""
+    items = [project.items.get(key=key).pk for key in ("i0", "i3", "i4", "i6")]
+    values = {
+        "project_id": [project.pk],
+        "question_id": [question.pk],
+        "question_key": [question.key],
+        "item_id": items,
+        "rater_id": [project.raters.get(key="x").pk],
+        "member_id": [project.members.get(role="lead").pk],
+        "run_id": [1],
+        "token_id": [1],
+        "key": ["i0", "ann", "x"],
+        "rater_key": ["ann", "x"],
+        "name": ["trend"],
+        "form": ["json"],
+        "uidb64": ["MQ"],
+        "token": ["x"],
+    }
+    asked = [*addresses(values), *(f"/projects/{project.pk}/rate/next/?showing={item}" for item in items)]
+    asked += [
+        f"/api/v1/projects/{project.pk}/ratings/?{query}" for query in ("rater=x", "item=i0", "question=severity")
+    ]
+    answers = {}
+    for address in asked:
+        cache.clear()
+        response = client.get(address)
+        body = b"".join(response.streaming_content) if response.streaming else response.content
+        text = re.sub(rb'(csrfmiddlewaretoken" value=")\w+', rb"\1", body)
+        answers[address] = (response.status_code, dict(response.headers), text)
+    return answers
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    """Hundreds of refusals are meant here: they need not be written down."""
+    logging.disable()
+    yield
+    logging.disable(logging.NOTSET)
+
+
+def test_what_others_say_reaches_no_answer_to_an_annotator(world, question, rate, client_for, annotator):
+    client = client_for(annotator)
+    with time_machine.travel(NOW, tick=False):
+        before = everything(client, world, question)
+    with time_machine.travel("2026-03-02T09:00:00Z", tick=False):
+        say(question, rate, "critical", "second thoughts")
+    with time_machine.travel(NOW, tick=False):
+        after = everything(client, world, question)
+    assert Rating.objects.filter(comment__startswith="second").count() == 8
+    assert [address for address in before if before[address] != after.get(address)] == []
+    served = [address for address, (status, _, _) in before.items() if status == 200]
+    assert f"/projects/{world.pk}/rate/" in served
+    assert f"/projects/{world.pk}/my-ratings/" in served
+    assert f"/api/v1/projects/{world.pk}/ratings/" in served
+
+
+def test_nothing_of_others_stands_in_any_answer(world, question, client_for, annotator):
+    answers = everything(client_for(annotator), world, question)
+    for address, (_, _, text) in answers.items():
+        assert b"first thoughts" not in text, address
+
+
+def test_the_test_sees_a_lead_told_of_others(world, question, rate, client_for, lead):
+    """Proof that the two worlds differ: a lead's answers do."""
+    client = client_for(lead)
+    address = f"/api/v1/projects/{world.pk}/ratings/"
+    with time_machine.travel(NOW, tick=False):
+        before = client.get(address).content
+        say(question, rate, "critical", "second thoughts")
+        assert client.get(address).content != before

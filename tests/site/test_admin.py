@@ -1,0 +1,82 @@
+"""The admin shows every model, changes nothing that is history, and asks the database a fixed number of times."""
+
+from __future__ import annotations
+
+import pytest
+from django.apps import apps
+from django.contrib import admin as django_admin
+from django.utils import timezone
+
+from metrics.actions import bring_up_to_date
+from projects.models import ApiToken, Category, Item, Question
+from ratings.models import Assignment, Rating, Revision
+
+pytestmark = pytest.mark.django_db
+
+MODELS = [model for app in ("projects", "ratings", "metrics") for model in apps.get_app_config(app).get_models()]
+HISTORY = (Rating, Revision, Assignment, Question, Category, Item, ApiToken)
+
+
+def address(model, page="changelist", *args):
+    from django.urls import reverse
+
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}", args=args)
+
+
+@pytest.fixture
+def filled(project, question, rate, admin, api_for):
+    for number in range(12):
+        for rater in "abc":
+            rate(question, f"i{number}", rater, "minor" if number % 2 else "major")
+    Assignment.objects.create(item=project.items.first(), rater=project.raters.first(), leased_until=timezone.now())
+    bring_up_to_date(question.pk)
+    api_for(admin)
+    return project
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_each_model_has_a_list_that_costs_the_same_for_many_rows(
+    model, filled, client_for, admin, django_assert_max_num_queries
+):
+    assert model in django_admin.site._registry
+    client = client_for(admin)
+    with django_assert_max_num_queries(8):
+        assert client.get(address(model)).status_code == 200
+    if django_admin.site._registry[model].search_fields:
+        assert client.get(address(model), {"q": "minor"}).status_code == 200
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_each_row_can_be_looked_at(model, filled, client_for, admin):
+    row = model.objects.first()
+    if row is not None:
+        assert client_for(admin).get(address(model, "change", row.pk)).status_code == 200
+
+
+@pytest.mark.parametrize("model", [*HISTORY, *apps.get_app_config("metrics").get_models()], ids=lambda m: m.__name__)
+def test_what_is_history_or_counted_is_not_changed(model, filled, client_for, admin):
+    client = client_for(admin)
+    assert client.post(address(model, "add")).status_code == 403
+    row = model.objects.first()
+    if row is not None:
+        assert client.post(address(model, "change", row.pk), {"code": 3}).status_code == 403
+        assert client.post(address(model, "delete", row.pk), {"post": "yes"}).status_code == 403
+        assert model.objects.filter(pk=row.pk).exists()
+
+
+def test_the_digest_of_a_token_is_not_shown(filled, client_for, admin):
+    token = ApiToken.objects.first()
+    page = client_for(admin).get(address(ApiToken, "change", token.pk)).content.decode()
+    assert token.prefix in page
+    assert token.digest not in page
+
+
+def test_a_superuser_revokes_tokens(filled, client_for, admin):
+    token = ApiToken.objects.first()
+    client_for(admin).post(address(ApiToken), {"action": "revoke", "_selected_action": [token.pk]})
+    token.refresh_from_db()
+    assert token.revoked_at is not None
+
+
+def test_a_lead_has_no_admin(client_for, lead):
+    assert client_for(lead).get("/admin/", follow=True).status_code == 403

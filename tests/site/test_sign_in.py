@@ -1,0 +1,179 @@
+"""The door: who gets in, what strangers learn, and how often they may guess."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import time_machine
+from django.contrib.auth.models import User
+from django.contrib.auth.tokens import default_token_generator
+from django.db import connection
+from django.test import Client
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
+
+from agreement_site import sign_in_limit
+from agreement_site.models import SignInTries
+from tests.conftest import PASSWORD
+
+pytestmark = pytest.mark.django_db
+
+
+def try_to_sign_in(client: Client, username: str = "lead", password: str = PASSWORD, **extra):
+    return client.post("/sign-in/", {"username": username, "password": password}, **extra)
+
+
+def test_a_right_password_leads_to_the_projects(client, lead):
+    assert client.get("/sign-in/").status_code == 200
+    response = try_to_sign_in(client)
+    assert (response.status_code, response["Location"]) == (302, "/")
+    assert client.session["_auth_user_id"] == str(lead.pk)
+
+
+def test_it_leads_to_the_page_that_was_asked_for_on_this_site_only(lead):
+    for wanted, found in (("/projects/new/", "/projects/new/"), ("https://evil.example/", "/")):
+        response = Client().post("/sign-in/", {"username": "lead", "password": PASSWORD, "next": wanted})
+        assert response["Location"] == found
+
+
+def test_unknown_wrong_and_closed_get_the_same_answer(client, lead, make_user):
+    make_user("closed", is_active=False)
+    pages = []
+    for username, password in (("nobody", PASSWORD), ("lead", "wrong"), ("closed", PASSWORD)):
+        response = try_to_sign_in(Client(), username, password)
+        assert response.status_code == 200
+        pages.append(response.content.decode().replace(f'value="{username}"', "NAME"))
+    strip = [page.split("csrfmiddlewaretoken")[0] + page.split('name="next"')[1] for page in pages]
+    assert strip[0] == strip[1] == strip[2]
+
+
+def test_the_session_is_another_one_after_signing_in(client, lead):
+    client.get("/sign-in/")
+    session = client.session
+    session["before"] = 1
+    session.save()
+    before = session.session_key
+    client.cookies["sessionid"] = before
+    try_to_sign_in(client)
+    assert client.session.session_key != before
+    assert not client.session.__class__().exists(before)
+
+
+def test_signing_out_needs_a_post_and_ends_the_session(client, lead):
+    client.force_login(lead)
+    assert client.get("/sign-out/").status_code == 405
+    old = client.cookies["sessionid"].value
+    assert client.post("/sign-out/")["Location"] == "/sign-in/"
+    client.cookies["sessionid"] = old
+    assert client.get("/tokens/").status_code == 302
+
+
+def test_ten_wrong_tries_close_the_door_also_to_the_right_password(client, lead):
+    for _ in range(sign_in_limit.TRIES_A_NAME):
+        assert try_to_sign_in(client, password="wrong").status_code == 200
+    response = try_to_sign_in(client)
+    assert response.status_code == 429
+    assert 0 < int(response["Retry-After"]) <= 300
+    assert "_auth_user_id" not in client.session
+
+
+def test_the_door_opens_again_after_the_window(client, lead):
+    with time_machine.travel("2026-03-01T12:00:00Z", tick=False) as traveller:
+        for _ in range(11):
+            last = try_to_sign_in(client, password="wrong")
+        assert last.status_code == 429
+        traveller.shift(int(last["Retry-After"]))
+        assert try_to_sign_in(client).status_code == 302
+
+
+def test_other_names_and_other_addresses_are_not_shut_out(client, lead, viewer):
+    for _ in range(11):
+        try_to_sign_in(client, "LEAD", "wrong")
+    assert try_to_sign_in(Client(), "lead").status_code == 429
+    assert try_to_sign_in(Client(), "viewer").status_code == 302
+    assert try_to_sign_in(Client(REMOTE_ADDR="10.0.0.9")).status_code == 302
+
+
+def test_an_address_that_tries_many_names_is_shut_out(client, lead, monkeypatch):
+    monkeypatch.setattr(sign_in_limit, "TRIES_AN_ADDRESS", 20)
+    codes = [try_to_sign_in(client, f"name{number}", "wrong").status_code for number in range(21)]
+    assert codes == [200] * 20 + [429]
+
+
+def test_a_right_password_clears_the_count(lead):
+    for _ in range(3):
+        for _ in range(6):
+            try_to_sign_in(Client(), password="wrong")
+        assert try_to_sign_in(Client()).status_code == 302
+
+
+def test_behind_a_proxy_the_address_is_the_one_it_saw(rf, settings):
+    request = rf.post("/sign-in/", REMOTE_ADDR="127.0.0.1", HTTP_X_FORWARDED_FOR="6.6.6.6, 10.1.2.3")
+    assert sign_in_limit.address_of(request) == "127.0.0.1"
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    assert sign_in_limit.address_of(request) == "10.1.2.3"
+
+
+def test_old_counts_are_removed_and_names_are_not_kept(client, lead):
+    with time_machine.travel("2026-03-01T12:00:00Z", tick=False) as traveller:
+        try_to_sign_in(client, "my secret password", "x")
+        assert not SignInTries.objects.filter(key__contains="secret").exists()
+        traveller.shift(301)
+        try_to_sign_in(client, "lead", "wrong")
+    assert SignInTries.objects.count() == 2
+
+
+def test_the_admin_has_no_door_of_its_own(client, lead, admin):
+    response = client.get("/admin/login/?next=/admin/ratings/")
+    assert response["Location"] == "/sign-in/?next=%2Fadmin%2Fratings%2F"
+    client.force_login(lead)
+    assert client.get("/admin/", follow=True).status_code == 403
+
+
+def test_changing_the_password_needs_the_old_one_and_ends_other_sessions(client, lead):
+    other = Client()
+    for one in (client, other):
+        one.force_login(lead)
+    new = {"new_password1": "another long one", "new_password2": "another long one"}
+    assert client.post("/password/", {"old_password": "wrong", **new}).status_code == 200
+    assert client.post("/password/", {"old_password": PASSWORD, **new}).status_code == 302
+    assert client.get("/tokens/").status_code == 200
+    assert other.get("/tokens/").status_code == 302
+
+
+def invitation(user: User) -> str:
+    return f"/invitations/{urlsafe_base64_encode(force_bytes(user.pk))}/{default_token_generator.make_token(user)}/"
+
+
+def test_an_invitation_opens_once(client):
+    user = User.objects.create(username="new")
+    user.set_unusable_password()
+    user.save()
+    link = invitation(user)
+    page = client.get(link, follow=True)
+    assert page.status_code == 200
+    assert "Your account is <strong>new</strong>" in page.content.decode()
+    form = page.redirect_chain[-1][0]
+    weak = client.post(form, {"new_password1": "short", "new_password2": "short"})
+    assert weak.status_code == 200
+    good = client.post(form, {"new_password1": "a fine long secret", "new_password2": "a fine long secret"})
+    assert good["Location"] == "/"
+    assert client.session["_auth_user_id"] == str(user.pk)
+    assert "This invitation is over" in Client().get(link, follow=True).content.decode()
+    assert "This invitation is over" in Client().get("/invitations/xx/yy/").content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_tries_of_the_same_moment_all_count():
+    """A crowd of guesses that arrive together gets no more looks at the password than one after the other."""
+
+    def guess(_number):
+        try:
+            return sign_in_limit.count_try("lead", "10.0.0.1")
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as crowd:
+        waits = list(crowd.map(guess, range(24)))
+    assert waits.count(0) == sign_in_limit.TRIES_A_NAME
