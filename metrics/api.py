@@ -217,6 +217,7 @@ def _rater(row: RaterReading) -> dict[str, Any]:
         "rater": row.rater.key,
         "name": row.rater.name,
         "kind": row.rater.kind,
+        "group": row.rater.group,
         "ratings": row.n_ratings,
         **readings,
     }

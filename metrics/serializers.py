@@ -54,6 +54,7 @@ class RaterOut(serializers.Serializer):
     rater = serializers.CharField()
     name = serializers.CharField(allow_blank=True)
     kind = serializers.ChoiceField(["human", "model"])
+    group = serializers.CharField(allow_blank=True)
     ratings = serializers.IntegerField()
     vs_peers = ReadingOut()
     mean_pairwise_kappa = ReadingOut()

@@ -82,12 +82,16 @@ class ItemAdmin(ReadOnly):
 
 @admin.register(Rater)
 class RaterAdmin(admin.ModelAdmin):
-    list_display = ("key", "name", "project", "kind", "user", "paused")
+    list_display = ("key", "name", "project", "kind", "group", "user", "paused")
     list_filter = ("kind", "paused")
     list_select_related = ("project", "user")
-    search_fields = ("key", "name", "project__name")
+    search_fields = ("key", "name", "=group", "project__name")
     readonly_fields = ("project", "key")
     autocomplete_fields = ("user",)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        Project.objects.filter(pk=obj.project_id).catalogue_changed()
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -20,6 +20,7 @@ from .models import Item, Member, Project, Rater
 
 LONGEST_ITEM_KEY = 255
 LONGEST_RATER_KEY = 150
+LONGEST_GROUP = 64
 LARGEST_BODY = 1_000_000  # characters of JSON of one item's body or attributes
 DEEPEST = 50
 KEYS_AT_ONCE = 5_000
@@ -100,6 +101,8 @@ def put_items(*, project: Project, rows: Sequence[Any]) -> Counts:
             key=("project_id", "key"),
             update={"body": "excluded.body", "attributes": "excluded.attributes"},
         )
+        if writes:
+            Project.objects.filter(pk=project.pk).catalogue_changed()
     return counts
 
 
@@ -153,7 +156,7 @@ def _standing(rows: Any, keys: list[str], *columns: str) -> dict[str, tuple[Any,
 
 # --- raters
 
-RATER_FIELDS = ("key", "name", "kind", "username")
+RATER_FIELDS = ("key", "name", "kind", "group", "username")
 
 
 def put_raters(*, project: Project, rows: Sequence[Any]) -> Counts:
@@ -167,21 +170,21 @@ def put_raters(*, project: Project, rows: Sequence[Any]) -> Counts:
         Project.objects.select_for_update().get(pk=project.pk)  # one account is tied to one rater, whoever asks
         users = _users(raters)
         standing = _standing(
-            Rater.objects.filter(project=project), [row["key"] for row in raters], "name", "kind", "user_id"
+            Rater.objects.filter(project=project), [row["key"] for row in raters], "name", "kind", "group", "user_id"
         )
         counts = {"created": 0, "changed": 0, "unchanged": 0}
         writes = []
         for row in raters:
             old = standing.get(row["key"])
-            name, kind, user_id = old or ("", Rater.Kind.HUMAN.value, None)
+            name, kind, group, user_id = old or ("", Rater.Kind.HUMAN.value, "", None)
             if "username" in row:
                 user_id = users.get(row["username"])
-            new = (row.get("name", name), row.get("kind", kind), user_id)
+            new = (row.get("name", name), row.get("kind", kind), row.get("group", group), user_id)
             state = "created" if old is None else "unchanged" if new == old else "changed"
             counts[state] += 1
             if state != "unchanged":
                 writes.append((project.pk, row["key"], *new))
-        _refuse_tied(project, raters, users, {key: user_id for _, key, _, _, user_id in writes})
+        _refuse_tied(project, raters, users, {row[1]: row[5] for row in writes})
         _write_raters(project, writes)
     return counts
 
@@ -194,9 +197,16 @@ def _rater_problems(row: Row) -> Iterable[str | None]:
     kind = row.get("kind", "human")
     if not isinstance(kind, str) or kind not in Rater.Kind.values:
         yield f"unknown kind {json.dumps(kind)[:40]}; one of {', '.join(Rater.Kind.values)}"
+    if group_problem(row.get("group", "")):
+        yield f"'group' must be a text of {LONGEST_GROUP} characters at most, without blanks at its ends"
     username = row.get("username")
     if username is not None and (not isinstance(username, str) or not 0 < len(username) <= 150):
         yield "'username' must be a text of 1 to 150 characters, or null"
+
+
+def group_problem(group: Any) -> bool:
+    """Whether this cannot be the group of a rater."""
+    return not isinstance(group, str) or len(group) > LONGEST_GROUP or group != group.strip() or not group.isprintable()
 
 
 def _users(raters: Sequence[Row]) -> dict[str, int]:
@@ -237,12 +247,14 @@ def _write_raters(project: Project, writes: list[tuple[Any, ...]]) -> None:
     rows = [(*row, False) for row in sorted(writes, key=lambda row: row[1])]
     bulk.upsert(
         "projects_rater",
-        ("project_id", "key", "name", "kind", "user_id", "paused"),
+        ("project_id", "key", "name", "kind", "group", "user_id", "paused"),
         rows,
         key=("project_id", "key"),
-        update={name: f"excluded.{name}" for name in ("name", "kind", "user_id")},
+        update={name: f'excluded."{name}"' for name in ("name", "kind", "group", "user_id")},
     )
-    tied = {row[4] for row in writes if row[4] is not None}
+    if writes:
+        Project.objects.filter(pk=project.pk).catalogue_changed()
+    tied = {row[5] for row in writes if row[5] is not None}
     members = set(Member.objects.filter(project=project, user__in=tied).values_list("user_id", flat=True))
     Member.objects.bulk_create(
         [Member(project=project, user_id=user_id, role=Member.Role.ANNOTATOR) for user_id in sorted(tied - members)],

@@ -229,6 +229,12 @@ class RoleForm(forms.Form):
 class RaterForm(forms.Form):
     name = forms.CharField(label=_("Name"), max_length=200, required=False)
     kind = forms.ChoiceField(label=_("Kind"), choices=Rater.Kind.choices)
+    group = forms.CharField(
+        label=_("Group"),
+        max_length=64,
+        required=False,
+        help_text=_("A team or vendor; the dashboard can show the ratings of one group."),
+    )
     user = forms.TypedChoiceField(label=_("Rates as"), coerce=int, empty_value=None, required=False)
 
     def __init__(self, *args: Any, members: list[Member], **kwargs: Any) -> None:

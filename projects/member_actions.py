@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from .catalogue import group_problem
 from .models import Member, Project, Rater
 from .project_rules import Refused
 
@@ -103,20 +104,24 @@ def pause_rater(*, rater: Rater, paused: bool, by: Any) -> Rater:
 
 
 @transaction.atomic
-def change_rater(*, rater: Rater, by: Any, name: str, kind: str, user_id: int | None) -> Rater:
-    """Set a rater's name, kind and tied user (a member of the project)."""
+def change_rater(*, rater: Rater, by: Any, name: str, kind: str, group: str, user_id: int | None) -> Rater:
+    """Set a rater's name, kind, group and tied user (a member of the project)."""
     if kind not in Rater.Kind.values:
         raise Refused({"kind": _("A rater is human or model.")})
     if len(name) > 200 or not name.isprintable():
         raise Refused({"name": _("A name of 200 characters at most is needed, without control characters.")})
+    if group_problem(group):
+        raise Refused({"group": _("A group of 64 characters at most is needed, without control characters.")})
     if user_id is not None:
         if not Member.objects.filter(project=rater.project_id, user=user_id).exists():
             raise Refused({"user": _("A rater is tied to a member of this project.")})
         other = Rater.objects.filter(project=rater.project_id, user=user_id).exclude(pk=rater.pk).first()
         if other is not None:
             raise Refused({"user": _("This user is tied to rater '%(key)s' already.") % {"key": other.key}})
-    rater.name, rater.kind, rater.user_id = name, kind, user_id
-    rater.save(update_fields=["name", "kind", "user"])
+    if (rater.kind, rater.group) != (kind, group):
+        Project.objects.filter(pk=rater.project_id).catalogue_changed()
+    rater.name, rater.kind, rater.group, rater.user_id = name, kind, group, user_id
+    rater.save(update_fields=["name", "kind", "group", "user"])
     logger.info("rater %s of project %s changed by user %s", rater.pk, rater.project_id, by.pk)
     return rater
 

@@ -27,6 +27,8 @@ class Project(models.Model):
     corrections = models.BooleanField(default=True, db_default=True, help_text=_("Raters may change their own ratings"))
     # Days, weeks and months of the trend are those of this zone.
     time_zone = models.CharField(max_length=64, default="UTC")
+    # Rises when items, or raters' kinds or groups, change: what was computed of a choice of them is old then.
+    catalogue_version = models.PositiveBigIntegerField(default=0, db_default=0, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
 
@@ -154,6 +156,7 @@ class Rater(models.Model):
     key = models.CharField(max_length=150)
     name = models.CharField(max_length=200, blank=True)
     kind = models.CharField(max_length=5, choices=Kind.choices, default=Kind.HUMAN)
+    group = models.CharField(max_length=64, blank=True, db_default="", help_text=_("A team or vendor, to filter by"))
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="raters")
     # A paused rater gets no items; what they rated counts on.
     paused = models.BooleanField(default=False)

@@ -8,6 +8,10 @@ from django.db import models
 
 
 class ProjectQuerySet(models.QuerySet):
+    def catalogue_changed(self) -> None:
+        """Items or raters of these projects changed; in the transaction that changes them."""
+        self.update(catalogue_version=models.F("catalogue_version") + 1)
+
     def visible_to(self, user: Any) -> ProjectQuerySet:
         """The projects that ``user`` is a member of; all of them for a superuser; none for a stranger."""
         if not user.is_authenticated:

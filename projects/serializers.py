@@ -105,6 +105,9 @@ class RaterIn(serializers.Serializer):
     key = serializers.CharField(max_length=150, help_text="Your own name of the rater; unique in the project")
     name = serializers.CharField(required=False, allow_blank=True, max_length=200)
     kind = serializers.ChoiceField(Rater.Kind.choices, required=False)
+    group = serializers.CharField(
+        required=False, allow_blank=True, max_length=64, help_text="A team or vendor; pages can show one group alone"
+    )
     username = serializers.CharField(
         required=False, allow_null=True, help_text="An account of this site; it becomes an annotator of the project"
     )

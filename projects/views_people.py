@@ -41,7 +41,7 @@ def _page(request: HttpRequest, project: Project, *, status: int = 200, **more: 
     wanted = request.GET.get("q", "").replace("\x00", "").strip()[:150]
     raters = project.raters.select_related("user").order_by("key")
     if wanted:
-        raters = raters.filter(Q(key__icontains=wanted) | Q(name__icontains=wanted))
+        raters = raters.filter(Q(key__icontains=wanted) | Q(name__icontains=wanted) | Q(group__iexact=wanted))
     context = {
         "project": project,
         "members": members,
@@ -137,17 +137,22 @@ def _back(request: HttpRequest, project: Project, member: Member) -> HttpRespons
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def rater_change(request: HttpRequest, project_id: int, rater_id: int) -> HttpResponse:
-    """A rater's name and kind, and as whom a member rates."""
+    """A rater's name, kind and group, and as whom a member rates."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     rater = get_object_or_404(project.raters, pk=rater_id)
     members = list(project.members.select_related("user").order_by("user__username"))
-    initial = {"name": rater.name, "kind": rater.kind, "user": rater.user_id or ""}
+    initial = {"name": rater.name, "kind": rater.kind, "group": rater.group, "user": rater.user_id or ""}
     form = RaterForm(request.POST or None, initial=initial, members=members)
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
         try:
             member_actions.change_rater(
-                rater=rater, by=request.user, name=data["name"], kind=data["kind"], user_id=data["user"]
+                rater=rater,
+                by=request.user,
+                name=data["name"],
+                kind=data["kind"],
+                group=data["group"],
+                user_id=data["user"],
             )
         except Refused as refused:
             show(form, refused.fields)

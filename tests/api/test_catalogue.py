@@ -138,6 +138,16 @@ def test_raters_are_created_changed_and_left_by_key(put: Callable[..., Any], wor
     ]
 
 
+def test_raters_have_groups(put: Callable[..., Any], project: Project) -> None:
+    before = Project.objects.get(pk=project.pk).catalogue_version
+    assert put("raters/", [{"key": "ann", "group": "Vendor A"}, {"key": "ben", "group": "in house"}])["changed"] == 1
+    assert put("raters/", {"key": "ann", "name": "Ann B."}) == counts(changed=1)  # the group stays
+    assert dict(Rater.objects.values_list("key", "group")) == {"ann": "Vendor A", "ben": "in house"}
+    assert Project.objects.get(pk=project.pk).catalogue_version == before + 2
+    assert put("raters/", {"key": "ann", "name": "Ann B."}) == counts(unchanged=1)
+    assert Project.objects.get(pk=project.pk).catalogue_version == before + 2
+
+
 def test_username_ties_an_account_and_makes_it_an_annotator(
     put: Callable[..., Any], stranger: User, lead: User, project: Project
 ) -> None:
@@ -163,12 +173,15 @@ BAD_RATERS: list[tuple[Any, str]] = [
     ({"key": "a", "kind": 3}, "unknown kind 3"),
     ({"key": "a", "name": 3}, "'name'"),
     ({"key": "a", "name": "n" * 201}, "200"),
+    ({"key": "a", "group": "g" * 65}, "'group' must be a text of 64 characters at most"),
+    ({"key": "a", "group": " vendor"}, "without blanks at its ends"),
+    ({"key": "a", "group": None}, "'group' must be a text"),
     ({"key": "a", "username": 7}, "'username'"),
     ({"key": "a", "username": "nobody"}, "there is no account 'nobody'"),
     ({"key": "a", "username": "gone"}, "there is no account 'gone'"),
     ({"key": "a", "username": "viewer"}, "tied to the rater of row 0 already"),
     ({"key": "a", "username": "annotator"}, "the account 'annotator' is tied to rater 'ann' already"),
-    ({"key": "a", "paused": True}, "unknown field 'paused'; one of key, name, kind, username"),
+    ({"key": "a", "paused": True}, "unknown field 'paused'; one of key, name, kind, group, username"),
     ({"key": "good"}, "stands in row 0 already"),
 ]
 
@@ -198,7 +211,7 @@ def test_number_of_queries_does_not_grow_with_rows(api: APIClient, address: Addr
     items = [{"key": f"k{number}", "body": {"text": "x"}} for number in range(1_000)]
     raters = [{"key": f"k{number}", "name": "x"} for number in range(1_000)]
     copy = 4 if connection.vendor == "postgresql" else 1  # through a temporary table
-    assert queries("items/", items[:2]) == 6
-    assert queries("items/", items) == 5 + copy
-    assert queries("raters/", raters[:2]) == 8
-    assert queries("raters/", raters) == 7 + copy
+    assert queries("items/", items[:2]) == 7
+    assert queries("items/", items) == 6 + copy
+    assert queries("raters/", raters[:2]) == 9
+    assert queries("raters/", raters) == 8 + copy

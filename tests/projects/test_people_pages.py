@@ -152,6 +152,18 @@ def test_a_rater_is_named_and_tied(people, project, viewer):
     assert (rater.name, rater.user) == ("Seven", viewer)
 
 
+def test_a_rater_gets_a_group(people, project, client_for, lead):
+    rater = project.raters.get()
+    people(f"raters/{rater.pk}/", {"name": "Ann", "kind": "human", "group": " Vendor A "})
+    rater.refresh_from_db()
+    assert rater.group == "Vendor A"
+    assert "Vendor A" in text_of(client_for(lead).get(f"/projects/{project.pk}/people/"))
+    long = people(f"raters/{rater.pk}/", {"name": "Ann", "kind": "human", "group": "g" * 65})
+    assert long.status_code == 422
+    rater.refresh_from_db()
+    assert rater.group == "Vendor A"
+
+
 def test_a_user_is_tied_to_one_rater_only_and_only_as_a_member(people, project, annotator, stranger):
     rater = Rater.objects.create(project=project, key="r7")
     taken = people(f"raters/{rater.pk}/", {"name": "", "kind": "human", "user": annotator.pk})
