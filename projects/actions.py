@@ -8,11 +8,12 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Max
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from . import changes, locks, project_rules, question_rules, weight_matrix
-from .models import Category, Member, Project, Question, Scale, Weights
+from .models import Category, GuidelineVersion, Member, Project, Question, Scale, Weights
 from .project_rules import Refused
 from .question_rules import NewCategory, NewQuestion
 
@@ -31,6 +32,8 @@ def create_project(*, by: Any, name: str, questions: Sequence[NewQuestion], **fi
     project_rules.check(name=name, **fields)
     question_rules.check(questions)
     project = Project.objects.create(name=name, created_by=by, **fields)
+    if project.guidelines:
+        _make_guideline_version(project, by=by)
     Member.objects.create(project=project, user=by, role=Member.Role.LEAD)
     for position, new in enumerate(questions):
         _create_question(project, new, position=position)
@@ -40,22 +43,34 @@ def create_project(*, by: Any, name: str, questions: Sequence[NewQuestion], **fi
 
 @transaction.atomic
 def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
-    """Set name, description, guidelines, overlap or time_zone; a new time zone moves the days of all ratings.
+    """Set name, description, guidelines, overlap or time_zone; a new time zone moves the days of all ratings, and other
+    guidelines become a new version of them.
 
     Raises project_rules.Refused, and then has changed nothing.
     """
     names = ("name", "description", "guidelines", "overlap", "time_zone")
     project_rules.check(**{name: fields.get(name, getattr(project, name)) for name in names})
-    # Nobody may write a rating with a day of the old zone while the days move.
+    # Nobody may write a rating with a day of the old zone, or under the old guidelines, while either changes.
     for question_id in project.questions.order_by("pk").values_list("pk", flat=True):
         locks.change_categories(question_id)
-    zone = Project.objects.select_for_update().values_list("time_zone", flat=True).get(pk=project.pk)
+    stood = Project.objects.select_for_update().only(*names).get(pk=project.pk)
     Project.objects.filter(pk=project.pk).update(**fields)
-    if fields.get("time_zone", zone) != zone:
+    if fields.get("time_zone", stood.time_zone) != stood.time_zone:
         changes.zone_changed(project.pk)
-    project.refresh_from_db(fields=list(names))
+    project.refresh_from_db(fields=[*names, "guidelines_version"])
+    if project.guidelines != stood.guidelines:
+        _make_guideline_version(project, by=by)
     logger.info("project %s changed by user %s: %s", project.pk, by.pk, ", ".join(sorted(fields)))
     return project
+
+
+def _make_guideline_version(project: Project, *, by: Any) -> None:
+    """The project's guidelines, just changed under its lock, as the next version."""
+    project.guidelines_version += 1
+    project.save(update_fields=["guidelines_version"])
+    GuidelineVersion.objects.create(
+        project=project, number=project.guidelines_version, text=project.guidelines, by=by, made_at=timezone.now()
+    )
 
 
 @transaction.atomic

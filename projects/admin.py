@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from .models import ApiToken, Category, Item, Member, Project, Question, Rater
+from .models import ApiToken, Category, GuidelineVersion, Item, Member, Project, Question, Rater
 
 
 class ReadOnly(admin.ModelAdmin):
@@ -46,13 +46,20 @@ class ProjectAdmin(admin.ModelAdmin):
     list_display = ("name", "overlap", "time_zone", "created_by", "created_at")
     list_select_related = ("created_by",)
     search_fields = ("name",)
-    # A new time zone moves the days of all ratings: the set-up page does it.
-    readonly_fields = ("time_zone", "created_at")
+    # A new time zone moves the days of all ratings, other guidelines are a new version: the set-up page does it.
+    readonly_fields = ("time_zone", "guidelines", "created_at")
     autocomplete_fields = ("created_by",)
     inlines = (MemberInline,)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
+
+
+@admin.register(GuidelineVersion)
+class GuidelineVersionAdmin(ReadOnly):
+    list_display = ("project", "number", "by", "made_at")
+    list_select_related = ("project", "by")
+    search_fields = ("project__name",)
 
 
 @admin.register(Question)

@@ -43,6 +43,7 @@ class ProjectForm(forms.Form):
     guidelines = forms.CharField(
         label=_("Guidelines"),
         required=False,
+        strip=False,
         widget=forms.Textarea({"rows": 10}),
         help_text=_("What raters read before and while they rate. Markdown: # heading, **bold**, - list."),
     )
@@ -56,6 +57,10 @@ class ProjectForm(forms.Form):
         widget=forms.TextInput({"list": "time-zones", "autocomplete": "off"}),
         help_text=_("Days and weeks of the trend are those of this zone, such as Europe/Berlin."),
     )
+
+    def clean_guidelines(self) -> str:
+        # A browser sends each line end as two characters: alone they are no new version.
+        return self.cleaned_data["guidelines"].replace("\r\n", "\n")
 
     def clean_time_zone(self) -> str:
         zone = self.cleaned_data["time_zone"].strip()

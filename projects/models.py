@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
@@ -19,6 +21,8 @@ class Project(models.Model):
     name = models.CharField(max_length=200)
     description = models.TextField(blank=True)
     guidelines = models.TextField(blank=True, help_text=_("Markdown"))
+    # The number of the version that ``guidelines`` is (0: none was ever written); moved by projects.actions alone.
+    guidelines_version = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
     overlap = models.PositiveSmallIntegerField(default=3, help_text=_("Ratings wanted per item"))
     # In which order a rater is asked (ratings.queue).
     queue_order = models.CharField(
@@ -43,6 +47,31 @@ class Project(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class GuidelineVersion(models.Model):
+    """What a project's guidelines said from ``made_at`` on. Written once, never changed; numbers count from 1."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="guideline_versions", db_index=False)
+    number = models.PositiveSmallIntegerField()
+    text = models.TextField(blank=True)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
+    made_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [
+            models.UniqueConstraint(fields=["project", "number"], name="guideline_version_unique"),
+            models.CheckConstraint(condition=Q(number__gte=1), name="guideline_version_counted"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.project_id}: {self.number}"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if self.pk is not None:
+            raise TypeError("A version of guidelines is written once and never changed.")
+        super().save(*args, **kwargs)
 
 
 class Scale(models.TextChoices):

@@ -17,6 +17,7 @@ from projects.models import Question
 from . import changes, places, writing
 from .days import day_of
 from .models import NOTHING, Rating
+from .stamps import Guidelines
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class NewRating:
     rated_at: datetime.datetime | None = None
     comment: str | None = None
     seconds: float | None = None
+    guidelines: int | None = None  # the version that the rater had before them; the one in force where nobody says
     # Other things that the same source said earlier for this item and rater: kept in the history, never standing.
     superseded: tuple[tuple[int, datetime.datetime | None], ...] = ()
 
@@ -62,7 +64,7 @@ def record(*, question: Question, ratings: Sequence[NewRating], by: Any, source:
     one; a rating given again after a withdrawal is a new rating.
     """
     hold_categories(question.pk)
-    codes, zone = _codes_and_zone(question)
+    codes, zone, guidelines = _codes_zone_and_guidelines(question)
     if unknown := {new.code for new in ratings} - codes - {NOTHING}:
         raise UnknownCode(f"no category of question '{question.key}' has the code {min(unknown)}")
     now = timezone.now()
@@ -76,26 +78,29 @@ def record(*, question: Question, ratings: Sequence[NewRating], by: Any, source:
         if row is not None:
             rows.append(row)
     if rows:
-        writing.write(question.pk, rows, now=now, by_id=by.pk if by is not None else None, source=source, zone=zone)
+        circumstances = writing.Circumstances(now, by.pk if by is not None else None, source, zone, guidelines)
+        writing.write(question.pk, rows, circumstances)
         written = [(row.new, _code_before(standing, row.new)) for row in rows]
         places.follow(written, overlap=question.project.overlap)
         changes.announce(question.pk)
     return outcome
 
 
-def _codes_and_zone(question: Question) -> tuple[set[int], ZoneInfo]:
-    """The codes of the active categories and the project's time zone as they are now, read with the lock in hand: the
-    caller's copies may be older than a change of them."""
+def _codes_zone_and_guidelines(question: Question) -> tuple[set[int], ZoneInfo, Guidelines]:
+    """The codes of the active categories, the project's time zone and its guidelines as they are now, read with the
+    lock in hand: the caller's copies may be older than a change of them."""
     with connection.cursor() as cursor:
         # Plain SQL: every rating passes here, and the ORM takes ten times as long to build this query.
         cursor.execute(
-            "SELECT c.code, p.time_zone FROM projects_category c JOIN projects_question q ON q.id = c.question_id"
-            " JOIN projects_project p ON p.id = q.project_id WHERE q.id = %s AND NOT c.retired",
+            "SELECT c.code, p.time_zone, p.guidelines_version, g.made_at"
+            " FROM projects_category c JOIN projects_question q ON q.id = c.question_id"
+            " JOIN projects_project p ON p.id = q.project_id LEFT JOIN projects_guidelineversion g"
+            " ON g.project_id = p.id AND g.number = p.guidelines_version WHERE q.id = %s AND NOT c.retired",
             [question.pk],
         )
         rows = cursor.fetchall()
-    zone = rows[0][1] if rows else question.project.time_zone
-    return {code for code, _zone in rows}, ZoneInfo(zone)
+    zone, number, since = rows[0][1:] if rows else (question.project.time_zone, 0, None)
+    return {row[0] for row in rows}, ZoneInfo(zone), Guidelines(number, since and _aware(since))
 
 
 def _code_before(standing: dict[tuple[int, int], _Standing], new: NewRating) -> int:
@@ -175,7 +180,7 @@ def _tally_outcome(outcome: Outcome, new: NewRating, old: _Standing | None, row:
 @transaction.atomic
 def move_days(*, question: Question) -> None:
     """Put every rating on its day in the project's (changed) time zone; the counts follow by the ordinary way."""
-    _codes, zone = _codes_and_zone(question)
+    _codes, zone, _guidelines = _codes_zone_and_guidelines(question)
     # Locked in the order in which others lock them, so that nobody waits in a circle.
     rows = Rating.objects.select_for_update(of=("self",)).filter(question=question).order_by("item_id", "rater_id")
     moved = []

@@ -35,6 +35,8 @@ class Rating(models.Model):
     counted_day = models.IntegerField(default=0)
     seconds = models.FloatField(null=True, blank=True, help_text=_("Time spent on the item's form"))
     comment = models.TextField(blank=True)
+    # The number of the guidelines it was given under; empty where nobody knows (ratings.stamps).
+    guidelines = models.PositiveSmallIntegerField(null=True, blank=True)
 
     objects = RatingQuerySet.as_manager()
 
@@ -77,6 +79,7 @@ class Revision(models.Model):
     comment = models.TextField(blank=True)
     # A line that a file repeated for the same item and rater: kept, but it never stood.
     superseded = models.BooleanField(default=False)
+    guidelines = models.PositiveSmallIntegerField(null=True, blank=True)
 
     class Meta:
         ordering = ["id"]

@@ -16,17 +16,19 @@ from projects import bulk
 
 from .days import day_of
 from .models import NOTHING
+from .stamps import Guidelines
 
 if TYPE_CHECKING:
     from .actions import NewRating
 
 _KEY = ("question_id", "item_id", "rater_id")
-_COLUMNS = (*_KEY, "code", "rated_at", "changed_at", "day", "seconds", "comment", "counted", "counted_day")
+_SAID = ("code", "rated_at", "changed_at", "day", "comment", "guidelines")
+_COLUMNS = (*_KEY, *_SAID, "seconds", "counted", "counted_day")
 _UPDATE = {
-    **{name: f"excluded.{name}" for name in ("code", "rated_at", "changed_at", "day", "comment")},
+    **{name: f"excluded.{name}" for name in _SAID},
     "seconds": "coalesce(excluded.seconds, ratings_rating.seconds)",
 }
-_HISTORY = ("code", "rated_at", "recorded_at", "by_id", "source", "comment", "superseded")
+_HISTORY = ("code", "rated_at", "recorded_at", "by_id", "source", "comment", "superseded", "guidelines")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +38,18 @@ class Row:
     comment: str
 
 
-def write(
-    question_id: int, rows: Sequence[Row], *, now: datetime.datetime, by_id: int | None, source: str, zone: ZoneInfo
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What all rows of one writing share."""
+
+    now: datetime.datetime
+    by_id: int | None
+    source: str
+    zone: ZoneInfo
+    guidelines: Guidelines
+
+
+def write(question_id: int, rows: Sequence[Row], shared: Circumstances) -> None:
     """Upsert the rows and append their history. To be called inside a transaction."""
     # In one order everywhere, so that two writers never wait for each other in a circle.
     rows = sorted(rows, key=lambda row: (row.new.item_id, row.new.rater_id))
@@ -51,34 +62,32 @@ def write(
             row.new.rater_id,
             row.new.code,
             moment(row.rated_at),
-            moment(now),
-            day_of(row.rated_at, zone),
-            row.new.seconds,
+            moment(shared.now),
+            day_of(row.rated_at, shared.zone),
             row.comment,
+            shared.guidelines.stamp(row.new.rated_at, row.new.guidelines),
+            row.new.seconds,
             NOTHING,
             0,
         )
         for row in rows
     ]
     bulk.upsert("ratings_rating", _COLUMNS, ratings, key=_KEY, update=_UPDATE)
-    history = _history(question_id, rows, moment=moment, recorded_at=moment(now), by_id=by_id, source=source)
-    _append_history(list(history))
+    _append_history(list(_history(question_id, rows, shared, moment)))
 
 
 def _history(
-    question_id: int,
-    rows: Sequence[Row],
-    *,
-    moment: Callable[[datetime.datetime], Any],
-    recorded_at: Any,
-    by_id: int | None,
-    source: str,
+    question_id: int, rows: Sequence[Row], shared: Circumstances, moment: Callable[[datetime.datetime], Any]
 ) -> Iterator[tuple[Any, ...]]:
+    recorded = (moment(shared.now), shared.by_id, shared.source)
+    stamp = shared.guidelines.stamp
     for row in rows:
-        key = (question_id, row.new.item_id, row.new.rater_id)
-        for code, rated_at in row.new.superseded:
-            yield code, moment(rated_at or row.rated_at), recorded_at, by_id, source, "", True, *key
-        yield row.new.code, moment(row.rated_at), recorded_at, by_id, source, row.comment, False, *key
+        new = row.new
+        key = (question_id, new.item_id, new.rater_id)
+        for code, rated_at in new.superseded:
+            yield code, moment(rated_at or row.rated_at), *recorded, "", True, stamp(rated_at or new.rated_at), *key
+        under = stamp(new.rated_at, new.guidelines)
+        yield new.code, moment(row.rated_at), *recorded, row.comment, False, under, *key
 
 
 def _append_history(lines: list[tuple[Any, ...]]) -> None:
@@ -100,7 +109,7 @@ def _copy_history(cursor: Any, lines: list[tuple[Any, ...]], names: str) -> None
     cursor.execute("DROP TABLE IF EXISTS pg_temp.incoming_history")
     cursor.execute(
         "CREATE TEMPORARY TABLE incoming_history ON COMMIT DROP AS SELECT"
-        " v.code, v.rated_at, v.recorded_at, v.by_id, v.source, v.comment, v.superseded,"
+        " v.code, v.rated_at, v.recorded_at, v.by_id, v.source, v.comment, v.superseded, v.guidelines,"
         " r.question_id, r.item_id, r.rater_id, 0::bigint AS line"
         " FROM ratings_revision v JOIN ratings_rating r ON r.id = v.rating_id WITH NO DATA"
     )
@@ -109,6 +118,6 @@ def _copy_history(cursor: Any, lines: list[tuple[Any, ...]], names: str) -> None
             copy.write_row((*line, number))
     cursor.execute(
         f"INSERT INTO ratings_revision (rating_id, {names})"
-        " SELECT r.id, i.code, i.rated_at, i.recorded_at, i.by_id, i.source, i.comment, i.superseded"
+        " SELECT r.id, i.code, i.rated_at, i.recorded_at, i.by_id, i.source, i.comment, i.superseded, i.guidelines"
         " FROM incoming_history i JOIN ratings_rating r USING (question_id, item_id, rater_id) ORDER BY i.line"
     )

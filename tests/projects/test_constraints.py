@@ -10,7 +10,7 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from metrics.models import Attribution, PairTally, PatternTally, PeerTally, RaterReading, Reading
-from projects.models import ApiToken, Category, Item, Member, Project, Question, Rater
+from projects.models import ApiToken, Category, GuidelineVersion, Item, Member, Project, Question, Rater
 from ratings.models import Assignment, ImportRun, Rating, Revision
 
 pytestmark = pytest.mark.django_db
@@ -23,6 +23,8 @@ BROKEN = {
     "project_name_given": (Project, {"name": ""}),
     "project_overlap_positive": (Project, {"overlap": 0}),
     "project_queue_order_known": (Project, {"queue_order": "odd"}),
+    "guideline_version_unique": (GuidelineVersion, {}),
+    "guideline_version_counted": (GuidelineVersion, {"number": 0}),
     "question_key_unique": (Question, {}),
     "question_key_given": (Question, {"key": ""}),
     "question_scale_known": (Question, {"key": "q", "scale": "odd"}),
@@ -80,11 +82,12 @@ def standing(project, lead, stranger):
     first, second = (Item.objects.create(project=project, key=key) for key in ("first", "second"))
     early, late = project.raters.get(), Rater.objects.create(project=project, key="late")
     rating = {"question": question, "item": first, "rater": early, "code": 0, "rated_at": NOW, "changed_at": NOW}
-    counts = {"question": question, "day": 1, "width": 4}
+    tally = {"question": question, "day": 1, "width": 4}
     made = Rating.objects.create(**rating, day=1)
     words = {"second": second, "early": early, "late": late, "stranger": stranger}
     rows = {
         Project: {"name": "P"},
+        GuidelineVersion: {"project": project, "number": 1, "made_at": NOW},
         Question: {"project": project, "key": question.key, "text": "?"},
         Category: {"question": question, "code": 0, "label": "none", "position": 0, "hotkey": "1"},
         Item: {"project": project, "key": "first"},
@@ -95,9 +98,9 @@ def standing(project, lead, stranger):
         Revision: {"rating": made, "code": 0, "rated_at": NOW, "recorded_at": NOW, "source": "api"},
         Assignment: {"item": first, "rater": early, "leased_until": NOW},
         ImportRun: {"project": project, "question": question, "file_name": "f", "path": "p"},
-        PatternTally: {**counts, "patterns": b""},
+        PatternTally: {**tally, "patterns": b""},
         PairTally: {"question": question, "rater_a": early, "rater_b": late, "width": 4, "table": b"", "n_items": 1},
-        PeerTally: {**counts, "rater": early, "table": b"", "moments": b"", "n_items": 1, "n_ratings": 1},
+        PeerTally: {**tally, "rater": early, "table": b"", "moments": b"", "n_items": 1, "n_ratings": 1},
         Reading: {"question": question, "span": "all", "computed_at": NOW},
         RaterReading: {"question": question, "rater": early, "span": "all", "n_ratings": 1, "computed_at": NOW},
         Attribution: {
@@ -109,7 +112,8 @@ def standing(project, lead, stranger):
             "asked_at": NOW,
         },
     }
-    for model in (ApiToken, Assignment, PatternTally, PairTally, PeerTally, Reading, RaterReading, Attribution):
+    counts = (PatternTally, PairTally, PeerTally, Reading, RaterReading, Attribution)
+    for model in (GuidelineVersion, ApiToken, Assignment, *counts):
         model.objects.create(**rows[model])
     return rows, words
 
@@ -144,6 +148,13 @@ def test_what_only_looks_alike_is_kept(model, change, standing):
     rows, words = standing
     fields = rows[model] | {name: words[value] if value == "second" else value for name, value in change.items()}
     model.objects.bulk_create([model(**fields)])
+
+
+def test_a_version_of_guidelines_is_never_changed(standing):
+    version = GuidelineVersion.objects.get()
+    version.text = "Other words"
+    with pytest.raises(TypeError):
+        version.save()
 
 
 def test_a_revision_is_never_changed_and_never_deleted(standing):

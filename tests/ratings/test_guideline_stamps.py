@@ -1,0 +1,90 @@
+"""Every rating and every line of its history says under which version of the guidelines it was made."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from projects.actions import change_project
+from projects.models import Item, Project, Rater
+from ratings.actions import NewRating, record
+from ratings.models import Rating, Revision
+
+pytestmark = pytest.mark.django_db
+
+LONG_AGO = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
+
+
+def rewrite(project: Project, lead: Any, text: str) -> None:
+    change_project(project=project, by=lead, guidelines=text)
+
+
+def stamps(question: Any) -> list[tuple[int | None, list[int | None]]]:
+    return [
+        (rating.guidelines, list(rating.revisions.values_list("guidelines", flat=True)))
+        for rating in Rating.objects.filter(question=question).order_by("item_id", "rater_id")
+    ]
+
+
+def test_a_rating_carries_the_version_in_force(project: Project, question: Any, lead: Any, rate: Any) -> None:
+    rate(question, "i1", "ann", "none")
+    rewrite(project, lead, "Look twice.")
+    rate(question, "i2", "ann", "none")
+    rewrite(project, lead, "Look three times.")
+    rate(question, "i2", "ann", "major")
+    rate(question, "i3", "ann", "none")
+    assert stamps(question) == [(None, [None]), (2, [1, 2]), (2, [2])]
+
+
+def test_saying_the_same_again_changes_no_stamp(project: Project, question: Any, lead: Any, rate: Any) -> None:
+    rewrite(project, lead, "Look twice.")
+    rate(question, "i1", "ann", "none")
+    rewrite(project, lead, "Look three times.")
+    rate(question, "i1", "ann", "none")
+    assert stamps(question) == [(1, [1])]
+
+
+def test_what_was_said_before_the_version_carries_none(project: Project, question: Any, lead: Any, rate: Any) -> None:
+    rewrite(project, lead, "Look twice.")
+    rate(question, "i1", "ann", "none", rated_at=LONG_AGO)
+    rate(question, "i1", "ann", "major")  # a correction of today; the rating keeps its time
+    rate(question, "i2", "ann", "none", superseded=((1, LONG_AGO), (2, None)))
+    assert stamps(question) == [(1, [None, 1]), (1, [None, 1, 1])]
+
+
+def test_a_form_tells_what_the_rater_had_before_them(project: Project, question: Any, lead: Any, rate: Any) -> None:
+    rewrite(project, lead, "Look twice.")
+    rewrite(project, lead, "Look three times.")
+    for item, seen in (("i1", 1), ("i2", 2), ("i3", 9), ("i4", 0)):
+        rate(question, item, "ann", "none", guidelines=seen)
+    assert stamps(question) == [(1, [1]), (2, [2]), (2, [2]), (None, [None])]
+
+
+def test_many_rows_carry_it_too(project: Project, question: Any, lead: Any) -> None:
+    """Enough rows for the bulk way of PostgreSQL."""
+    rewrite(project, lead, "Look twice.")
+    rater = Rater.objects.get(project=project)
+    items = Item.objects.bulk_create(Item(project=project, key=f"i{number}") for number in range(300))
+    ratings = [NewRating(item.pk, rater.pk, 0, rated_at=LONG_AGO if item.pk % 2 else None) for item in items]
+    record(question=question, ratings=ratings, by=lead, source="import")
+    odd = sum(item.pk % 2 for item in items)
+    for model in (Rating, Revision):
+        assert model.objects.filter(guidelines=1).count() == 300 - odd
+        assert model.objects.filter(guidelines=None).count() == odd
+
+
+def test_the_stamp_costs_no_query(project: Project, question: Any, lead: Any, rate: Any) -> None:
+    from django.test.utils import CaptureQueriesContext
+
+    def queries(item: str) -> int:
+        Item.objects.create(project=project, key=item)
+        with CaptureQueriesContext(connection) as seen:
+            rate(question, item, "ann", "none")
+        return len(seen)
+
+    before = queries("i1")
+    rewrite(project, lead, "Look twice.")
+    assert queries("i2") == before
