@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import sys
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -115,6 +116,7 @@ INSTALLED_APPS = [
     "agreement_site",
 ]
 MIDDLEWARE = [
+    "agreement_site.logs.RequestLog",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "agreement_site.middleware.ApiAnswers",
@@ -266,11 +268,27 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_SEND_TASK_EVENTS = False
 SWEEP_SECONDS = env_int("SWEEP_SECONDS", 5)
 
+# One line a record on stderr: JSON, or words where somebody watches a terminal (agreement_site/logs.py).
+LOG_FORMAT = os.environ.get("LOG_FORMAT") or ("plain" if sys.stderr is not None and sys.stderr.isatty() else "json")
+if LOG_FORMAT not in ("json", "plain"):
+    raise ImproperlyConfigured(f"LOG_FORMAT={LOG_FORMAT!r}: json or plain")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "formatters": {
+        "json": {"()": "agreement_site.logs.JsonLines"},
+        "plain": {"()": "agreement_site.logs.PlainLines"},
+    },
+    "filters": {"safe_paths": {"()": "agreement_site.logs.SafePaths"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["safe_paths"]}},
     "root": {"handlers": ["stderr"], "level": os.environ.get("LOG_LEVEL", "INFO")},
-    "loggers": {"django.server": {"level": "WARNING"}, "celery.worker.strategy": {"level": "WARNING"}},
+    "loggers": {
+        # Each request and each task has its own line (agreement_site.logs): these would be a second one.
+        "django.request": {"level": "ERROR"},
+        "django.server": {"level": "WARNING"},
+        "celery.worker.strategy": {"level": "WARNING"},
+        "celery.app.trace": {"level": "WARNING"},
+        # Gunicorn has made its own handlers when this is read.
+        "gunicorn.error": {"level": "WARNING", "handlers": ["stderr"], "propagate": False},
+    },
 }

@@ -1,0 +1,118 @@
+"""A large project by a seeded generator, for the benchmarks of pages and of storage. Not run by itself.
+
+A thousand raters do not work every day: each comes on some DAYS_A_RATER days, and an item's five ratings come from five
+of those at work that day. So a rater meets most, not all, of the others, on a few items each, as in a labelling team
+of that size. Ratings are written by the same action as an import's, so each has its line of history.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+PER_ITEM = 5
+DAYS_A_RATER = 40
+LABELS = ("none", "minor", "major", "critical", "unusable")
+LANGUAGES = ("de", "es", "fr", "it")
+FIRST_DAY = datetime.datetime(2024, 1, 1, 12, tzinfo=datetime.UTC)
+TEXT = "The parcel left the warehouse on Tuesday and should reach you within three working days, weather permitting."
+PORTION = 10_000
+
+
+@contextmanager
+def database() -> Iterator[None]:
+    """Django on the database of DATABASE_URL, or of DATA_DIR, or on a temporary SQLite file, brought up to date."""
+    with tempfile.TemporaryDirectory(prefix="concord-bench-") as folder:
+        os.environ.setdefault("DATA_DIR", folder)
+        os.environ["DJANGO_SETTINGS_MODULE"] = "agreement_site.settings"
+        os.environ["ALLOWED_HOSTS"] = "testserver,localhost"
+        os.environ.setdefault("LOG_LEVEL", "WARNING")
+        sys.path.insert(0, str(ROOT))
+        import django
+
+        django.setup()
+        from django.core.management import call_command
+
+        call_command("migrate", verbosity=0)
+        yield
+
+
+def find_or_make(*, ratings: int, raters: int, days: int, say: Any = None) -> Any:
+    """The counted project of this size: that of an earlier run on the same database, or a new one."""
+    from metrics import actions, readings
+    from projects.models import Project, Question
+
+    name = f"{ratings:,} ratings, {raters:,} raters, {days} days"
+    project = Project.objects.filter(name=name).first()
+    if project is None:
+        project = make(name, ratings=ratings, raters=raters, days=days, say=say or (lambda text: None))
+    for question in Question.objects.filter(project=project):
+        actions.bring_up_to_date(question.pk)
+        readings.finish(question.pk)
+    return project
+
+
+def make(name: str, *, ratings: int, raters: int, days: int, say: Any) -> Any:
+    """A project with ``ratings`` uncounted ratings of ``raters`` over ``days`` days, led by the user "bench"."""
+    from django.contrib.auth.models import User
+
+    from projects.actions import create_project
+    from projects.models import Item, Rater
+    from projects.question_rules import NewCategory, NewQuestion
+    from ratings.actions import NewRating, record
+
+    rng = np.random.default_rng(ratings)
+    lead, _new = User.objects.get_or_create(username="bench")
+    categories = [NewCategory(label, value=float(code)) for code, label in enumerate(LABELS)]
+    question = NewQuestion(
+        key="severity", text="How severe?", scale="ordinal", weights="quadratic", categories=categories
+    )
+    project = create_project(by=lead, name=name, overlap=PER_ITEM, questions=[question])
+    Rater.objects.bulk_create(Rater(project=project, key=f"r{number:04}") for number in range(raters))
+    rater_ids = np.array(list(project.raters.order_by("id").values_list("id", flat=True)))
+    accuracy = rng.uniform(0.6, 0.95, raters)
+    n_items = ratings // PER_ITEM
+    for start in range(0, n_items, PORTION):
+        Item.objects.bulk_create(
+            (
+                Item(
+                    project=project,
+                    key=f"seg-{number:07}",
+                    body={"text": f"{number}: {TEXT}"},
+                    attributes={"language": LANGUAGES[number % len(LANGUAGES)]},
+                )
+                for number in range(start, min(start + PORTION, n_items))
+            ),
+            batch_size=1_000,
+        )
+    items = list(project.items.order_by("id").values_list("id", flat=True))
+    found = project.questions.get()
+    waiting: list[NewRating] = []
+    for day in range(days):
+        todays = items[day * n_items // days : (day + 1) * n_items // days]
+        share = min(1.0, max(DAYS_A_RATER / days, 2 * PER_ITEM / raters))
+        at_work = np.flatnonzero(rng.random(raters) < share)
+        if len(at_work) < PER_ITEM:
+            at_work = np.arange(raters)
+        for item in todays:
+            truth = int(rng.choice(len(LABELS), p=(0.5, 0.25, 0.13, 0.08, 0.04)))
+            for place in rng.choice(at_work, size=PER_ITEM, replace=False):
+                wrong = rng.random() > accuracy[place]
+                code = min(max(truth + int(rng.choice((-1, 1))), 0), len(LABELS) - 1) if wrong else truth
+                when = FIRST_DAY + datetime.timedelta(days=day, seconds=int(rng.integers(20_000)))
+                waiting.append(NewRating(item, int(rater_ids[place]), code, rated_at=when, seconds=8.0))
+        while len(waiting) >= PORTION or (day == days - 1 and waiting):
+            record(question=found, ratings=waiting[:PORTION], by=lead, source="import")
+            del waiting[:PORTION]
+        if day % 100 == 99:
+            say(f"day {day + 1} of {days}")
+    return project

@@ -1,0 +1,180 @@
+"""Logs: one line for each request and each task, told apart by their ids, and no line that somebody else wrote."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from agreement_site import logs
+
+
+@pytest.fixture
+def lines() -> Iterator[Callable[[], list[dict[str, Any]]]]:
+    """Everything that was logged since, as the JSON form writes it."""
+    yield from _captured(logs.JsonLines(), lambda text: [json.loads(line) for line in text.splitlines()])
+
+
+@pytest.fixture
+def plain() -> Iterator[Callable[[], list[str]]]:
+    yield from _captured(logs.PlainLines(), str.splitlines)
+
+
+def _captured(formatter: logging.Formatter, read: Callable[[str], Any]) -> Iterator[Callable[[], Any]]:
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(formatter)
+    handler.addFilter(logs.SafePaths())
+    root = logging.getLogger()
+    root.addHandler(handler)
+    yield lambda: read(stream.getvalue())
+    root.removeHandler(handler)
+
+
+def requests(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [line for line in found if line["message"] == "request"]
+
+
+def test_a_page_leaves_one_line(project: Any, lead: User, client_for: Any, lines: Any) -> None:
+    answer = client_for(lead).get(f"/projects/{project.pk}/?question=severity")
+    (line,) = requests(lines())
+    assert answer.headers["X-Request-ID"] == line["request_id"]
+    assert (line["method"], line["status"], line["level"]) == ("GET", 200, "INFO")
+    assert line["path"] == f"/projects/{project.pk}/"  # no query
+    assert (line["user_id"], line["project_id"]) == (lead.pk, project.pk)
+    assert line["ms"] > 0
+
+
+def test_an_api_call_is_told_with_its_user_and_without_its_token(
+    project: Any, lead: User, api_for: Any, lines: Any
+) -> None:
+    client = api_for(lead)
+    token = client._credentials["HTTP_AUTHORIZATION"].split()[1]
+    client.get(f"/api/v1/projects/{project.pk}/")
+    client.get(f"/api/v1/projects/{project.pk}/?token={token}")
+    first, second = requests(lines())
+    assert (first["user_id"], first["status"], second["status"]) == (lead.pk, 200, 400)
+    assert token not in json.dumps(lines())
+
+
+@pytest.mark.parametrize("path", ["/", "/healthz", "/static/css/site.css", "/nowhere/", "/api/v1/nowhere/"])
+def test_every_answer_has_an_id_and_a_line(path: str, db: None, client: Client, lines: Any) -> None:
+    answers = [client.get(path) for _ in range(2)]
+    ids = {answer.headers["X-Request-ID"] for answer in answers}
+    assert len(ids) == 2
+    for answer in answers:
+        answer.close()  # a file is open until then
+    found = requests(lines())
+    assert ids == {line["request_id"] for line in found}
+    assert len(lines()) == len(found)  # nothing is told twice
+
+
+def test_an_id_from_a_proxy_is_kept(db: None, client: Client, lines: Any) -> None:
+    answer = client.get("/healthz", headers={"X-Request-ID": "edge-7.f00_A"})
+    assert answer.headers["X-Request-ID"] == "edge-7.f00_A"
+    assert requests(lines())[0]["request_id"] == "edge-7.f00_A"
+
+
+@pytest.mark.parametrize("given", ["", "two words", "a\nb", "é", "x" * 65, '"}'])
+def test_an_id_that_is_none_is_replaced(given: str, db: None, client: Client, lines: Any) -> None:
+    answer = client.get("/healthz", headers={"X-Request-ID": given})
+    assert logs.SANE_ID.fullmatch(answer.headers["X-Request-ID"])
+    assert answer.headers["X-Request-ID"] != given
+    assert len(lines()) == 1
+
+
+FORGED = "x\r\n2026-01-01 INFO login ok\x1b[2J\u2028\x85"
+
+
+def test_no_path_can_forge_a_line(db: None, client: Client, lines: Any, plain: Any) -> None:
+    client.get(f"/{quote(FORGED)}/", headers={"User-Agent": FORGED})
+    assert requests(lines())[0]["path"] == f"/{FORGED}/"  # JSON gives back what was asked for
+    assert [line for line in plain() if "login ok" in line] == plain()  # all of it on the one line
+    assert all(line.isprintable() for line in plain())
+
+
+def test_no_name_can_forge_a_line(lines: Any, plain: Any) -> None:
+    try:
+        raise ValueError(FORGED)
+    except ValueError:
+        logging.getLogger("somewhere").exception("the item %s", FORGED)
+    (line,) = lines()
+    assert line["message"] == f"the item {FORGED}"
+    assert FORGED in line["trace"]
+    first, *trace = plain()
+    assert "login ok" in first
+    assert all(part.startswith("    ") for part in trace)
+
+
+def test_a_failing_request_is_told_with_its_trace(
+    project: Any, lead: User, client_for: Any, lines: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*arguments: Any) -> None:
+        raise RuntimeError("broken on purpose")
+
+    monkeypatch.setattr("metrics.dashboard.context", broken)
+    client = client_for(lead)
+    client.raise_request_exception = False
+    answer = client.get(f"/projects/{project.pk}/")
+    trace, line = lines()
+    assert answer.status_code == line["status"] == 500
+    assert "broken on purpose" in trace["trace"]
+    assert trace["level"] == "ERROR"
+    assert trace["request_id"] == line["request_id"] == answer.headers["X-Request-ID"]
+    assert (trace["project_id"], trace["user_id"]) == (project.pk, lead.pk)
+
+
+def test_the_secret_of_an_invitation_is_not_logged(
+    db: None, client: Client, lines: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.get("/invitations/MQ/the-secret/")
+
+    def broken(*arguments: Any, **names: Any) -> None:
+        raise RuntimeError("broken on purpose")
+
+    monkeypatch.setattr("agreement_site.sign_in.Invitation.dispatch", broken)
+    client.raise_request_exception = False
+    client.get("/invitations/MQ/the-secret/")
+    assert [line["path"] for line in requests(lines())] == ["/invitations/MQ/***/"] * 2
+    assert "the-secret" not in json.dumps([{**line, "trace": ""} for line in lines()])
+
+
+def test_a_task_leaves_one_line_with_its_id(question: Any, lines: Any) -> None:
+    from metrics.tasks import count_question
+
+    count_question.apply(args=[question.pk], task_id="0b7e")
+    (line,) = [line for line in lines() if line["message"] == "task"]
+    assert (line["task_id"], line["task"], line["arguments"]) == ("0b7e", "metrics.tasks.count_question", [question.pk])
+    assert line["status"] == "done"
+    assert line["ms"] > 0
+
+
+def test_what_a_task_says_carries_its_id(question: Any, lines: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from metrics import actions
+    from metrics.tasks import count_question
+
+    def broken(question_id: int) -> None:
+        logging.getLogger("metrics").warning("it will fail")
+        raise RuntimeError("broken on purpose")
+
+    monkeypatch.setattr(actions, "bring_up_to_date", broken)
+    count_question.apply(args=[question.pk], task_id="0b7e")
+    said = {line["message"]: line for line in lines()}
+    assert said["it will fail"]["task_id"] == said["task"]["task_id"] == "0b7e"
+    assert said["task"]["status"] == "failed"
+    assert any("broken on purpose" in line.get("trace", "") for line in lines())
+
+
+def test_lines_after_a_request_or_task_no_longer_carry_its_id(db: None, client: Client, lines: Any) -> None:
+    client.get("/healthz")
+    with logs.working_on(task_id="0b7e"):
+        pass
+    logging.getLogger("later").warning("alone")
+    assert set(lines()[-1]) == {"time", "level", "logger", "message"}
