@@ -101,19 +101,20 @@ def concord_row(site: Site, clients: int, seconds: float) -> str:
     used = site.processes.cpu()
     counted = site.wait_until_counted()
     verdict = stored_verdict(site, raters, done)
-    return row(site.name, clients, done, {name: used[name] - before[name] for name in used}, verdict, f"{counted:.1f}")
+    cpu = {name: used[name] - before[name] for name in used}
+    return row(f"{site.name} | {clients}", done, cpu, said=f"{verdict} | {counted:.1f}")
 
 
-def row(name: str, clients: int, done: http_load.Result, cpu: dict[str, float], verdict: str, counted: str) -> str:
+def row(name: str, done: http_load.Result, cpu: dict[str, float], *, said: str) -> str:
     for error in sorted(set(done.errors))[:3]:
         print(f"error: {error}", file=sys.stderr)
     count = max(1, len(done.times))
     milliseconds = {key: 1000 * value / count for key, value in cpu.items()}
     parts = " | ".join(f"{milliseconds.get(key, 0.0):.2f}" for key in ("web", "worker", "database"))
     return (
-        f"| {name} | {clients} | {count / done.seconds:,.0f} | {done.percentile(0.5):.1f} | {done.percentile(0.95):.1f} "
+        f"| {name} | {count / done.seconds:,.0f} | {done.percentile(0.5):.1f} | {done.percentile(0.95):.1f} "
         f"| {done.percentile(0.99):.1f} | {len(done.errors)} | {done.reconnects} | {parts} "
-        f"| {sum(milliseconds.values()):.2f} | {1000 * done.own_cpu / count:.2f} | {verdict} | {counted} |"
+        f"| {sum(milliseconds.values()):.2f} | {1000 * done.own_cpu / count:.2f} | {said} |"
     )
 
 
@@ -151,7 +152,7 @@ def measure_url(options: argparse.Namespace) -> None:
             place += share
         done = http_load.run(target, requests, seconds=options.seconds)
         used = {name: value - before[name] for name, value in processes.cpu().items()}
-        print(row(parts.netloc, clients, done, used, "not asked", ""), flush=True)
+        print(row(f"{parts.netloc} | {clients}", done, used, said="not asked | "), flush=True)
 
 
 def rival(target: http_load.Target, options: argparse.Namespace, items: range, rater: str) -> Iterator[Any]:

@@ -189,7 +189,9 @@ class Site:
 
     def python(self, code: str, *arguments: str) -> str:
         command = [sys.executable, "-c", code, *arguments]
-        return subprocess.run(command, env=self.environment, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        return subprocess.run(
+            command, env=self.environment, cwd=ROOT, check=True, capture_output=True, text=True
+        ).stdout
 
     def fill_queue(self, count: int) -> None:
         self.new_project()
