@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
+from zoneinfo import ZoneInfo
 
-from projects.models import Question, Rater
+from projects.models import Project, Question, Rater
 
 from . import periods
 from .models import RaterReading, Reading, Span
@@ -19,11 +20,20 @@ POINTS_WANTED = 3  # unless it leaves fewer points than this: then the coarsest 
 
 
 @dataclass(frozen=True)
+class Mark:
+    """A version of the guidelines and the day, in the project's zone, from which it is in force."""
+
+    day: datetime.date
+    number: int
+
+
+@dataclass(frozen=True)
 class Point:
     start: datetime.date
     end: datetime.date
     reading: dict[str, Any]
     cumulative: dict[str, Any] | None = None
+    guidelines: tuple[Mark, ...] = ()  # the versions that came into force in this period, or in the gap before it
 
     @property
     def firm(self) -> bool:
@@ -37,10 +47,11 @@ def project_points(question: Question, span: str, coefficient: str) -> list[Poin
         .order_by("-start")
         .values_list("start", f"coefficients__{coefficient}", f"cumulative__{coefficient}")[:POINTS]
     )
-    return [
+    points = [
         Point(start, periods.end_date(start, span), reading or {}, cumulative or {})
         for start, reading, cumulative in reversed(rows)
     ]
+    return _marked(points, question.project)
 
 
 def rater_points(question: Question, rater: Rater, span: str, coefficient: str) -> list[Point]:
@@ -50,7 +61,22 @@ def rater_points(question: Question, rater: Rater, span: str, coefficient: str) 
         .order_by("-start")
         .values_list("start", f"coefficients__{coefficient}")[:POINTS]
     )
-    return [Point(start, periods.end_date(start, span), reading or {}) for start, reading in reversed(rows)]
+    points = [Point(start, periods.end_date(start, span), reading or {}) for start, reading in reversed(rows)]
+    return _marked(points, question.project)
+
+
+def _marked(points: list[Point], project: Project) -> list[Point]:
+    """The points with the versions of the guidelines; no query where none was ever written."""
+    if not points or not project.guidelines_version:
+        return points
+    zone = ZoneInfo(project.time_zone)
+    versions = project.guideline_versions.values_list("made_at", "number")
+    marks = [Mark(made_at.astimezone(zone).date(), number) for made_at, number in versions]
+    begins = [points[0].start, *(point.end for point in points)]
+    return [
+        replace(point, guidelines=tuple(mark for mark in marks if begin <= mark.day < point.end))
+        for begin, point in zip(begins, points, strict=False)
+    ]
 
 
 def project_period(question: Question) -> str:

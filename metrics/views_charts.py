@@ -28,7 +28,7 @@ Made = tuple[charts.Spec, Rows]
 @login_required
 @require_safe
 def chart(request: HttpRequest, project_id: int, name: str, form: str) -> HttpResponse:
-    """One chart of a project: ``form`` json (specification, rows and locale) or csv (rows)."""
+    """One chart of a project: ``form`` json (specification and rows) or csv (rows)."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
     chosen = select(request, project)
     if chosen is None or name not in CHARTS or form not in ("json", "csv"):
@@ -36,7 +36,7 @@ def chart(request: HttpRequest, project_id: int, name: str, form: str) -> HttpRe
     spec, rows = CHARTS[name](request, chosen)
     if form == "csv":
         return _csv(rows, f"{project.pk}-{chosen.question.key}-{name}")
-    return JsonResponse({"spec": spec, "rows": rows, "locale": charts.locale()})
+    return JsonResponse({"spec": spec, "rows": rows})
 
 
 def _csv(rows: Rows, name: str) -> HttpResponse:
@@ -59,7 +59,8 @@ def _project_trend(request: HttpRequest, chosen: Selection) -> Made:
     period = chosen.period or trends.project_period(chosen.question)
     points = trends.project_points(chosen.question, period, chosen.coefficient)
     rows = _trend_rows(points)
-    return charts.trend(rows, title=str(words.coefficient(chosen.coefficient)), period=period), rows
+    title = str(words.coefficient(chosen.coefficient))
+    return charts.trend(rows, title=title, period=period, marks=_marks(points)), rows
 
 
 def _rater_trend(request: HttpRequest, chosen: Selection) -> Made:
@@ -73,9 +74,17 @@ def _rater_bias(request: HttpRequest, chosen: Selection) -> Made:
 def _trend_of_rater(request: HttpRequest, chosen: Selection, coefficient: str) -> Made:
     rater = _rater(request, chosen, "rater")
     period = chosen.period or trends.rater_period(chosen.question, rater)
-    rows = _trend_rows(trends.rater_points(chosen.question, rater, period, coefficient), cumulative=False)
+    points = trends.rater_points(chosen.question, rater, period, coefficient)
+    rows = _trend_rows(points, cumulative=False)
     title = str(words.coefficient(coefficient))
-    return charts.trend(rows, title=title, period=period, bias=coefficient == "vs_peers_bias"), rows
+    bias = coefficient == "vs_peers_bias"
+    return charts.trend(rows, title=title, period=period, bias=bias, marks=_marks(points)), rows
+
+
+def _marks(points: list[trends.Point]) -> list[tuple[str, str]]:
+    """Days and words of the versions of the guidelines that came into force along the trend."""
+    marks = [mark for point in points for mark in point.guidelines]
+    return [(mark.day.isoformat(), _("guidelines %(number)s") % {"number": mark.number}) for mark in marks]
 
 
 def _trend_rows(points: list[trends.Point], *, cumulative: bool = True) -> Rows:
@@ -87,6 +96,7 @@ def _trend_rows(points: list[trends.Point], *, cumulative: bool = True) -> Rows:
             **{name: point.reading.get(name) for name in ("value", "low", "high", "n_items", "n_ratings")},
             **({"cumulative": (point.cumulative or {}).get("value")} if cumulative else {}),
             "firm": point.firm,
+            "guidelines": ", ".join(str(mark.number) for mark in point.guidelines),
         }
         for point in points
         if point.reading.get("value") is not None

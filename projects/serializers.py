@@ -91,7 +91,8 @@ class ProjectOut(serializers.ModelSerializer):
     class Meta:
         model = Project
         fields = [
-            "id", "name", "description", "guidelines", "overlap", "time_zone", "created_at", "role", "questions",
+            "id", "name", "description", "guidelines", "guidelines_version", "overlap", "time_zone", "created_at",
+            "role", "questions",
         ]  # fmt: skip
 
 

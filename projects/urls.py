@@ -1,6 +1,6 @@
 from django.urls import path
 
-from . import views, views_people, views_question, views_tokens
+from . import views, views_guidelines, views_people, views_question, views_tokens
 
 QUESTION = "projects/<int:project_id>/setup/questions/<str:key>/"
 PEOPLE = "projects/<int:project_id>/people/"
@@ -17,6 +17,8 @@ urlpatterns = [
     path(QUESTION + "categories/", views_question.question_categories, name="question_categories"),
     path(QUESTION + "weights/", views_question.question_weights, name="question_weights"),
     path(QUESTION + "weights/check/", views_question.matrix_check, name="matrix_check"),
+    path("projects/<int:project_id>/guidelines/", views_guidelines.guidelines, name="guidelines"),
+    path("projects/<int:project_id>/guidelines/<int:number>/", views_guidelines.guidelines, name="guidelines_version"),
     path(PEOPLE, views_people.people, name="people"),
     path(PEOPLE + "add/", views_people.member_add, name="member_add"),
     path(PEOPLE + "members/<int:member_id>/link/", views_people.member_link, name="member_link"),

@@ -114,7 +114,8 @@ def _read(rows: Any, questions: list[Question], after: Key | None, size: int) ->
                 item, rater = after[1:]
                 mine = mine.filter(item__gte=item).exclude(item=item, rater__lte=rater)
         labels = {category.code: category.label for category in question.categories.all()}
-        columns = ("item_id", "rater_id", "item__key", "rater__key", "code", "rated_at", "changed_at", "comment")
+        times = ("rated_at", "changed_at")
+        columns = ("item_id", "rater_id", "item__key", "rater__key", "code", *times, "comment", "guidelines")
         chosen = mine.order_by("item_id", "rater_id").values_list(*columns)[: size - len(results)]
         results += [_shown(question, labels, row) for row in chosen]
         if len(results) == size:
@@ -123,7 +124,7 @@ def _read(rows: Any, questions: list[Question], after: Key | None, size: int) ->
 
 
 def _shown(question: Question, labels: dict[int, str], row: tuple[Any, ...]) -> tuple[Key, Any]:
-    item_id, rater_id, item, rater, code, rated_at, changed_at, comment = row
+    item_id, rater_id, item, rater, code, rated_at, changed_at, comment, guidelines = row
     shown = {
         "item": item,
         "rater": rater,
@@ -132,5 +133,6 @@ def _shown(question: Question, labels: dict[int, str], row: tuple[Any, ...]) -> 
         "rated_at": rated_at,
         "changed_at": changed_at,
         "comment": comment,
+        "guidelines": guidelines,
     }
     return (question.pk, item_id, rater_id), shown

@@ -13,20 +13,14 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 import nh3
-from django.conf import settings
-from markdown_it import MarkdownIt
+
+from projects.safe_html import can_show, clean_html
 
 MEDIA = ("image", "audio", "video")
 TURNS = ("turns", "messages")
 EXCERPT = 140
-
-# What a document needs; nothing that navigates, nothing that asks for input.
-_TAGS = nh3.ALLOWED_TAGS - {"area", "map", "nav"}
-_SCHEMES = {"http", "https", "mailto", "data"}
-_markdown = MarkdownIt("commonmark", {"html": False}).enable("table").enable("strikethrough")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,43 +77,6 @@ def _strings(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from _strings(inner)
-
-
-def clean_html(text: str) -> str:
-    """HTML without scripts, styles, forms and frames; images only from where the page may load them."""
-    return nh3.clean(
-        text,
-        tags=_TAGS,
-        url_schemes=_SCHEMES,
-        attribute_filter=_keep_attribute,
-        link_rel="noopener noreferrer nofollow",
-    )
-
-
-def markdown(text: str) -> str:
-    """Markdown as HTML; HTML inside it stays text."""
-    return clean_html(_markdown.render(text))
-
-
-def can_show(kind: str, address: str) -> bool:
-    """Whether the Content-Security-Policy lets the page load this image, sound or film."""
-    try:
-        parts = urlsplit(address.strip())
-    except ValueError:
-        return False
-    if parts.scheme == "data":
-        return kind == "image" and parts.path.startswith("image/")
-    if not parts.scheme and not parts.netloc:
-        return parts.path.startswith("/") and "\\" not in address
-    return f"{parts.scheme}://{parts.netloc}" in settings.ITEM_MEDIA_ORIGINS
-
-
-def _keep_attribute(tag: str, attribute: str, value: str) -> str | None:
-    if attribute == "src":
-        return value if tag == "img" and can_show("image", value) else None
-    if attribute in ("href", "cite") and value.strip().lower().startswith("data:"):
-        return None
-    return value
 
 
 def _media(kind: str, address: Any) -> Block:

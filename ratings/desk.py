@@ -58,8 +58,19 @@ def begin(project: Project, user: Any) -> Rater:
     raise RuntimeError(f"a thousand raters are named {name}")
 
 
-def answer(*, rater: Rater, item: Item, codes: Mapping[Question, int], comment: str, flagged: bool, by: Any) -> None:
+def answer(
+    *,
+    rater: Rater,
+    item: Item,
+    codes: Mapping[Question, int],
+    comment: str,
+    flagged: bool,
+    by: Any,
+    guidelines: int | None = None,
+) -> None:
     """Store the rater's answers to the item, one a question; the first time this turns the held place into a rating.
+
+    ``guidelines`` is the version that the page showed, None where it did not say.
 
     Answering again corrects, and saying the same again changes nothing. Raises NotAsked, NoPlaceLeft,
     CorrectionsClosed (all of them Refused), or ratings.actions.UnknownCode; then nothing has changed.
@@ -77,7 +88,8 @@ def answer(*, rater: Rater, item: Item, codes: Mapping[Question, int], comment: 
         seconds = _seconds(desk, mine, now) if first and mine is not None else None
         for number, (question, code) in enumerate(codes.items()):
             # The comment speaks of the item: it is kept with the first question's rating alone.
-            new = NewRating(item.pk, rater.pk, code, comment=comment if number == 0 else None, seconds=seconds)
+            said = comment if number == 0 else None
+            new = NewRating(item.pk, rater.pk, code, comment=said, seconds=seconds, guidelines=guidelines)
             record(question=question, ratings=[new], by=by, source="form")
         if mine is not None:
             closed_at = now if first else mine.closed_at

@@ -32,6 +32,9 @@ class RatingOut(serializers.Serializer):
     rated_at = serializers.DateTimeField()
     changed_at = serializers.DateTimeField()
     comment = serializers.CharField(allow_blank=True)
+    guidelines = serializers.IntegerField(
+        allow_null=True, help_text="The version of the guidelines it was made under; null: unknown"
+    )
 
 
 class RatingCounts(serializers.Serializer):

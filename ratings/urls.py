@@ -8,7 +8,6 @@ urlpatterns = [
     path(f"{PROJECT}rate/", views_rate.rate, name="rate"),
     path(f"{PROJECT}rate/next/", views_rate.rate_next, name="rate_next"),
     path(f"{PROJECT}rate/last/", views_rate.rate_last, name="rate_last"),
-    path(f"{PROJECT}rate/guidelines/", views_rate.rate_guidelines, name="rate_guidelines"),
     path(f"{PROJECT}rate/<int:item_id>/", views_rate.rate_item, name="rate_item"),
     path(f"{PROJECT}rate/<int:item_id>/skip/", views_rate.rate_skip, name="rate_skip"),
     path(f"{PROJECT}my-ratings/", views_rate.my_ratings, name="my_ratings"),

@@ -20,10 +20,10 @@ from projects.models import Category, Member, Project, Question
 from .importing.formulas import guard
 from .models import Rating
 
-NAMES = ("item", "rater", "question", "label", "rated_at", "comment")
+NAMES = ("item", "rater", "question", "label", "rated_at", "comment", "guidelines")
 AT_ONCE = 2000  # rows fetched, and lines sent, at a time
 
-Row = tuple[str, str, str, str, datetime.datetime, str]
+Row = tuple[str, str, str, str, datetime.datetime, str, int | None]
 
 
 @login_required
@@ -53,18 +53,19 @@ def _rows(questions: Iterable[Question]) -> Iterator[Row]:
     """NAMES of the ratings that stand, in a fixed order; plain values, no objects, some at a time."""
     for question in questions:
         labels = dict(Category.objects.filter(question=question).values_list("code", "label"))
-        columns = ("item__key", "rater__key", "code", "rated_at", "comment")
+        columns = ("item__key", "rater__key", "code", "rated_at", "comment", "guidelines")
         ratings = Rating.objects.standing().filter(question=question).order_by("item_id", "rater_id")
-        for item, rater, code, rated_at, comment in ratings.values_list(*columns).iterator(chunk_size=AT_ONCE):
-            yield item, rater, question.key, labels[code], rated_at, comment
+        for item, rater, code, *rest in ratings.values_list(*columns).iterator(chunk_size=AT_ONCE):
+            yield item, rater, question.key, labels[code], *rest
 
 
 def _csv_lines(rows: Iterable[Row]) -> Iterator[str]:
     yield ",".join(NAMES) + "\r\n"
     cell = functools.lru_cache(maxsize=50_000)(_cell)
-    for item, rater, question, label, rated_at, comment in rows:
+    for item, rater, question, label, rated_at, comment, guidelines in rows:
         said = _cell(comment) if comment else ""
-        yield f"{cell(item)},{cell(rater)},{cell(question)},{cell(label)},{_moment(rated_at)},{said}\r\n"
+        key = f"{cell(item)},{cell(rater)},{cell(question)}"
+        yield f"{key},{cell(label)},{_moment(rated_at)},{said},{guidelines or ''}\r\n"
 
 
 def _cell(text: str) -> str:
@@ -77,8 +78,8 @@ def _cell(text: str) -> str:
 
 def _json_lines(rows: Iterable[Row]) -> Iterator[str]:
     write = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-    for *texts, rated_at, comment in rows:
-        yield write(dict(zip(NAMES, (*texts, _moment(rated_at), comment), strict=True))) + "\n"
+    for *texts, rated_at, comment, guidelines in rows:
+        yield write(dict(zip(NAMES, (*texts, _moment(rated_at), comment, guidelines), strict=True))) + "\n"
 
 
 def _moment(moment: datetime.datetime) -> str:

@@ -106,6 +106,7 @@ def rate_item(request: HttpRequest, project_id: int, item_id: int) -> HttpRespon
             codes=form.codes(),
             comment=form.cleaned_data["comment"],
             flagged=form.cleaned_data["flagged"],
+            guidelines=_number(request.POST.get("guidelines")),
             by=request.user,
         )
     except UnknownCode:
@@ -130,18 +131,6 @@ def rate_skip(request: HttpRequest, project_id: int, item_id: int) -> HttpRespon
     except desk.Refused as refusal:
         return _refused(request, rater, refusal)
     return _go_on(request, rater)
-
-
-@login_required
-@never_cache
-@require_GET
-def rate_guidelines(request: HttpRequest, project_id: int) -> HttpResponse:
-    project = get_project(request.user, project_id, role=Member.Role.ANNOTATOR)
-    return render(
-        request,
-        "ratings/rate_guidelines.html",
-        {"project": project, "guidelines": content.markdown(project.guidelines)},
-    )
 
 
 @login_required
@@ -238,7 +227,6 @@ def _page(request: HttpRequest, rater: Rater, item: Item | None, *, status: int 
     context = _context(rater, item, **forms)
     if _wants_sheet(request):
         return render(request, "ratings/_rate_sheet.html", context, status=status)
-    context["guidelines"] = content.markdown(rater.project.guidelines)
     return render(request, "ratings/rate.html", context, status=status)
 
 

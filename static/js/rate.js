@@ -8,6 +8,7 @@
   const holder = document.getElementById("desk-sheet");
   const status = document.getElementById("desk-status");
   const guidelines = document.getElementById("guidelines");
+  const news = document.getElementById("desk-news");
   if (!desk || !holder) return;
 
   const texts = desk.dataset;
@@ -19,6 +20,7 @@
   let sending = null; // the promise of the answer on its way
   let shownAt = -Infinity;
   let byPointer = false;
+  let goneBy = ""; // the version of the guidelines that the rater was told of
 
   const sheet = () => holder.querySelector(".sheet");
   const answers = () => holder.querySelector("form.answers");
@@ -57,7 +59,7 @@
   function saveDraft() {
     const form = answers();
     if (!form) return;
-    const chosen = [...new FormData(form)].filter(([name]) => name !== "csrfmiddlewaretoken");
+    const chosen = [...new FormData(form)].filter(([name]) => !["csrfmiddlewaretoken", "guidelines"].includes(name));
     store.set(draftKey(sheet()), JSON.stringify({ at: Date.now(), chosen }));
   }
 
@@ -139,6 +141,40 @@
     for (const box of section.querySelectorAll("[data-setting]")) box.checked = setting(box.dataset.setting) === "on";
     document.documentElement.classList.toggle("keys-off", setting("keys") !== "on");
     setCurrent(firstOpenQuestion() ?? section.querySelector(".question"));
+    goneBy ||= section.dataset.guidelines ?? "";
+    writeVersion();
+    if (Number(section.dataset.guidelines) > Number(goneBy)) lookAtGuidelines();
+  }
+
+  // --- guidelines that change while the desk is open
+
+  /** Tell the rater once, lay the new text one key away, and say with every answer what they went by. */
+  async function lookAtGuidelines() {
+    let response;
+    try {
+      response = await fetch(`${texts.guidelines}?known=${goneBy}`, { credentials: "same-origin" });
+    } catch {
+      return undefined; // without a connection: another time
+    }
+    if (response.status !== 200 || response.redirected) return undefined;
+    const parsed = new DOMParser().parseFromString(await response.text(), "text/html");
+    const text = parsed.getElementById("guidelines-text");
+    if (!text || text.dataset.version === goneBy) return undefined;
+    goneBy = text.dataset.version;
+    document.getElementById("guidelines-body").replaceChildren(...text.childNodes);
+    document.getElementById("desk-news-text").textContent = texts.textGuidelines.replace("%s", goneBy);
+    news.hidden = guidelines.open; // who reads them sees the new ones
+    return writeVersion();
+  }
+
+  function writeVersion() {
+    const field = answers()?.elements.guidelines;
+    if (field) field.value = goneBy;
+  }
+
+  function readGuidelines() {
+    news.hidden = true;
+    guidelines.showModal();
   }
 
   const questions = () => [...holder.querySelectorAll(".question")];
@@ -318,7 +354,7 @@
       open(".answers__more", "input[name=flagged]");
       holder.querySelector("input[name=flagged]")?.click();
     },
-    g: () => guidelines.showModal(),
+    g: readGuidelines,
   };
 
   const isTyping = (element) => element.matches("textarea, select, input:not([type=radio], [type=checkbox])");
@@ -357,6 +393,8 @@
   // --- listening
 
   document.addEventListener("keydown", onKey);
+
+  desk.addEventListener("poll", () => lookAtGuidelines());
 
   desk.addEventListener("submit", (event) => {
     event.preventDefault();

@@ -13,6 +13,7 @@ from django.core.cache import cache
 from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 
+from projects.actions import change_project
 from projects.models import Category, Item, Question
 from ratings.models import Assignment, Rating
 
@@ -145,6 +146,32 @@ def test_skip_guidelines_and_comment_by_key(open_desk, annotator, items):
     assert Rating.objects.get().comment == "2 be seen"
 
 
+def test_changed_guidelines_are_told_and_one_key_away(open_desk, annotator, items, lead, project):
+    page = open_desk(annotator)
+    news = page.locator("#desk-news")
+    expect(news).to_be_hidden()
+    change_project(project=project, by=lead, guidelines="Look *twice*.")
+    # The page asks by itself, now and then; here at once.
+    page.locator("#desk").dispatch_event("poll")
+    expect(news).to_contain_text("Guidelines changed: version 1")
+    page.keyboard.press("g")
+    expect(page.get_by_role("dialog")).to_contain_text("Look twice.")
+    expect(news).to_be_hidden()
+    page.keyboard.press("Escape")
+    change_project(project=project, by=lead, guidelines="Look *three times*.")
+    # Or it hears of it with the next item.
+    for number in range(2):
+        shown(page, number)
+        page.keyboard.press("1")
+        page.keyboard.press("Enter")
+    expect(news).to_contain_text("Guidelines changed: version 2")
+    shown(page, 2)
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    expect(page.locator(".sheet__progress")).to_contain_text("3 today")
+    assert list(Rating.objects.order_by("item").values_list("guidelines", flat=True))[::2] == [1, 2]
+
+
 def test_several_questions_each_with_its_keys(open_desk, annotator, items, project):
     second = Question.objects.create(project=project, key="fluent", text="Is it fluent?", position=1)
     Category.objects.bulk_create(
@@ -226,7 +253,7 @@ def test_a_phone_has_targets_for_a_thumb(open_desk, annotator, items):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["rate/", "my-ratings/", "rate/guidelines/"])
+@pytest.mark.parametrize("path", ["rate/", "my-ratings/", "guidelines/"])
 def test_nothing_for_axe_to_find(open_desk, annotator, items, scheme, path, question, rate):
     rate(question, "i00", "ann", "minor")
     page = open_desk(annotator, path, color_scheme=scheme)

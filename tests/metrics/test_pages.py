@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from typing import Any
 
 import pytest
+import time_machine
 from django.test import Client
 
 from metrics.actions import bring_up_to_date
+from projects.actions import change_project
 
 RATINGS = [
     ("i1", "a", "minor"),
@@ -414,3 +417,30 @@ def test_item_page_shows_history_and_comment(project: Any, rated: Any, rate: Any
 def test_item_page_shows_withdrawn_rating(project: Any, rated: Any, rate: Any, lead: Any, client_for: Any) -> None:
     rate(rated, "i1", "c", None)
     assert "withdrawn" in page(client_for(lead), f"/projects/{project.pk}/items/i1/")
+
+
+def test_versions_of_the_guidelines_are_marked_along_the_trend(
+    project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
+    client = client_for(lead)
+    address = f"/projects/{project.pk}/charts/trend.json?period=day&coefficient=percent_agreement"
+    assert "words" not in client.get(address).content.decode()
+    # Late in the evening of 5 March in Shanghai it is 5 March still in UTC; early in the morning it is not.
+    for day, hour in ((1, 1), (3, 1), (5, 20), (40, 1)):
+        with time_machine.travel(datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC), tick=False) as clock:
+            clock.shift(datetime.timedelta(days=day - 1, hours=hour))
+            change_project(project=project, by=lead, guidelines=f"Rules of day {day}", time_zone="Asia/Shanghai")
+    bring_up_to_date(rated.pk)
+    made = client.get(address).json()
+    marks = made["spec"]["layer"][0]["data"]["values"]
+    assert [mark["words"] for mark in marks] == ["guidelines 2", "guidelines 3"]
+    assert [mark["start"] for mark in marks] == ["2026-03-03", "2026-03-06"]
+    # Nothing was rated on the 6th: the period after it is the first that rests on version 3.
+    assert {row["start"]: row["guidelines"] for row in made["rows"] if row["guidelines"]} == {
+        "2026-03-03": "2",
+        "2026-03-07": "3",
+    }
+    page = client.get(f"/projects/{project.pk}/?period=day").content.decode()
+    assert page.count(f'/projects/{project.pk}/guidelines/2/">Version 2</a>') == 1
+    rater = client.get(f"/projects/{project.pk}/charts/rater-trend.json?rater=a&period=day").json()
+    assert next(mark["start"] for mark in rater["spec"]["layer"][0]["data"]["values"]) == "2026-03-01"

@@ -48,3 +48,70 @@ def test_the_page_makes_no_version_of_its_own_line_ends(client_for: Any, project
     typed = {**sent, "guidelines": sent["guidelines"].replace("\n", "\r\n")}
     assert client.post(f"/projects/{project.pk}/setup/", typed).status_code == 302
     assert len(versions(project)) == 1
+
+
+# --- the pages
+
+
+@pytest.fixture
+def rewritten(project: Project, lead: Any) -> Project:
+    for text in ("# Rules\n\nLook twice.", "# Rules\n\nLook *three* times."):
+        change_project(project=project, by=lead, guidelines=text)
+    return project
+
+
+@pytest.mark.parametrize("name", ["lead", "annotator", "viewer"])
+def test_every_member_reads_them_and_their_history(client_for: Any, make_user: Any, request: Any, name: str) -> None:
+    project = request.getfixturevalue("rewritten")
+    client = client_for(request.getfixturevalue(name))
+    now = client.get(f"/projects/{project.pk}/guidelines/").content.decode()
+    assert "Version 2, in force now" in now
+    assert "<p>Look <em>three</em> times.</p>" in now
+    assert "<del>Look twice.</del>" in now
+    assert "<ins>Look *three* times.</ins>" in now
+    old = client.get(f"/projects/{project.pk}/guidelines/1/").content.decode()
+    assert "Version 1, no longer in force" in old
+    assert "<p>Look twice.</p>" in old
+
+
+def test_nobody_else_does_and_nobody_changes_the_old(
+    client_for: Any, client: Any, rewritten: Project, lead: Any, stranger: Any
+) -> None:
+    for page in ("", "1/"):
+        address = f"/projects/{rewritten.pk}/guidelines/{page}"
+        assert client_for(stranger).get(address).status_code == 404
+        assert client.get(address).status_code == 302
+        assert client_for(lead).post(address, {"text": "x"}).status_code == 405
+    assert client_for(lead).get(f"/projects/{rewritten.pk}/guidelines/3/").status_code == 404
+
+
+def test_guidelines_of_another_project_are_not_found(
+    client_for: Any, make_project: Any, rewritten: Project, lead: Any
+) -> None:
+    other = create_project(
+        by=lead,
+        name="Other",
+        questions=[NewQuestion(key="q", text="?", categories=[NewCategory("a"), NewCategory("b")])],
+    )
+    assert client_for(lead).get(f"/projects/{other.pk}/guidelines/1/").status_code == 404
+
+
+def test_an_open_desk_asks_for_what_is_newer(client_for: Any, rewritten: Project, annotator: Any) -> None:
+    client = client_for(annotator)
+    address = f"/projects/{rewritten.pk}/guidelines/"
+    assert client.get(address, {"known": "2"}).status_code == 204
+    assert 'data-version="2"' in client.get(address, {"known": "1"}).content.decode()
+
+
+def test_none_were_written(client_for: Any, project: Project, annotator: Any) -> None:
+    page = client_for(annotator).get(f"/projects/{project.pk}/guidelines/").content.decode()
+    assert "not written guidelines yet" in page
+
+
+def test_the_preview_is_what_raters_see(client_for: Any, project: Project, lead: Any, annotator: Any) -> None:
+    text = "# One\n\n## Two\n\n![a](/media/a.png) ![b](https://elsewhere.example/b.png)\n\n|a|\n|-|\n|~~b~~|\n"
+    preview = client_for(lead).post("/projects/guidelines-preview/", {"guidelines": text}).content.decode().strip()
+    assert "<h3>Two</h3>" in preview
+    change_project(project=project, by=lead, guidelines=text)
+    for page in ("guidelines/", "rate/"):
+        assert preview in client_for(annotator).get(f"/projects/{project.pk}/{page}").content.decode()

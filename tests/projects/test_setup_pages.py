@@ -229,8 +229,9 @@ def test_the_check_shows_the_chosen_weights_and_changes_nothing(question_page, q
         ("<script>alert(1)</script>", "&lt;script&gt;", "<script>"),
         ("<img src=x onerror=alert(1)>", "&lt;img", "<img"),
         ("[a](javascript:alert(1))", "javascript:alert(1)", "href"),
-        ("![x](https://elsewhere.example/x.png)", "<p>", "<img"),
-        ("[a](https://example.org)", 'rel="noopener noreferrer"', "onclick"),
+        ("![x](https://elsewhere.example/x.png)", ">x</a>", "<img"),
+        ("![x](/media/x.png)", '<img src="/media/x.png" alt="x">', "href"),
+        ("[a](https://example.org)", 'rel="noopener noreferrer nofollow"', "onclick"),
         ("|a|\n|:-:|\n|b|", "<td>b</td>", "style="),
     ],
 )

@@ -18,7 +18,7 @@ from ratings.importing.formulas import guard, unguard
 from ratings.models import NOTHING, Rating
 from tests.ratings.import_wizard import Wizard, said
 
-NAMES = ["item", "rater", "question", "label", "rated_at", "comment"]
+NAMES = ["item", "rater", "question", "label", "rated_at", "comment", "guidelines"]
 
 
 def body(response: Any) -> str:
@@ -38,7 +38,7 @@ def test_csv_has_what_stands(client_for: Any, lead: Any, project: Project, quest
     rate(question, "i2", "ben", None)  # withdrawn
     response = client_for(lead).get(f"/projects/{project.pk}/data/export.csv")
 
-    assert rows(response) == [NAMES, ["i1", "ann", "severity", "minor", "2026-03-01T09:30:00Z", 'so, "so"']]
+    assert rows(response) == [NAMES, ["i1", "ann", "severity", "minor", "2026-03-01T09:30:00Z", 'so, "so"', ""]]
     assert response["Content-Type"] == "text/csv; charset=utf-8"
     assert response["Content-Disposition"] == f'attachment; filename="reviews-{project.pk}.csv"'
     assert response["X-Content-Type-Options"] == "nosniff"
@@ -58,6 +58,7 @@ def test_json_lines_are_the_plain_texts(
             "label": "major",
             "rated_at": "2026-03-01T09:30:00.000005Z",
             "comment": "=1+1",
+            "guidelines": None,
         }
     ]
 
@@ -128,7 +129,7 @@ def test_formulas_are_quoted_in_the_file(
     rate(question, "=1+1", "-1", "major", comment="@x")
     text = body(client_for(lead).get(f"/projects/{project.pk}/data/export.csv"))
     assert '"\'=1+1",-1,severity,major,' in text
-    assert text.endswith(',"\'@x"\r\n')
+    assert text.endswith(',"\'@x",\r\n')
 
 
 def test_queries_do_not_grow_with_the_rows(

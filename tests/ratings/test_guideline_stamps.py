@@ -88,3 +88,37 @@ def test_the_stamp_costs_no_query(project: Project, question: Any, lead: Any, ra
     before = queries("i1")
     rewrite(project, lead, "Look twice.")
     assert queries("i2") == before
+
+
+def test_an_answer_at_the_desk_carries_what_its_page_showed(
+    project: Project, question: Any, lead: Any, annotator: Any, client_for: Any
+) -> None:
+    rewrite(project, lead, "Look twice.")
+    item = Item.objects.create(project=project, key="i1")
+    desk = client_for(annotator)
+    page = desk.get(f"/projects/{project.pk}/rate/").content.decode()
+    assert '<input type="hidden" name="guidelines" value="1">' in page
+    rewrite(project, lead, "Look three times.")
+    address = f"/projects/{project.pk}/rate/{item.pk}/"
+    desk.post(address, {f"question-{question.pk}": "0", "guidelines": "1"})
+    assert stamps(question) == [(1, [1])]
+    desk.post(address, {f"question-{question.pk}": "1", "guidelines": "no number"})
+    assert stamps(question) == [(2, [1, 2])]
+
+
+def test_the_stamp_is_in_the_export_the_api_and_the_items_history(
+    project: Project, question: Any, lead: Any, client_for: Any, api_for: Any, rate: Any
+) -> None:
+    rate(question, "i1", "ann", "none")
+    rewrite(project, lead, "Look twice.")
+    rate(question, "i1", "ann", "major")
+    client = client_for(lead)
+    csv = b"".join(client.get(f"/projects/{project.pk}/data/export.csv").streaming_content).decode()
+    assert csv.splitlines()[1].endswith(",,1")
+    jsonl = b"".join(client.get(f"/projects/{project.pk}/data/export.jsonl").streaming_content).decode()
+    assert jsonl.rstrip().endswith('"guidelines":1}')
+    api = api_for(lead)
+    assert api.get(f"/api/v1/projects/{project.pk}/ratings/").json()["results"][0]["guidelines"] == 1
+    assert api.get(f"/api/v1/projects/{project.pk}/").json()["guidelines_version"] == 1
+    page = client.get(f"/projects/{project.pk}/items/i1/").content.decode()
+    assert page.count(f'/projects/{project.pk}/guidelines/1/">guidelines 1</a>') == 1

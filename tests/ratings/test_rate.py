@@ -326,7 +326,7 @@ def test_a_closed_project_takes_new_ratings_and_no_corrections(desk, project, it
 # --- who may
 
 
-PAGES = ["rate/", "rate/next/", "rate/last/", "rate/guidelines/", "rate/1/", "my-ratings/"]
+PAGES = ["rate/", "rate/next/", "rate/last/", "rate/1/", "my-ratings/"]
 
 
 @pytest.mark.parametrize("page", [*PAGES, "set-aside/"])
