@@ -18,7 +18,7 @@ PYTEST := $(RUN) -m pytest
 ONCE := not sqlite_only and not browser and not services and not drill
 
 .PHONY: help run setup setup-dev test test-sqlite test-postgres check check-lint check-format check-types \
-	check-imports check-templates check-migrations check-deployment format bench example drill constraints clean
+	check-imports check-templates check-migrations check-deployment format messages bench example drill constraints clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ check-deployment:
 format: setup-dev ## let ruff format the code and sort the imports
 	$(RUN) -m ruff check --select I --fix .
 	$(RUN) -m ruff format .
+
+messages: setup-dev ## gather the texts of the pages into locale/ and compile their translations
+	$(RUN) tests/catalogue.py
 
 bench: setup-dev ## the benchmarks, each printing one table
 	@for benchmark in benchmarks/bench_*.py; do $(SERVICES) $(RUN) $$benchmark || exit 1; done

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.db import models
 
 
@@ -18,3 +19,13 @@ class SignInTries(models.Model):
 
     def __str__(self) -> str:
         return f"{self.tries} since {self.since:%Y-%m-%d %H:%M}"
+
+
+class Preference(models.Model):
+    """What a user has chosen about the site itself; without a row everything is as the browser asks for it."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="preference")
+    language = models.CharField(max_length=10)  # one of settings.LANGUAGES; a new one there is no migration here
+
+    def __str__(self) -> str:
+        return self.language

@@ -2,7 +2,7 @@ from django.contrib import admin
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path, re_path
 
-from . import errors, health, sign_in
+from . import errors, health, language, sign_in
 
 urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
@@ -10,6 +10,7 @@ urlpatterns = [
     path("sign-out/", LogoutView.as_view(), name="sign_out"),
     path("password/", sign_in.ChangePassword.as_view(), name="change_password"),
     path("invitations/<uidb64>/<token>/", sign_in.Invitation.as_view(), name="invitation"),
+    path("language/", language.choose, name="choose_language"),
     path("admin/login/", sign_in.admin_sign_in),
     path("admin/", admin.site.urls),
     path("api/v1/", include("agreement_site.api_urls")),

@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from django.utils import dates
+from django.utils.formats import get_format
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 # Agreement on viridis from 0 (chance) to 1; below chance looks like chance, the tooltip says more.
@@ -17,6 +20,28 @@ AGREEMENT = {"scheme": "viridis", "domain": [0, 1], "clamp": True}
 QUIET = {"domain": False, "ticks": False, "labelPadding": 6}
 
 Spec = dict[str, Any]
+
+
+def locale() -> Spec:
+    """Numbers and times in the reader's language, as the pages write them: d3's formatLocale and timeFormatLocale."""
+    number = {
+        "decimal": get_format("DECIMAL_SEPARATOR"),
+        "thousands": get_format("THOUSAND_SEPARATOR"),
+        "grouping": [get_format("NUMBER_GROUPING")],
+        "currency": ["", ""],
+    }
+    week = [6, 0, 1, 2, 3, 4, 5]  # d3 begins with Sunday, Django with Monday
+    time = {
+        "dateTime": "%Y-%m-%d %H:%M:%S",
+        "date": "%Y-%m-%d",
+        "time": "%H:%M:%S",
+        "periods": ["AM", "PM"],  # no format above uses them
+        "days": [str(dates.WEEKDAYS[day]) for day in week],
+        "shortDays": [str(dates.WEEKDAYS_ABBR[day]) for day in week],
+        "months": [str(dates.MONTHS[month]) for month in range(1, 13)],
+        "shortMonths": [str(dates.MONTHS_3[month]).capitalize() for month in range(1, 13)],
+    }
+    return {"number": number, "time": time}
 
 
 def _chart(height: int, **parts: Any) -> Spec:
@@ -37,9 +62,16 @@ def _two(name: str, title: str) -> Spec:
     return _field(name, "quantitative", title, format=".2f")
 
 
+def _count(name: str, title: str) -> Spec:
+    return _field(name, "quantitative", title, format=",d")
+
+
 def _dates(period: str) -> Spec:
     """The time axis: dates of the project's zone are plain dates, drawn as UTC so that no browser's zone moves them."""
-    form = "%b %Y" if period == "month" else "%-d %b"
+    if period == "month":
+        form = pgettext("time format of a month (d3)", "%b %Y")
+    else:
+        form = pgettext("time format of a day (d3)", "%-d %b")
     axis = {"format": form, "grid": False, "labelOverlap": True, "tickSize": 4}
     return {"field": "start", "type": "temporal", "scale": {"type": "utc", "padding": 12}, "title": None, "axis": axis}
 
@@ -63,7 +95,7 @@ def trend(
         _two("value", title),
         _two("low", _("95 % from")),
         _two("high", _("to")),
-        _field("n_items", "quantitative", _("items")),
+        _count("n_items", _("items")),
     ]
     firm, few = {"filter": "datum.firm"}, {"filter": "!datum.firm"}
     band = {"x": x, "y": {**y, "field": "low", "title": title}, "y2": {"field": "high"}}
@@ -129,7 +161,7 @@ def pair_matrix(raters: list[str]) -> Spec:
         _two("value", _("kappa")),
         _two("low", _("95 % from")),
         _two("high", _("to")),
-        _field("n_items", "quantitative", _("items in common")),
+        _count("n_items", _("items in common")),
     ]
     rect = {
         "mark": {"type": "rect", "cursor": "pointer", "cornerRadius": 1, "style": "tile"},
@@ -197,7 +229,7 @@ def confusion(labels: list[str], *, rows_title: str, columns_title: str) -> Spec
     tooltip = [
         _field("own", "nominal", rows_title),
         _field("other", "nominal", columns_title),
-        _field("n", "quantitative", _("ratings")),
+        _count("n", _("ratings")),
         _field("share", "quantitative", _("share of the row"), format=".0%"),
     ]
     rect = {
@@ -208,7 +240,7 @@ def confusion(labels: list[str], *, rows_title: str, columns_title: str) -> Spec
             ),
         },
     }
-    text = _figures({"condition": {"test": "datum.share > 0.45", "value": "#111418"}, "value": "#ffffff"}, "n", "d")
+    text = _figures({"condition": {"test": "datum.share > 0.45", "value": "#111418"}, "value": "#ffffff"}, "n", ",d")
     return _chart(
         46 * len(labels) + 104 if len(labels) <= 8 else 480,
         encoding={"x": x, "y": y, "tooltip": tooltip},
@@ -235,8 +267,8 @@ def bars(rows: list[dict[str, Any]], *, title: str, most: int) -> Spec:
         _field("contribution", "quantitative", title, format="+.3f"),
         _two("before", _("kappa without it, before")),
         _two("after", _("kappa without it, after")),
-        _field("ratings_before", "quantitative", _("ratings before")),
-        _field("ratings_after", "quantitative", _("ratings after")),
+        _count("ratings_before", _("ratings before")),
+        _count("ratings_after", _("ratings after")),
     ]
     below = "datum.contribution < 0"
     bar = {

@@ -28,7 +28,7 @@ Made = tuple[charts.Spec, Rows]
 @login_required
 @require_safe
 def chart(request: HttpRequest, project_id: int, name: str, form: str) -> HttpResponse:
-    """One chart of a project: ``form`` json (specification and rows) or csv (rows)."""
+    """One chart of a project: ``form`` json (specification, rows and locale) or csv (rows)."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
     chosen = select(request, project)
     if chosen is None or name not in CHARTS or form not in ("json", "csv"):
@@ -36,7 +36,7 @@ def chart(request: HttpRequest, project_id: int, name: str, form: str) -> HttpRe
     spec, rows = CHARTS[name](request, chosen)
     if form == "csv":
         return _csv(rows, f"{project.pk}-{chosen.question.key}-{name}")
-    return JsonResponse({"spec": spec, "rows": rows})
+    return JsonResponse({"spec": spec, "rows": rows, "locale": charts.locale()})
 
 
 def _csv(rows: Rows, name: str) -> HttpResponse:

@@ -7,13 +7,38 @@ from the code alone, never from a request.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from django.db import connection
 
 COPY_FROM = 200  # rows from which COPY into a temporary table beats single statements on PostgreSQL
 KEYS_AT_ONCE = 5_000
+
+Statement = tuple[str, Sequence[Any]]  # SQL and its parameters
+
+
+def several(statements: Iterable[Statement]) -> list[list[tuple[Any, ...]]]:
+    """The rows of each statement (none, where it returns none), in one journey to the database where it can.
+
+    A small request spends most of its time on the way to PostgreSQL and back. Each statement sees what was committed
+    when that statement began, as if they had been sent one by one.
+    """
+    wanted = list(statements)
+    if not wanted:
+        return []
+    with connection.cursor() as cursor:
+        if connection.vendor != "postgresql" or connection.settings_dict["OPTIONS"].get("server_side_binding"):
+            return [_fetched(cursor.execute(sql, parameters) or cursor) for sql, parameters in wanted]
+        cursor.execute(";".join(sql for sql, _ in wanted), [value for _, values in wanted for value in values])
+        found = [_fetched(cursor)]
+        while cursor.nextset():
+            found.append(_fetched(cursor))
+        return found
+
+
+def _fetched(cursor: Any) -> list[tuple[Any, ...]]:
+    return cursor.fetchall() if cursor.description else []
 
 
 def upsert(
@@ -30,21 +55,29 @@ def upsert(
     """
     if not rows:
         return
-    if update is None:
-        update = {column: f'excluded."{column}"' for column in columns if column not in key}
-    changes = ", ".join(f'"{column}" = {expression}' for column, expression in update.items())
-    conflict = f" ON CONFLICT ({_names(key)}) DO " + (f"UPDATE SET {changes}" if changes else "NOTHING")
-    names = _names(columns)
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql" and len(rows) >= COPY_FROM:
             _copy(cursor, table, columns, rows)
             # In key order everywhere, so that two writers never wait for each other in a circle.
-            cursor.execute(
-                f"INSERT INTO {table} ({names}) SELECT {names} FROM incoming ORDER BY {_names(key)}" + conflict
-            )
+            source = f"SELECT {_names(columns)} FROM incoming ORDER BY {_names(key)}"
+            cursor.execute(_upsert(table, columns, source, key=key, update=update))
         else:
-            marks = ", ".join(["%s"] * len(columns))
-            cursor.executemany(f"INSERT INTO {table} ({names}) VALUES ({marks})" + conflict, rows)
+            cursor.executemany(upsert_one(table, columns, key=key, update=update), rows)
+
+
+def upsert_one(table: str, columns: Sequence[str], *, key: Sequence[str], update: dict[str, str] | None = None) -> str:
+    """The statement that does for one row, its parameters, what ``upsert`` does for many."""
+    return _upsert(table, columns, f"VALUES ({', '.join(['%s'] * len(columns))})", key=key, update=update)
+
+
+def _upsert(
+    table: str, columns: Sequence[str], source: str, *, key: Sequence[str], update: dict[str, str] | None
+) -> str:
+    if update is None:
+        update = {column: f'excluded."{column}"' for column in columns if column not in key}
+    changes = ", ".join(f'"{column}" = {expression}' for column, expression in update.items())
+    conflict = f"ON CONFLICT ({_names(key)}) DO " + (f"UPDATE SET {changes}" if changes else "NOTHING")
+    return f"INSERT INTO {table} ({_names(columns)}) {source} {conflict}"
 
 
 def update_by_id(table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -77,15 +110,16 @@ def _copy(cursor: Any, table: str, columns: Sequence[str], rows: Sequence[Sequen
 
 def ids_by_key(table: str, project_id: int, keys: Collection[str]) -> dict[str, int]:
     """key -> id of the project's rows of a table that has both columns (items, raters); unknown keys are left out."""
-    found: dict[str, int] = {}
+    return {key: pk for rows in several(find_ids(table, project_id, keys)) for key, pk in rows}
+
+
+def find_ids(table: str, project_id: int, keys: Collection[str]) -> list[Statement]:
+    """The statements of ``ids_by_key``; their rows are (key, id)."""
     wanted = list(keys)
-    with connection.cursor() as cursor:
-        for start in range(0, len(wanted), KEYS_AT_ONCE):
-            some = wanted[start : start + KEYS_AT_ONCE]
-            marks = ", ".join(["%s"] * len(some))
-            cursor.execute(
-                f"SELECT key, id FROM {table} WHERE project_id = %s AND key IN ({marks})",
-                [project_id, *some],
-            )
-            found.update(cursor.fetchall())
+    found: list[Statement] = []
+    for start in range(0, len(wanted), KEYS_AT_ONCE):
+        some = wanted[start : start + KEYS_AT_ONCE]
+        marks = ", ".join(["%s"] * len(some))
+        sql = f"SELECT key, id FROM {table} WHERE project_id = %s AND key IN ({marks})"
+        found.append((sql, [project_id, *some]))
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from django.db import connection, transaction
 from django.utils import timezone
 
+from projects import bulk
 from projects.locks import hold_categories
 from projects.models import Question
 
@@ -18,6 +19,8 @@ from . import changes, places, writing
 from .days import day_of
 from .models import NOTHING, Rating
 from .stamps import Guidelines
+
+ITEMS_AT_ONCE = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +66,10 @@ def record(*, question: Question, ratings: Sequence[NewRating], by: Any, source:
     A rating that says what already stands changes nothing. ``rated_at`` stays what it was unless the source brings
     one; a rating given again after a withdrawal is a new rating.
     """
-    hold_categories(question.pk)
-    codes, zone, guidelines = _codes_zone_and_guidelines(question)
-    if unknown := {new.code for new in ratings} - codes - {NOTHING}:
+    in_force, standing = _read(question, ratings)
+    if unknown := {new.code for new in ratings} - in_force.codes - {NOTHING}:
         raise UnknownCode(f"no category of question '{question.key}' has the code {min(unknown)}")
     now = timezone.now()
-    standing = _standing(question, ratings)
     outcome = Outcome()
     rows: list[writing.Row] = []
     for new in ratings:
@@ -78,29 +79,55 @@ def record(*, question: Question, ratings: Sequence[NewRating], by: Any, source:
         if row is not None:
             rows.append(row)
     if rows:
-        circumstances = writing.Circumstances(now, by.pk if by is not None else None, source, zone, guidelines)
-        writing.write(question.pk, rows, circumstances)
+        by_id = by.pk if by is not None else None
+        circumstances = writing.Circumstances(now, by_id, source, in_force.zone, in_force.guidelines)
         written = [(row.new, _code_before(standing, row.new)) for row in rows]
-        places.follow(written, overlap=question.project.overlap)
+        taken = places.following(written, overlap=question.project.overlap)
+        writing.write(question.pk, rows, circumstances, then=taken)
         changes.announce(question.pk)
     return outcome
 
 
-def _codes_zone_and_guidelines(question: Question) -> tuple[set[int], ZoneInfo, Guidelines]:
-    """The codes of the active categories, the project's time zone and its guidelines as they are now, read with the
-    lock in hand: the caller's copies may be older than a change of them."""
-    with connection.cursor() as cursor:
-        # Plain SQL: every rating passes here, and the ORM takes ten times as long to build this query.
-        cursor.execute(
-            "SELECT c.code, p.time_zone, p.guidelines_version, g.made_at"
-            " FROM projects_category c JOIN projects_question q ON q.id = c.question_id"
-            " JOIN projects_project p ON p.id = q.project_id LEFT JOIN projects_guidelineversion g"
-            " ON g.project_id = p.id AND g.number = p.guidelines_version WHERE q.id = %s AND NOT c.retired",
-            [question.pk],
-        )
-        rows = cursor.fetchall()
+@dataclass(frozen=True, slots=True)
+class _InForce:
+    """The codes of the active categories, the project's time zone and its guidelines, as they are now."""
+
+    codes: set[int]
+    zone: ZoneInfo
+    guidelines: Guidelines
+
+
+# Plain SQL: every rating passes here, and the ORM takes ten times as long to build this query.
+_IN_FORCE = (
+    "SELECT c.code, p.time_zone, p.guidelines_version, g.made_at"
+    " FROM projects_category c JOIN projects_question q ON q.id = c.question_id"
+    " JOIN projects_project p ON p.id = q.project_id LEFT JOIN projects_guidelineversion g"
+    " ON g.project_id = p.id AND g.number = p.guidelines_version WHERE q.id = %s AND NOT c.retired"
+)
+
+
+def _in_force(question: Question, rows: list[tuple[Any, ...]]) -> _InForce:
     zone, number, since = rows[0][1:] if rows else (question.project.time_zone, 0, None)
-    return {row[0] for row in rows}, ZoneInfo(zone), Guidelines(number, since and _aware(since))
+    return _InForce({row[0] for row in rows}, ZoneInfo(zone), Guidelines(number, since and _aware(since)))
+
+
+_Standing = tuple[int, datetime.datetime, str]
+
+
+def _read(question: Question, ratings: Sequence[NewRating]) -> tuple[_InForce, dict[tuple[int, int], _Standing]]:
+    """What is in force, read with the lock of the categories in hand (the caller's copies may be older than a change),
+    and (item, rater) -> (code, rated_at, comment) of what stands; locked until the transaction ends."""
+    wanted = {(new.item_id, new.rater_id) for new in ratings}
+    holding = hold_categories(question.pk)
+    statements = [*holding, (_IN_FORCE, [question.pk]), *_locked_rows(question.pk, wanted)]
+    known, *parts = bulk.several(statements)[len(holding) :]
+    standing = {
+        (item, rater): (code, _aware(rated_at), comment)
+        for part in parts
+        for item, rater, code, rated_at, comment in part
+        if (item, rater) in wanted
+    }
+    return _in_force(question, known), standing
 
 
 def _code_before(standing: dict[tuple[int, int], _Standing], new: NewRating) -> int:
@@ -108,38 +135,23 @@ def _code_before(standing: dict[tuple[int, int], _Standing], new: NewRating) -> 
     return NOTHING if old is None else old[0]
 
 
-_Standing = tuple[int, datetime.datetime, str]
-
-
-def _standing(question: Question, ratings: Sequence[NewRating]) -> dict[tuple[int, int], _Standing]:
-    """(item, rater) -> (code, rated_at, comment) of what stands now, locked until the transaction ends."""
-    wanted = {(new.item_id, new.rater_id) for new in ratings}
+def _locked_rows(question_id: int, wanted: set[tuple[int, int]]) -> Iterator[bulk.Statement]:
+    """For (item, rater, code, rated_at, comment) of what stands, some items at a time."""
     items = sorted({item for item, _ in wanted})
-    raters = {rater for _, rater in wanted}
-    found: dict[tuple[int, int], _Standing] = {}
-    for start in range(0, len(items), 5000):
-        for item, rater, *stands in _locked_rows(question.pk, items[start : start + 5000], raters):
-            if (item, rater) in wanted:
-                found[item, rater] = (stands[0], _aware(stands[1]), stands[2])
-    return found
-
-
-def _locked_rows(question_id: int, items: list[int], raters: set[int]) -> list[tuple[Any, ...]]:
-    """(item, rater, code, rated_at, comment). Plain SQL: every rating passes here."""
-    conditions, values = "question_id = %s", [question_id]
-    for column, ids in (("item_id", items), ("rater_id", sorted(raters))):
-        if column == "item_id" or len(ids) <= 5:
-            conditions += f" AND {column} IN ({', '.join(['%s'] * len(ids))})"
-            values += ids
+    raters = sorted({rater for _, rater in wanted})
     lock = " FOR UPDATE" if connection.features.has_select_for_update else ""
-    with connection.cursor() as cursor:
-        cursor.execute(
+    for start in range(0, len(items), ITEMS_AT_ONCE):
+        conditions, values = "question_id = %s", [question_id]
+        for column, ids in (("item_id", items[start : start + ITEMS_AT_ONCE]), ("rater_id", raters)):
+            if column == "item_id" or len(ids) <= 5:
+                conditions += f" AND {column} IN ({', '.join(['%s'] * len(ids))})"
+                values += ids
+        yield (
             f"SELECT item_id, rater_id, code, rated_at, comment FROM ratings_rating WHERE {conditions}"  # noqa: S608 - only fixed names
             # In one order everywhere, so that two writers never wait for each other in a circle.
             f" ORDER BY item_id, rater_id{lock}",
             values,
         )
-        return cursor.fetchall()
 
 
 def _aware(moment: datetime.datetime) -> datetime.datetime:
@@ -180,7 +192,7 @@ def _tally_outcome(outcome: Outcome, new: NewRating, old: _Standing | None, row:
 @transaction.atomic
 def move_days(*, question: Question) -> None:
     """Put every rating on its day in the project's (changed) time zone; the counts follow by the ordinary way."""
-    _codes, zone, _guidelines = _codes_zone_and_guidelines(question)
+    zone = _in_force(question, *bulk.several([(_IN_FORCE, [question.pk])])).zone
     # Locked in the order in which others lock them, so that nobody waits in a circle.
     rows = Rating.objects.select_for_update(of=("self",)).filter(question=question).order_by("item_id", "rater_id")
     moved = []

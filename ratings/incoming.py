@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import datetime
 import functools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.db import connection
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from projects import bulk
 from projects.api_view import rows_error
 from projects.catalogue import kind_of
-from projects.models import Member, Project, Question, Rater
+from projects.models import Member, Project, Question
 
 from .actions import NewRating
 from .days import parse_rated_at
@@ -82,8 +81,8 @@ def resolve(project: Project, user: Any, rows: Sequence[Any]) -> list[tuple[Ques
         for problem in _shape_problems(row):
             problems.add(place, problem)
     sound = {place: row for place, row in enumerate(rows) if place not in problems.rows}
-    own = _own_rater(project, user, sound.values())
-    known = _look_up(project, sound.values(), own)
+    known = _look_up(project, user, sound.values())
+    own = known.own_rater
     now = timezone.now()
     first: dict[tuple[str, str, str], int] = {}
     ratings: dict[str, list[NewRating]] = {}
@@ -121,48 +120,52 @@ def _shape_problems(row: Any) -> list[str]:
     return found
 
 
-def _own_rater(project: Project, user: Any, rows: Collection[dict[str, Any]]) -> str | None:
-    """The key of the caller's own rater where it is needed; PermissionDenied for an annotator who names another."""
+_QUESTIONS = (
+    "SELECT q.id, q.key, c.label, c.code FROM projects_question q"
+    " LEFT JOIN projects_category c ON c.question_id = q.id AND NOT c.retired"
+    " WHERE q.project_id = %s ORDER BY q.position, q.id, c.position, c.code"
+)
+_OWN_RATER = "SELECT key, id FROM projects_rater WHERE project_id = %s AND user_id = %s"
+
+
+def _look_up(project: Project, user: Any, rows: Collection[dict[str, Any]]) -> _Known:
+    """One journey to the database for all that the rows may name."""
+    items = bulk.find_ids("projects_item", project.pk, {row["item"] for row in rows})
+    raters = bulk.find_ids("projects_rater", project.pk, {key for row in rows if (key := row.get("rater"))})
     annotator = project.role != Member.Role.LEAD  # type: ignore[attr-defined]  # set by the door
-    if not annotator and all("rater" in row for row in rows):
-        return None
-    own = Rater.objects.filter(project=project, user=user).values_list("key", flat=True).first()
+    own_rater = [(_OWN_RATER, [project.pk, user.pk])] if annotator or not all("rater" in row for row in rows) else []
+    asked, *found = bulk.several([(_QUESTIONS, [project.pk]), *items, *raters, *own_rater])
+    questions = _questions(project, asked)
+    mine = found[-1] if own_rater else []
+    own = mine[0][0] if mine else None
     if annotator:
-        if own is None:
-            raise PermissionDenied(_("Your account is tied to no rater of this project; its lead can do that."))
-        if any(row.get("rater", own) != own for row in rows):
-            raise PermissionDenied(_("You may rate as '%(own)s' alone.") % {"own": own})
-    return own
-
-
-def _look_up(project: Project, rows: Collection[dict[str, Any]], own: str | None) -> _Known:
-    questions = _questions(project)
+        _refuse_others(own, rows)
     return _Known(
         questions=questions,
-        items=bulk.ids_by_key("projects_item", project.pk, {row["item"] for row in rows}),
-        raters=bulk.ids_by_key("projects_rater", project.pk, {key for row in rows if (key := row.get("rater", own))}),
+        items={key: pk for part in found[: len(items)] for key, pk in part},
+        raters={key: pk for part in found[len(items) :] for key, pk in part},
         only_question=next(iter(questions)) if len(questions) == 1 else None,
         own_rater=own,
     )
 
 
-def _questions(project: Project) -> dict[str, _Asked]:
+def _refuse_others(own: str | None, rows: Collection[dict[str, Any]]) -> None:
+    """PermissionDenied for an annotator who has no rater or names another than their own."""
+    if own is None:
+        raise PermissionDenied(_("Your account is tied to no rater of this project; its lead can do that."))
+    if any(row.get("rater", own) != own for row in rows):
+        raise PermissionDenied(_("You may rate as '%(own)s' alone.") % {"own": own})
+
+
+def _questions(project: Project, rows: Iterable[tuple[Any, ...]]) -> dict[str, _Asked]:
     """The project's questions by key, in their order, with the codes of their labels in declared order."""
     found: dict[str, _Asked] = {}
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT q.id, q.key, c.label, c.code FROM projects_question q"
-            " LEFT JOIN projects_category c ON c.question_id = q.id AND NOT c.retired"
-            " WHERE q.project_id = %s ORDER BY q.position, q.id, c.position, c.code",
-            [project.pk],
-        )
-        for pk, key, label, code in cursor.fetchall():
-            asked = found.get(key)
-            if asked is None:
-                question = Question(pk=pk, key=key, project=project)
-                asked = found[key] = _Asked(question)
-            if label is not None:
-                asked.codes[label] = code
+    for pk, key, label, code in rows:
+        asked = found.get(key)
+        if asked is None:
+            asked = found[key] = _Asked(Question(pk=pk, key=key, project=project))
+        if label is not None:
+            asked.codes[label] = code
     return found
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from django.db import connection, transaction
 
+from projects import bulk
 from projects.models import Item, Project
 
 from .models import NOTHING, Assignment, Rating
@@ -48,15 +49,19 @@ def recount(item_ids: Collection[int], *, below: int = EVERY) -> None:
     The items are locked first, in one order, and counted by a second statement: on PostgreSQL a statement sees what
     was committed when it began, and only the one that begins with the lock in hand sees what the last holder wrote.
     """
+    bulk.several(_recounting(item_ids, below))
+
+
+def _recounting(item_ids: Collection[int], below: int) -> list[bulk.Statement]:
     ids = sorted(item_ids)
+    found: list[bulk.Statement] = []
     for start in range(0, len(ids), AT_ONCE):
         part = ids[start : start + AT_ONCE]
-        with connection.cursor() as cursor:
-            if connection.vendor == "postgresql":
-                cursor.execute(_LOCK, [part, below])
-                cursor.execute(_RECOUNT + _CHOSEN, [part, below])
-            else:
-                cursor.execute(_RECOUNT + _CHOSEN_BY_SQLITE, [json.dumps(part), below])
+        if connection.vendor == "postgresql":
+            found += [(_LOCK, [part, below]), (_RECOUNT + _CHOSEN, [part, below])]
+        else:
+            found.append((_RECOUNT + _CHOSEN_BY_SQLITE, [json.dumps(part), below]))
+    return found
 
 
 def recount_project(project: Project) -> None:
@@ -72,10 +77,11 @@ def recount_project(project: Project) -> None:
         recount(ids)
 
 
-def follow(written: Collection[tuple[NewRating, int]], *, overlap: int) -> None:
-    """After ratings were written: each with the code that stood before it (NOTHING where there was none).
+def following(written: Collection[tuple[NewRating, int]], *, overlap: int) -> list[bulk.Statement]:
+    """What is to be sent after ratings were written: each with the code that stood before it (NOTHING: there was none).
 
     Only who starts or ceases to say something takes or frees a place; a changed mind moves none.
     """
-    recount({new.item_id for new, old in written if new.code == NOTHING != old})
-    recount({new.item_id for new, old in written if new.code != NOTHING == old}, below=overlap)
+    freed = {new.item_id for new, old in written if new.code == NOTHING != old}
+    taken = {new.item_id for new, old in written if new.code != NOTHING == old}
+    return [*_recounting(freed, EVERY), *_recounting(taken, overlap)]

@@ -29,6 +29,13 @@ _UPDATE = {
     "seconds": "coalesce(excluded.seconds, ratings_rating.seconds)",
 }
 _HISTORY = ("code", "rated_at", "recorded_at", "by_id", "source", "comment", "superseded", "guidelines")
+_UPSERT = bulk.upsert_one("ratings_rating", _COLUMNS, key=_KEY, update=_UPDATE)
+_APPEND = (
+    f"INSERT INTO ratings_revision (rating_id, {', '.join(_HISTORY)})"
+    f" SELECT id, {', '.join(['%s'] * len(_HISTORY))} FROM ratings_rating"
+    " WHERE question_id = %s AND item_id = %s AND rater_id = %s"
+)
+FEW = 8  # lines of history that go on one journey with all that belongs to them
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +56,8 @@ class Circumstances:
     guidelines: Guidelines
 
 
-def write(question_id: int, rows: Sequence[Row], shared: Circumstances) -> None:
-    """Upsert the rows and append their history. To be called inside a transaction."""
+def write(question_id: int, rows: Sequence[Row], shared: Circumstances, *, then: Sequence[bulk.Statement]) -> None:
+    """Upsert the rows, append their history, and send ``then`` after them. To be called inside a transaction."""
     # In one order everywhere, so that two writers never wait for each other in a circle.
     rows = sorted(rows, key=lambda row: (row.new.item_id, row.new.rater_id))
     # Each time is needed twice, and many rows share one: turned once into what the database takes.
@@ -72,8 +79,14 @@ def write(question_id: int, rows: Sequence[Row], shared: Circumstances) -> None:
         )
         for row in rows
     ]
+    history = list(_history(question_id, rows, shared, moment))
+    if len(history) <= FEW:
+        upserts = [(_UPSERT, rating) for rating in ratings]
+        bulk.several([*upserts, *((_APPEND, line) for line in history), *then])
+        return
     bulk.upsert("ratings_rating", _COLUMNS, ratings, key=_KEY, update=_UPDATE)
-    _append_history(list(_history(question_id, rows, shared, moment)))
+    _append_history(history)
+    bulk.several(then)
 
 
 def _history(
@@ -92,17 +105,11 @@ def _history(
 
 def _append_history(lines: list[tuple[Any, ...]]) -> None:
     """Each line finds its rating's id by the key that it carries at its end."""
-    names = ", ".join(_HISTORY)
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql" and len(lines) >= bulk.COPY_FROM:
-            _copy_history(cursor, lines, names)
-            return
-        marks = ", ".join(["%s"] * len(_HISTORY))
-        cursor.executemany(
-            f"INSERT INTO ratings_revision (rating_id, {names}) SELECT id, {marks} FROM ratings_rating"
-            " WHERE question_id = %s AND item_id = %s AND rater_id = %s",
-            lines,
-        )
+            _copy_history(cursor, lines, ", ".join(_HISTORY))
+        else:
+            cursor.executemany(_APPEND, lines)
 
 
 def _copy_history(cursor: Any, lines: list[tuple[Any, ...]], names: str) -> None:

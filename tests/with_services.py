@@ -72,7 +72,7 @@ def readable_programs(programs: Path, folder: Path) -> Path:
 
 
 @contextlib.contextmanager
-def postgres(folder: Path) -> Iterator[str]:
+def postgres(folder: Path, settings: Sequence[str] = FAST) -> Iterator[str]:
     """A PostgreSQL below `folder`, as a URL. Raises SystemExit with the reason when there is none or it fails."""
     found = postgres_programs()
     if found is None:
@@ -89,7 +89,7 @@ def postgres(folder: Path) -> Iterator[str]:
     if made.returncode:
         sys.exit(f"initdb failed:\n{made.stdout}{made.stderr}")
     command = [programs / "postgres", "-D", data, "-k", folder]
-    command += [argument for setting in FAST for argument in ("-c", setting)]
+    command += [argument for setting in settings for argument in ("-c", setting)]
     with log.open("wb") as output:
         server = subprocess.Popen(
             command, cwd=folder, env=environment, stdout=output, stderr=output, start_new_session=True, **identity

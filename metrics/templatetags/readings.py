@@ -45,7 +45,7 @@ def whole(value: int | None) -> str:
 
 @register.filter
 def percent(value: float | None) -> str:
-    return "–" if value is None else f"{figure(100 * value, 0)} %"
+    return "–" if value is None else _("%(number)s %%") % {"number": figure(100 * value, 0)}
 
 
 @register.filter

@@ -1,8 +1,8 @@
-/* Draws every figure.chart[data-chart]: fetches {spec, rows}, puts them through Vega-Lite, keeps them in the colours of the
+/* Draws every figure.chart[data-chart]: fetches {spec, rows, locale}, puts them through Vega-Lite, keeps them in the colours of the
    page, and reads the rows anew when the page says "charts-changed". Runs under a strict Content-Security-Policy: specs
    come by fetch and expressions are interpreted, not compiled. */
 
-const drawn = new Map(); // figure -> {view, spec}
+const drawn = new Map(); // figure -> {view, spec, rows, locale}
 
 function colours() {
   const style = getComputedStyle(document.documentElement);
@@ -51,7 +51,7 @@ async function read(figure) {
   return answer.json();
 }
 
-async function draw(figure, { spec, rows }) {
+async function draw(figure, { spec, rows, locale }) {
   const canvas = figure.querySelector(".chart__canvas");
   const target = document.createElement("div");
   target.className = "chart__view";
@@ -65,10 +65,12 @@ async function draw(figure, { spec, rows }) {
     defaultStyle: false,
     config: config(c),
     tooltip: { disableDefaultStyle: true },
+    formatLocale: locale.number,
+    timeFormatLocale: locale.time,
   });
   drawn.get(figure)?.view.finalize();
   canvas.replaceChildren(target);
-  drawn.set(figure, { view, spec: JSON.stringify(spec), rows });
+  drawn.set(figure, { view, spec: JSON.stringify(spec), rows, locale });
   figure.dataset.state = "drawn";
 }
 
@@ -130,7 +132,9 @@ document.body.addEventListener("charts-changed", () => {
 });
 
 function redraw() {
-  for (const [figure, { spec, rows }] of drawn) draw(figure, { spec: JSON.parse(spec), rows }).catch(console.warn);
+  for (const [figure, { spec, rows, locale }] of drawn) {
+    draw(figure, { spec: JSON.parse(spec), rows, locale }).catch(console.warn);
+  }
 }
 
 window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);

@@ -128,7 +128,7 @@ def test_recount(question: Any, ids: Any) -> None:
 def test_record(question: Any, ids: Any) -> None:
     items, raters = ids
     rows = [(item, rater, 2) for item in items for rater in raters]
-    assert crash_everywhere(lambda: put(question, rows)) > 3
+    assert crash_everywhere(lambda: put(question, rows)) >= 3  # on PostgreSQL some go on one journey
 
 
 def test_change_of_the_time_zone(question: Any, ids: Any, lead: Any) -> None:

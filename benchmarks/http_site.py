@@ -1,0 +1,230 @@
+"""A whole Concord of its own for bench_http.py, and what its processes use."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.http_load import Target
+from tests import with_services
+from tests.services.conftest import Installation, free_port
+
+ROOT = Path(__file__).resolve().parent.parent
+TICK = os.sysconf("SC_CLK_TCK")
+# As a production database: what is acknowledged is on disk.
+DURABLE = ["fsync=on", "synchronous_commit=on", "max_connections=200", "listen_addresses="]
+
+SET_UP = """
+import django; django.setup()
+from django.contrib.auth.models import User
+from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from projects import tokens
+user, _ = User.objects.get_or_create(username="bench", is_superuser=True)
+session = SessionStore()
+session[SESSION_KEY] = str(user.pk)
+session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+session[HASH_SESSION_KEY] = user.get_session_auth_hash()
+session.create()
+print(tokens.create(user=user), session.session_key)
+"""
+FILL = """
+import sys, django; django.setup()
+from django.db import transaction
+from django.utils import timezone
+from projects import bulk
+from projects.models import Project
+project, count = int(sys.argv[1]), int(sys.argv[2])
+now = timezone.now() if sys.argv[3] == "postgresql" else str(timezone.now())[:26]
+names = ("project_id", "key", "body", "attributes", "created_at")
+for start in range(0, count, 50_000):
+    rows = [(project, f"q{n:08}", '{"text": "A review"}', "{}", now) for n in range(start, min(start + 50_000, count))]
+    with transaction.atomic():
+        bulk.upsert("projects_item", names, rows, key=("project_id", "key"))
+"""
+TIME_NEXT = """
+import sys, time, django; django.setup()
+from projects.models import Rater
+from ratings import queue
+from ratings.models import Assignment
+rater = Rater.objects.select_related("project").get(project=int(sys.argv[1]))
+times = []
+for _ in range(60):
+    Assignment.objects.filter(rater=rater, state="open").update(state="skipped", closed_at="2026-01-01T00:00:00Z")
+    started = time.perf_counter()
+    assert queue.next_item(rater) is not None
+    times.append(time.perf_counter() - started)
+print(1000 * sorted(times)[30])
+"""
+
+
+class Processes:
+    """CPU and memory of a server's processes: of a data folder, or below a root process; those of a database below
+    another one."""
+
+    def __init__(
+        self, *, installation: Installation | None = None, root: int | None = None, database: int | None = None
+    ) -> None:
+        self.installation = installation
+        self.root = root
+        self.database = database
+
+    def pids(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {"web": [], "worker": [], "database": []}
+        if self.installation is not None:
+            for pid, command in self.installation.processes().items():
+                kind = "worker" if "celery" in command or "valkey" in command else "web"
+                if "gunicorn" in command or kind == "worker":
+                    found[kind].append(pid)
+        if self.root:
+            found["web"] = tree(self.root)
+        if self.database:
+            found["database"] = tree(self.database)
+        return found
+
+    def cpu(self) -> dict[str, float]:
+        """Seconds of user and system time so far, with those of children that have ended."""
+        return {kind: sum(map(seconds_of, pids)) for kind, pids in self.pids().items()}
+
+    def memory(self, name: str) -> float:
+        """The largest web process's VmRSS or VmHWM, in MB."""
+        return max((status_of(pid, name) / 1024 for pid in self.pids()["web"]), default=0.0)
+
+    def forget_peak(self) -> None:
+        for pid in self.pids()["web"]:
+            with contextlib.suppress(OSError):
+                Path(f"/proc/{pid}/clear_refs").write_text("5")
+
+
+def tree(root: int) -> list[int]:
+    """The process and all below it."""
+    parents: dict[int, list[int]] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            parent = int((folder / "stat").read_text().rsplit(")", 1)[1].split()[1])
+            parents.setdefault(parent, []).append(int(folder.name))
+    found, waiting = [], [root]
+    while waiting:
+        pid = waiting.pop()
+        found.append(pid)
+        waiting += parents.get(pid, [])
+    return found
+
+
+def seconds_of(pid: int) -> float:
+    with contextlib.suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return sum(map(int, fields[11:15])) / TICK
+    return 0.0
+
+
+def status_of(pid: int, name: str) -> int:
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith(f"{name}:"):
+                return int(line.split()[1])
+    return 0
+
+
+class Site:
+    """A Concord that answers."""
+
+    def __init__(self, name: str, target: Target, processes: Processes) -> None:
+        self.name = name
+        self.target = target
+        self.processes = processes
+        self.project = 0
+        self.session = ""
+        self.environment: dict[str, str] = {}
+
+    def set_up(self) -> None:
+        self.new_project()
+        self.post("items", [{"key": key, "body": {"text": key}} for key in self.item_keys(10_000)])
+        self.post("items", [{"key": key, "body": {"text": key}} for key in self.item_keys(20_000)[10_000:]])
+
+    def item_keys(self, count: int) -> list[str]:
+        return [f"item {number}" for number in range(count)]
+
+    def new_project(self) -> None:
+        labels = ("none", "minor", "major", "critical")
+        categories = [{"label": label, "value": place} for place, label in enumerate(labels)]
+        question = {"key": "severity", "text": "How severe?", "scale": "ordinal", "categories": categories}
+        body = {"name": "Benchmark", "overlap": 3, "questions": [question]}
+        answer = self.target.call("POST", "/api/v1/projects/", body)
+        self.project = json.loads(answer.body)["id"]
+
+    def at(self, what: str) -> str:
+        return f"/api/v1/projects/{self.project}/{what}/"
+
+    def post(self, what: str, rows: Any) -> None:
+        answer = self.target.call("POST", self.at(what), rows)
+        if answer.status != 200:
+            sys.exit(f"{what}: {answer.status} {answer.body[:500]!r}")
+
+    def ratings(self, rater: str) -> list[tuple[str, str, str]]:
+        """(item, rater, label) of what is stored."""
+        path, found = f"{self.at('ratings')}?rater={rater}&page_size=1000", []
+        while path:
+            page = json.loads(self.target.call("GET", path).body)
+            found += [(row["item"], row["rater"], row["label"]) for row in page["results"]]
+            path = page["next"] and page["next"].split(f":{self.target.port}", 1)[1]
+        return found
+
+    def wait_until_counted(self) -> float:
+        """Seconds until nothing is left to count."""
+        started = time.monotonic()
+        while json.loads(self.target.call("GET", "/healthz").body)["uncounted"]:
+            if time.monotonic() - started > 300:
+                sys.exit("the counting does not end")
+            time.sleep(0.1)
+        return time.monotonic() - started
+
+    def python(self, code: str, *arguments: str) -> str:
+        command = [sys.executable, "-c", code, *arguments]
+        return subprocess.run(
+            command, env=self.environment, cwd=ROOT, check=True, capture_output=True, text=True
+        ).stdout
+
+    def fill_queue(self, count: int) -> None:
+        self.new_project()
+        self.python(FILL, str(self.project), str(count), self.name)
+
+    def time_next_item(self) -> float:
+        """Milliseconds in which the queue alone hands out an item, p50."""
+        return float(self.python(TIME_NEXT, str(self.project)))
+
+
+@contextlib.contextmanager
+def running(kind: str, *, processes: str | None, threads: str | None) -> Iterator[Site]:
+    """A Concord on ``kind`` (sqlite or postgresql), with a project of 20,000 items; gone afterwards."""
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="concord-bench-")))
+        folder.chmod(0o711)  # PostgreSQL's own user passes through
+        for name in ("data", "postgres"):
+            (folder / name).mkdir(mode=0o700)
+        installation = Installation((folder / "data").resolve(), free_port())
+        database = None
+        if kind == "postgresql":
+            url = stack.enter_context(with_services.postgres(folder / "postgres", settings=DURABLE))
+            installation.more["DATABASE_URL"] = url
+            database = int((folder / "postgres" / "data" / "postmaster.pid").read_text().split()[0])
+        installation.more |= {"WEB_PROCESSES": processes} if processes else {}
+        installation.more |= {"WEB_THREADS": threads} if threads else {}
+        stack.callback(installation.kill_everything)
+        installation.start()
+        environment = {**installation.environment(), "DJANGO_SETTINGS_MODULE": "agreement_site.settings"}
+        site = Site(kind, Target("127.0.0.1", installation.port, {}), Processes(installation=installation))
+        site.processes.database = database
+        site.environment = environment
+        token, site.session = site.python(SET_UP).split()
+        site.target.headers["Authorization"] = f"Bearer {token}"
+        site.set_up()
+        yield site
