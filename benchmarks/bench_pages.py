@@ -84,19 +84,23 @@ def clients(project: Any) -> tuple[Any, Any]:
 
 
 def addresses(project: Any) -> list[Address]:
+    from metrics.dashboard import Freshness
     from metrics.models import PairTally
+    from metrics.pairs import LISTED
+    from metrics.views_details import PAIRS_A_PAGE
 
     pair = PairTally.objects.filter(question__project=project).select_related("rater_a", "rater_b")
     first = pair.order_by("-n_items", "rater_a", "rater_b")[0]
     a, b = first.rater_a.key, first.rater_b.key
     page, api = f"/projects/{project.pk}/", f"/api/v1/projects/{project.pk}/agreement/"
+    last = -(-min(pair.count(), LISTED) // PAIRS_A_PAGE)
     middle = project.items.order_by("id").values_list("id", flat=True)[project.items.count() // 2]
     rater = f"{page}raters/{a}/"
     return [
         ("projects", "/"),
         ("dashboard", page),
-        ("dashboard, live", f"{page}live/?version=0.0"),
-        ("dashboard, live, nothing new", f"{page}live/?version=-"),
+        ("dashboard, live", f"{page}live/?version=0.0&places=trend-{min(project.raters.count(), 40)}"),
+        ("dashboard, live, nothing new", f"{page}live/?version={Freshness.of(project.questions.get()).version}"),
         *[(f"dashboard, by {sort}", f"{page}?sort={sort}") for sort in ("vs_peers", "pairwise", "bias")],
         *[(f"dashboard, {period}", f"{page}?period={period}") for period in ("day", "week", "month")],
         ("chart: trend", f"{page}charts/trend.json"),
@@ -104,7 +108,7 @@ def addresses(project: Any) -> list[Address]:
         ("chart: rater's trend", f"{page}charts/rater-trend.json?rater={a}"),
         ("pairs, by items", f"{page}pairs/"),
         ("pairs, by kappa", f"{page}pairs/?sort=kappa"),
-        ("pairs, page 1000", f"{page}pairs/?sort=kappa&page=1000"),
+        ("pairs, last page", f"{page}pairs/?sort=kappa&page={last}"),
         ("pair", f"{page}pairs/?a={a}&b={b}"),
         ("rater", rater),
         ("items", f"{page}items/"),

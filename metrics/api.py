@@ -94,7 +94,7 @@ class Pairs(ApiView):
             rows = PairTally.objects.filter(question=question)
             if after:
                 rows = rows.filter(rater_a__gte=after[0]).exclude(rater_a=after[0], rater_b__lte=after[1])
-            return _pairs(rows.order_by("rater_a", "rater_b")[:size], scale, weightings[weights])
+            return _pairs(rows.order_by("rater_a_id", "rater_b_id")[:size], scale, weightings[weights])
 
         return Response(page(request, found, key=2, read=read))
 
@@ -108,7 +108,7 @@ class Raters(ApiView):
 
         def read(after: Key | None, size: int) -> list[tuple[Key, Any]]:
             rows = RaterReading.objects.filter(question=question, span=Span.ALL, rater__gt=after[0] if after else 0)
-            chosen = rows.order_by("rater").select_related("rater")[:size]
+            chosen = rows.order_by("rater_id").select_related("rater")[:size]
             return [((row.rater_id,), _rater(row)) for row in chosen]
 
         return Response(page(request, found, key=1, read=read))

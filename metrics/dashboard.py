@@ -20,7 +20,7 @@ from .models import CountState, PairTally, RaterReading, Reading, Span
 from .moves import moves
 from .selection import Selection, headlines, one_of, page_number
 
-RATERS_A_PAGE = 100
+RATERS_A_PAGE = 50
 TABLE_RATERS = 20  # a wider table cannot be read; the list of pairs stands in for it
 RATER_SORTS = ("rater", "ratings", "vs_peers", "pairwise", "bias")
 

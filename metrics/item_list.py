@@ -15,6 +15,7 @@ from ratings.models import NOTHING, Rating, Revision
 from .scales import QuestionScale
 
 ITEMS_A_PAGE = 50
+LOOKED_AT = 20_000  # items of which one page counts the ratings, in search of those with so many
 
 
 @dataclass
@@ -29,6 +30,29 @@ class ItemRow:
     @property
     def agreed(self) -> bool:
         return len(self.counts) <= 1
+
+
+@dataclass(frozen=True)
+class Found:
+    """A page of items; ``next_after`` is the id after which the next page begins, None at the end."""
+
+    items: list[Item]
+    next_after: int | None
+    cut: bool  # whether the search stopped before it had a page full
+
+
+def find(question: Question, *, search: str, n_ratings: int | None, after: int) -> Found:
+    """The page of matching items after an id. A search by ratings looks at LOOKED_AT items and can be gone on with."""
+    items = matching(question, search=search, n_ratings=n_ratings, after=after)
+    bound = None
+    if n_ratings is not None:
+        behind = Item.objects.filter(project=question.project_id, pk__gt=after).order_by("pk")
+        bound = behind.values_list("pk", flat=True)[LOOKED_AT - 1 : LOOKED_AT].first()
+        items = items if bound is None else items.filter(pk__lte=bound)
+    found = list(items[: ITEMS_A_PAGE + 1])
+    if len(found) > ITEMS_A_PAGE:
+        return Found(found[:ITEMS_A_PAGE], found[ITEMS_A_PAGE - 1].pk, cut=False)
+    return Found(found, bound, cut=bound is not None)
 
 
 def matching(question: Question, *, search: str, n_ratings: int | None, after: int) -> QuerySet[Item]:

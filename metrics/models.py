@@ -75,7 +75,11 @@ class PairTally(models.Model):
             models.UniqueConstraint(fields=["question", "rater_a", "rater_b"], name="pair_tally_unique"),
             models.CheckConstraint(condition=Q(rater_a__lt=F("rater_b")), name="pair_tally_ordered"),
         ]
-        indexes = [models.Index(fields=["question", "rater_b"], name="pair_tally_by_b")]
+        indexes = [
+            models.Index(fields=["question", "rater_b"], name="pair_tally_by_b"),
+            # The list of pairs and a rater's: those with the most items in common (pairs.listed).
+            models.Index(fields=["question", "-n_items", "rater_a", "rater_b"], name="pair_tally_by_items"),
+        ]
 
 
 class PeerTally(models.Model):

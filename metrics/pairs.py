@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q
 
 from projects.models import Question, Rater
 
@@ -16,6 +17,7 @@ from .models import PairTally, RaterReading, Span
 from .scales import QuestionScale
 
 SHOWN_RATERS = 40  # a heat map of more cannot be read
+LISTED = 10_000  # pairs on the pages of the list; the API has all
 WIDE = 0.4  # an interval wider than this is faded
 
 
@@ -70,26 +72,35 @@ def among(rows: list[PairTally], raters: list[Rater], scale: QuestionScale, weig
 def with_rater(question: Question, rater: Rater, scale: QuestionScale, weights: str) -> list[Pair]:
     """The 100 pairs of one rater with the most items in common; the rater stands first."""
     rows = PairTally.objects.filter(question=question).filter(Q(rater_a=rater) | Q(rater_b=rater))
-    pairs = read_page(rows.order_by("-n_items", "rater_a", "rater_b")[:100], scale, weights)
+    pairs = read_page(rows.order_by("-n_items", "rater_a_id", "rater_b_id")[:100], scale, weights)
     return [
         pair if pair.rater_a.pk == rater.pk else Pair(pair.rater_b, pair.rater_a, pair.reading, pair.n_items)
         for pair in pairs
     ]
 
 
-def ordered(question: Question, weights: str, sort: str) -> QuerySet[PairTally]:
-    """All pairs of a question, by items in common or by kappa; undefined ones last."""
-    kappa = F(f"kappa_{weights}")
-    order = {
-        "items": F("n_items").asc(),
-        "-items": F("n_items").desc(),
-        "kappa": kappa.asc(nulls_last=True),
-        "-kappa": kappa.desc(nulls_last=True),
-    }[sort]
-    return PairTally.objects.filter(question=question).order_by(order, "rater_a", "rater_b")
+def listed(question: Question, weights: str, sort: str) -> list[int]:
+    """Ids of the LISTED pairs with the most items in common, by these or by kappa; undefined ones last.
+
+    Of half a million pairs those with the lowest and the highest kappa share two items by chance: a list of them would
+    cost a sort of all and say nothing.
+    """
+    pairs = PairTally.objects.filter(question=question).order_by("-n_items", "rater_a_id", "rater_b_id")
+    if sort in ("items", "-items"):
+        ids = list(pairs.values_list("pk", flat=True)[:LISTED])
+        return ids if sort == "-items" else ids[::-1]
+    rows = list(pairs.values_list("pk", f"kappa_{weights}")[:LISTED])
+    sign = -1 if sort.startswith("-") else 1
+    return [pk for pk, kappa in sorted(rows, key=lambda row: (row[1] is None, sign * (row[1] or 0.0)))]
 
 
-def read_page(rows: QuerySet[PairTally], scale: QuestionScale, weights: str) -> list[Pair]:
+def read_listed(ids: Sequence[int], scale: QuestionScale, weights: str) -> list[Pair]:
+    """The pairs of these ids, in their order; one that went meanwhile is left out."""
+    found = PairTally.objects.in_bulk(ids)
+    return read_page([found[pk] for pk in ids if pk in found], scale, weights)
+
+
+def read_page(rows: Iterable[PairTally], scale: QuestionScale, weights: str) -> list[Pair]:
     """The pairs of one page, their raters fetched with them."""
     found = list(rows)
     ids = {row.rater_a_id for row in found} | {row.rater_b_id for row in found}

@@ -156,7 +156,7 @@ def renew_pairs(question_id: int, scale: QuestionScale) -> PairSums:
         rows = list(
             PairTally.objects.filter(question_id=question_id, rater_a__gte=last[0])
             .exclude(rater_a=last[0], rater_b__lte=last[1])
-            .order_by("rater_a", "rater_b")
+            .order_by("rater_a_id", "rater_b_id")
             .values_list("rater_a_id", "rater_b_id", "width", "table")[:ROWS_AT_ONCE]
         )
         if not rows:

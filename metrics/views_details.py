@@ -98,15 +98,19 @@ def pair(request: HttpRequest, project_id: int) -> HttpResponse:
 
 def _all_pairs(request: HttpRequest, chosen: Selection) -> HttpResponse:
     sort = one_of(request.GET, "sort", ["items", "-items", "kappa", "-kappa"]) or "-items"
-    pairs = pair_list.ordered(chosen.question, chosen.weights, sort)
-    paginator = Paginator(pairs, PAIRS_A_PAGE)
+    paginator = Paginator(pair_list.listed(chosen.question, chosen.weights, sort), PAIRS_A_PAGE)
     number = page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("No such page."))
     page = paginator.page(number)
-    rows = pairs[page.start_index() - 1 : page.end_index()] if page.paginator.count else pairs.none()
-    found = pair_list.read_page(rows, chosen.scale, chosen.weights)
-    context = {"project": chosen.project, "chosen": chosen, "page": page, "pairs": found, "sort": sort}
+    context = {
+        "project": chosen.project,
+        "chosen": chosen,
+        "page": page,
+        "pairs": pair_list.read_listed(list(page.object_list), chosen.scale, chosen.weights),
+        "sort": sort,
+        "listed": pair_list.LISTED if paginator.count == pair_list.LISTED else None,
+    }
     return render(request, "metrics/pairs.html", context | {"fresh": Freshness.of(chosen.question)})
 
 
@@ -120,17 +124,15 @@ def items(request: HttpRequest, project_id: int) -> HttpResponse:
     if not (after.isascii() and after.isdigit() and len(after) <= 18):
         raise Http404(_("No such page."))
     search = request.GET.get("search", "").replace("\0", "")[:255]
-    size = item_list.ITEMS_A_PAGE
-    found = list(
-        item_list.matching(
-            chosen.question, search=search, n_ratings=int(n_ratings) if n_ratings else None, after=int(after)
-        )[: size + 1]
+    found = item_list.find(
+        chosen.question, search=search, n_ratings=int(n_ratings) if n_ratings else None, after=int(after)
     )
     context = {
         "project": chosen.project,
         "chosen": chosen,
-        "rows": item_list.rows(chosen.question, found[:size], chosen.scale),
-        "next_after": found[size - 1].pk if len(found) > size else None,
+        "rows": item_list.rows(chosen.question, found.items, chosen.scale),
+        "next_after": found.next_after,
+        "looked_at": item_list.LOOKED_AT if found.cut else None,
         "after": int(after),
         "search": search,
         "n_ratings": n_ratings or "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,6 +12,7 @@ from django.utils.formats import number_format
 from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from metrics import words
@@ -27,7 +29,13 @@ def figure(value: float | None, decimals: int = 2) -> str:
     if value is None or not math.isfinite(value):
         return "–"
     rounded = round(value, decimals) + 0.0  # -0.00 is 0.00
-    return number_format(rounded, decimals, force_grouping=True)
+    return _written(rounded, decimals, get_language())
+
+
+@functools.lru_cache(maxsize=4_096)
+def _written(number: float, decimals: int, language: str | None) -> str:
+    """In the notation of ``language``, the active one. Kept: a page has a thousand figures, and most are alike."""
+    return number_format(number, decimals, force_grouping=True)
 
 
 @register.filter
@@ -40,7 +48,7 @@ def signed(value: float | None, decimals: int = 2) -> str:
 @register.filter
 def whole(value: int | None) -> str:
     """A count with its thousands told apart."""
-    return "–" if value is None else number_format(value, 0, force_grouping=True)
+    return "–" if value is None else _written(value, 0, get_language())
 
 
 @register.filter
@@ -250,6 +258,21 @@ def band_scale(value: Reading) -> SafeString:
         '<svg class="band-scale" viewBox="0 0 400 18" aria-hidden="true">{}{}<circle cx="{}" cy="9" r="5"/></svg>',
         steps, line, at(value["value"]),
     )  # fmt: skip
+
+
+TABLE_PERIODS = 60  # of a trend as a table; the file has them all
+
+
+@register.filter
+def newest_first(points: Sequence[Any]) -> Sequence[Any]:
+    """The points that a table shows, of all, oldest first."""
+    return points[-TABLE_PERIODS:][::-1]
+
+
+@register.filter
+def older(points: Sequence[Any]) -> int:
+    """How many points the table leaves out."""
+    return max(len(points) - TABLE_PERIODS, 0)
 
 
 @register.filter
