@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -16,7 +17,9 @@ def _answer(request: HttpRequest, status: int, message: str) -> HttpResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return _answer(request, 400, _("This request could not be read."))
+    # Only our own refusals say in words what is allowed.
+    said = str(exception) if type(exception) is BadRequest else ""
+    return _answer(request, 400, said or _("This request could not be read."))
 
 
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

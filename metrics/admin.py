@@ -8,7 +8,7 @@ from django.contrib import admin
 
 from projects.admin import ReadOnly
 
-from .models import Attribution, CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading, Worker
+from .models import Attribution, CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading, Slice, Worker
 
 
 @admin.register(CountState)
@@ -81,6 +81,15 @@ class AttributionAdmin(ReadOnly):
     list_filter = ("waiting",)
     list_select_related = ("question",)
     search_fields = ("question__key",)
+
+
+@admin.register(Slice)
+class SliceAdmin(CountsAdmin):
+    list_display = ("question", "kind", "spec", "waiting", "asked_at", "computed_at")
+    list_filter = ("kind", "waiting")
+    list_select_related = ("question",)
+    search_fields = ("question__key",)
+    arrays = ("body",)
 
 
 @admin.register(Worker)

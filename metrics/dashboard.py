@@ -16,13 +16,13 @@ from projects.models import Question, Rater
 
 from . import actions, charts, disputes, pairs, trends, words
 from .findings import findings
-from .models import CountState, PairTally, RaterReading, Reading, Span
-from .moves import moves
+from .models import CountState, RaterReading, Reading, Span
+from .moves import Move, moves
 from .selection import Selection, headlines, one_of, page_number
 
 RATERS_A_PAGE = 50
 TABLE_RATERS = 20  # a wider table cannot be read; the list of pairs stands in for it
-RATER_SORTS = ("rater", "ratings", "vs_peers", "pairwise", "bias")
+RATER_SORTS = ("rater", "ratings", "vs_peers", "pairwise", "bias", "seconds")
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,49 @@ def whole_reading(question: Question) -> Reading | None:
     return Reading.objects.filter(question=question, span=Span.ALL).first()
 
 
-def context(request: HttpRequest, chosen: Selection, fresh: Freshness) -> dict[str, Any]:
-    """Everything that the dashboard and its live fragments show."""
-    reading = whole_reading(chosen.question)
+@dataclass(frozen=True)
+class Parts:
+    """What a dashboard shows, of all ratings or of some: the same shapes from whichever rows they are read."""
+
+    reading: Reading | None
+    n_items: int
+    period: str
+    points: list[trends.Point]
+    raters: list[Rater]  # of the heat map
+    n_raters: int
+    pairs: list[pairs.Pair]  # empty when the table of them would be too wide
+    has_pairs: bool
+    moves: list[Move]
+    findings: list[str]
+    disputes: disputes.Disputes
+    rater_page: RaterPage
+
+
+def whole(request: HttpRequest, chosen: Selection) -> Parts:
+    """Of all ratings: from the stored counts and readings."""
     period = chosen.period or trends.project_period(chosen.question)
-    points = trends.project_points(chosen.question, period, chosen.coefficient)
     raters, n_raters = pairs.busiest_raters(chosen.question)
     stored = pairs.stored_among(chosen.question, raters)
+    shown = stored if len(raters) <= TABLE_RATERS else []
+    return Parts(
+        reading=whole_reading(chosen.question),
+        n_items=chosen.project.items.count(),
+        period=period,
+        points=trends.project_points(chosen.question, period, chosen.coefficient),
+        raters=raters,
+        n_raters=n_raters,
+        pairs=pairs.among(shown, raters, chosen.scale, chosen.weights),
+        has_pairs=bool(stored),
+        moves=moves(chosen, raters),
+        findings=findings(chosen.question.pk, stored, raters, chosen.scale),
+        disputes=disputes.most_disputed(chosen.question, chosen.scale, chosen.weights),
+        rater_page=rater_page(request, chosen),
+    )
+
+
+def context(request: HttpRequest, chosen: Selection, fresh: Freshness, parts: Parts) -> dict[str, Any]:
+    """Everything that the dashboard and its live fragments show."""
+    reading, raters, points = parts.reading, parts.raters, parts.points
     return {
         "project": chosen.project,
         "chosen": chosen,
@@ -60,23 +96,23 @@ def context(request: HttpRequest, chosen: Selection, fresh: Freshness) -> dict[s
         "reading": reading,
         "headline": reading and reading.coefficients.get(chosen.coefficient),
         "headlines": headlines(chosen.scale),
-        "moves": moves(chosen, raters),
-        "findings": findings(chosen.question.pk, stored, raters, chosen.scale),
+        "moves": parts.moves,
+        "findings": parts.findings,
         "beside": beside(chosen, reading),
-        "missing": missing(chosen, reading),
-        "period": period,
+        "missing": missing(chosen, reading, parts.n_items),
+        "period": parts.period,
         "points": points,
         "matrix_raters": raters,
         "matrix_size": charts.matrix_height(len(raters))[0],
         "pairwise_name": words.weighted("mean_pairwise_kappa", chosen.weights),
-        "matrix": matrix_rows(chosen, raters, stored),
-        "has_pairs": bool(stored),
+        "matrix": matrix_rows(raters, parts.pairs),
+        "has_pairs": parts.has_pairs,
         # The charts that the page has a place for; when others are there, the page is loaded anew.
-        "places": f"{'trend' if points else ''}-{len(raters) if stored else ''}",
-        "n_raters": n_raters,
-        "rater_page": rater_page(request, chosen),
+        "places": f"{'trend' if points else ''}-{len(raters) if parts.has_pairs else ''}",
+        "n_raters": parts.n_raters,
+        "rater_page": parts.rater_page,
         "rater_sort": rater_sort(request),
-        "disputes": disputes.most_disputed(chosen.question, chosen.scale, chosen.weights),
+        "disputes": parts.disputes,
         "sensitivity": sensitivity(chosen, reading),
     }
 
@@ -100,9 +136,8 @@ def sensitivity(chosen: Selection, reading: Reading | None) -> list[tuple[str, d
     return [(weights, reading.coefficients[name]) for weights, name in names if name in reading.coefficients]
 
 
-def missing(chosen: Selection, reading: Reading | None) -> dict[str, Any]:
-    """How many items have 0, 1, 2, ... ratings, and what each statistic leaves out."""
-    total = chosen.project.items.count()
+def missing(chosen: Selection, reading: Reading | None, total: int) -> dict[str, Any]:
+    """How many of ``total`` items have 0, 1, 2, ... ratings, and what each statistic leaves out."""
     details = reading.details if reading else {}
     by_ratings = {int(number): items for number, items in details.get("by_ratings", {}).items() if int(number) > 0}
     rated = sum(by_ratings.values())
@@ -125,13 +160,10 @@ def missing(chosen: Selection, reading: Reading | None) -> dict[str, Any]:
     }
 
 
-def matrix_rows(
-    chosen: Selection, raters: list[Rater], stored: list[PairTally]
-) -> list[tuple[Rater, list[pairs.Pair | None]]]:
+def matrix_rows(raters: list[Rater], matrix: list[pairs.Pair]) -> list[tuple[Rater, list[pairs.Pair | None]]]:
     """The pairs as a square table: a row a rater, None where two share no item. Empty when it would be too wide."""
     if len(raters) > TABLE_RATERS:
         return []
-    matrix = pairs.among(stored, raters, chosen.scale, chosen.weights)
     found = {(pair.rater_a.pk, pair.rater_b.pk): pair for pair in matrix}
     return [
         (row, [found.get((row.pk, column.pk)) or found.get((column.pk, row.pk)) for column in raters]) for row in raters
@@ -151,6 +183,11 @@ class RaterRow:
 class RaterPage:
     page: Page
     rows: list[RaterRow]
+
+    @property
+    def timed(self) -> bool:
+        """Whether the seconds of any rater on the page are known."""
+        return any(row.reading.seconds is not None for row in self.rows)
 
 
 def rater_sort(request: HttpRequest) -> str:
@@ -175,8 +212,8 @@ def rater_page(request: HttpRequest, chosen: Selection) -> RaterPage:
 
 def _sorted(rows: QuerySet[RaterReading], sort: str, chosen: Selection) -> QuerySet[RaterReading]:
     name = sort.removeprefix("-")
-    if name in ("rater", "ratings"):
-        column = F("rater__key") if name == "rater" else F("n_ratings")
+    if name in ("rater", "ratings", "seconds"):
+        column = F({"rater": "rater__key", "ratings": "n_ratings", "seconds": "seconds"}[name])
     else:
         path = {
             "vs_peers": chosen.vs_peers,

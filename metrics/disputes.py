@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,23 +48,23 @@ def most_disputed(question: Question, scale: QuestionScale, weights: str, *, lim
     counts = np.zeros((len(items), scale.width), np.int64)
     np.add.at(counts, (where, read["code"]), 1)
     counts = scale.ordered(counts)
-    distance = _disagreement(counts, scale.weightings()[weights])
+    distance = disagreement(counts, scale.weightings()[weights])
     order = [i for i in np.lexsort((-items, -counts.sum(axis=1), -distance)) if distance[i] > 0][:limit]
     found = Item.objects.defer("body", "attributes").in_bulk([int(items[i]) for i in order])
     top = [
-        Dispute(found[int(items[i])], _named(counts[i], scale), float(distance[i])) for i in order if items[i] in found
+        Dispute(found[int(items[i])], named(counts[i], scale), float(distance[i])) for i in order if items[i] in found
     ]
     return Disputes(top, len(items), whole)
 
 
-def _disagreement(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def disagreement(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """(n,) mean of 1 - w over the pairs of ratings of each item; 0 with fewer than two ratings."""
     total = counts.sum(axis=1)
     apart = np.einsum("nj,jl,nl->n", counts, 1 - weights, counts)
     return apart / np.maximum(total * (total - 1), 1)
 
 
-def _named(counts: np.ndarray, scale: QuestionScale) -> list[tuple[str, int]]:
+def named(counts: Iterable[int], scale: QuestionScale) -> list[tuple[str, int]]:
     return [(label, int(n)) for label, n in zip(scale.labels, counts, strict=True) if n]
 
 
@@ -122,8 +123,8 @@ def recent_differences(question: Question, rater: Rater, scale: QuestionScale, *
         counts = others[rating.item_id]
         total, same = int(counts.sum()), int(counts[rating.code])
         if total and 2 * same < total:
-            named = _named(scale.ordered(counts), scale)
-            found.append(OutOfStep(rating, label_of(rating.code, scale), named, total - same, total))
+            theirs = named(scale.ordered(counts), scale)
+            found.append(OutOfStep(rating, label_of(rating.code, scale), theirs, total - same, total))
     return found[:limit]
 
 

@@ -32,8 +32,13 @@ def findings(question_id: int, stored: list[PairTally], raters: list[Rater], sca
         ordered=scale.kind != "nominal",
         values=scale.values,
     )
+    return sentences([(finding.name, finding.figures) for finding in found], raters, scale)
+
+
+def sentences(found: list[tuple[str, dict[str, Any]]], raters: list[Rater], scale: QuestionScale) -> list[str]:
+    """Findings, each a name and its figures, in the reader's language."""
     names = {rater.pk: rater.key for rater in raters}
-    return [_SENTENCES[finding.name](finding.figures, scale.labels, names) for finding in found]
+    return [_SENTENCES[name](figures, scale.labels, names) for name, figures in found]
 
 
 def _pair_tables(rows: list[PairTally], scale: QuestionScale) -> PairTables | None:

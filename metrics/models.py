@@ -143,6 +143,8 @@ class RaterReading(models.Model):
     n_ratings = models.PositiveIntegerField()
     coefficients = models.JSONField(default=dict)
     details = models.JSONField(default=dict)
+    # Of the whole time alone: the median seconds of the newest timed ratings (rater_readings.TIMED); null: not known.
+    seconds = models.FloatField(null=True, blank=True)
     computed_at = models.DateTimeField()
 
     class Meta:
@@ -181,6 +183,46 @@ class Attribution(models.Model):
 
     def __str__(self) -> str:
         return f"question {self.question_id}: {self.span} {self.start_from} to {self.start_to}, {self.weights}"
+
+
+class Slice(models.Model):
+    """What a page shows that the stored counts do not hold: of some ratings alone, or of two raters day by day.
+
+    Asked for by a page, computed by a worker from the ratings, kept while somebody asks (metrics.slices).
+    """
+
+    class Kind(models.TextChoices):
+        CHOICES = "choices", _("choices")  # what one can filter by
+        DASHBOARD = "dashboard", _("dashboard")
+        RATER = "rater", _("rater")
+        PAIR = "pair", _("pair")
+
+    question = models.ForeignKey(Question, models.CASCADE, related_name="slices", db_index=False)
+    kind = models.CharField(max_length=9, choices=Kind.choices)
+    key = models.CharField(max_length=64)  # SHA-256 of kind and spec
+    spec = models.JSONField()  # the filter (filters.Filter.spec) and the raters
+    waiting = models.BooleanField(default=True)
+    asked_at = models.DateTimeField()
+    claimed_at = models.DateTimeField(null=True, blank=True)  # by the worker that computes it now
+    # What the body rests on, or older when counting went on meanwhile: CountState.version, Project.catalogue_version.
+    version = models.PositiveBigIntegerField(default=0)
+    catalogue = models.PositiveBigIntegerField(default=0)
+    body = models.JSONField(null=True, blank=True)
+    computed_at = models.DateTimeField(null=True, blank=True)
+    rests_until = models.DateTimeField(null=True, blank=True)  # not computed again before
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["question", "key"], name="slice_unique"),
+            models.CheckConstraint(
+                condition=Q(kind__in=["choices", "dashboard", "rater", "pair"]), name="slice_kind_known"
+            ),
+            models.CheckConstraint(condition=Q(waiting=True) | Q(body__isnull=False), name="slice_has_body"),
+        ]
+        indexes = [models.Index(fields=["asked_at"], condition=Q(waiting=True), name="slice_waiting")]
+
+    def __str__(self) -> str:
+        return f"question {self.question_id}: {self.kind} {self.spec}"
 
 
 class Worker(models.Model):

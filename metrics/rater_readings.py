@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 import numpy as np
 from django.db import connection
-from django.db.models import Avg, Count, Q, QuerySet
+from django.db.models import Avg, Count, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from projects import bulk
+from projects.models import Rater
 from ratings.days import date_of
+from ratings.models import NOTHING, Rating
 
 from . import periods, stores
 from .agreement import peers as peer_agreement
 from .agreement import tally
+from .agreement.estimate import Estimate
 from .models import ALL_START, EVER, PairTally, PeerTally, RaterReading, Span
 from .scales import QuestionScale
 
 ROWS_AT_ONCE = 4_000
+TIMED = 500  # newest ratings of a rater of which the median seconds are taken: so many say how long it takes now
 MANY_DAYS = 500  # from here on a range of days is asked for, not each by name
 
 
@@ -48,6 +53,7 @@ def _refresh_raters(question_id: int, moved: dict[int, list[int]], scale: Questi
     tallies = PeerTally.objects.filter(question_id=question_id, rater__in=list(moved))
     pairwise = mean_pairwise_by_rater(question_id, list(moved))
     _save(question_id, Span.ALL, _Sums.of(tallies.filter(day=EVER), scale), scale=scale, pairwise=pairwise)
+    _save_seconds(question_id, list(moved))
     days = sorted({day for days in moved.values() for day in days})
     if not days:
         return
@@ -57,6 +63,17 @@ def _refresh_raters(question_id: int, moved: dict[int, list[int]], scale: Questi
     for span in periods.SPANS:
         keys = [(rater, start) for rater, own in moved.items() for start in _starts(own, span)]
         _save(question_id, span, daily.by(span).only(keys), scale=scale, pairwise={})
+
+
+def _save_seconds(question_id: int, raters: list[int]) -> None:
+    """The median seconds of those whose newest rating was timed; two queries more for each of these alone."""
+    own = Rating.objects.filter(question_id=question_id, code__gt=NOTHING).order_by("-changed_at", "-id")
+    newest = Subquery(own.filter(rater=OuterRef("pk")).values("seconds")[:1])
+    timed = Rater.objects.filter(pk__in=raters).annotate(newest=newest).filter(newest__isnull=False)
+    for rater in timed.values_list("pk", flat=True):
+        seconds = [one for one in own.filter(rater=rater).values_list("seconds", flat=True)[:TIMED] if one is not None]
+        row = RaterReading.objects.filter(question_id=question_id, rater=rater, span=Span.ALL)
+        row.update(seconds=median(seconds))
 
 
 def _starts(days: list[int], span: str) -> list[int]:
@@ -115,12 +132,7 @@ def _save(
 ) -> None:
     tables = scale.ordered(sums.tables, axes=2)
     moments = None if sums.moments is None else scale.ordered(sums.moments, axes=3)
-    estimates = {}
-    for name, matrix in scale.weightings().items():
-        suffix = "" if name == "none" else f"_{name}"
-        estimates[f"vs_peers{suffix}"] = peer_agreement.kappa(tables, moments, sums.n_items, weights=matrix)
-    estimates["vs_peers_percent"] = peer_agreement.percent_agreement(tables, moments, sums.n_items)
-    estimates["vs_peers_bias"] = peer_agreement.bias(tables, moments, sums.n_items, values=scale.values)
+    estimates = peer_estimates(tables, moments, sums.n_items, scale)
     moment = connection.ops.adapt_datetimefield_value(timezone.now())
     rows, gone = [], []
     each = zip(*(estimate.readings() for estimate in estimates.values()), strict=True)
@@ -140,6 +152,19 @@ def _save(
     bulk.upsert("metrics_raterreading", columns, rows, key=("question_id", "span", "rater_id", "start"))
     for rater, date in gone:
         RaterReading.objects.filter(question_id=question_id, rater_id=rater, span=span, start=date).delete()
+
+
+def peer_estimates(
+    tables: np.ndarray, moments: np.ndarray | None, n_items: np.ndarray, scale: QuestionScale
+) -> dict[str, Estimate]:
+    """Name -> Estimate (G,) of raters against their peers; tables (G, k, k) in declared order."""
+    found = {}
+    for name, matrix in scale.weightings().items():
+        suffix = "" if name == "none" else f"_{name}"
+        found[f"vs_peers{suffix}"] = peer_agreement.kappa(tables, moments, n_items, weights=matrix)
+    found["vs_peers_percent"] = peer_agreement.percent_agreement(tables, moments, n_items)
+    found["vs_peers_bias"] = peer_agreement.bias(tables, moments, n_items, values=scale.values)
+    return found
 
 
 def _row(question_id: int, rater: int, span: str, date: datetime.date, *rest: Any) -> tuple[Any, ...]:

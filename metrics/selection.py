@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
+from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, QueryDict
 from django.utils.translation import gettext as _
@@ -12,6 +13,7 @@ from django.utils.translation import gettext as _
 from projects.models import Item, Project, Question, Rater
 
 from . import periods, words
+from .filters import Filter
 from .scales import QuestionScale
 
 Named = TypeVar("Named", Item, Rater)
@@ -26,6 +28,12 @@ class Selection:
     weights: str
     period: str | None
     coefficient: str
+    filter: Filter = field(default_factory=Filter)
+
+    @property
+    def query(self) -> str:
+        """The question and the filter as a query of an address."""
+        return urlencode({"question": self.question.key, **self.filter.parameters})
 
     @property
     def weightings(self) -> list[str]:
@@ -42,8 +50,11 @@ class Selection:
         return words.weighted("vs_peers", self.weights)
 
 
-def select(request: HttpRequest, project: Project) -> Selection | None:
-    """The selection of a request; None when the project has no question yet. Raises Http404 for what is unknown."""
+def select(request: HttpRequest, project: Project, *, filtered: bool = False) -> Selection | None:
+    """The selection of a request; None when the project has no question yet. Raises Http404 for what is unknown.
+
+    ``filtered``: the page can be narrowed to some ratings; BadRequest for a filter that cannot be.
+    """
     questions = list(project.questions.prefetch_related("categories"))
     if not questions:
         return None
@@ -62,6 +73,7 @@ def select(request: HttpRequest, project: Project) -> Selection | None:
         weights=weights if weights in allowed else "none",
         period=one_of(request.GET, "period", periods.SPANS),
         coefficient=one_of(request.GET, "coefficient", headlines(scale)) or "fleiss_kappa",
+        filter=Filter.of(request.GET) if filtered else Filter(),
     )
 
 

@@ -8,7 +8,7 @@ from celery import shared_task
 
 from ratings.importing import leases
 
-from . import actions, attributing, heartbeat, hints, pacing
+from . import actions, attributing, heartbeat, hints, pacing, slices
 
 
 @shared_task(ignore_result=True)
@@ -28,9 +28,16 @@ def attribute_move(attribution_id: int) -> None:
     attributing.compute(attribution_id)
 
 
+@shared_task(ignore_result=True)
+def compute_slice(slice_id: int) -> None:
+    """Compute a slice that somebody waits for; one that was computed meanwhile is left alone."""
+    slices.compute(slice_id)
+
+
 def sweep_all() -> int:
     """Bring every question with uncounted ratings or stale readings up to date; how many there were."""
     waiting = actions.sweep()
     attributing.sweep()
+    slices.sweep()
     heartbeat.beat()
     return waiting

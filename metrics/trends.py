@@ -82,15 +82,15 @@ def _marked(points: list[Point], project: Project) -> list[Point]:
 def project_period(question: Question) -> str:
     """The finest period whose middle point rests on at least DENSE items; a finer one where that leaves no line."""
     rows = Reading.objects.filter(question=question, span__in=periods.SPANS)
-    return _finest(list(rows.order_by().values_list("span", "coefficients__percent_agreement__n_items")))
+    return finest(list(rows.order_by().values_list("span", "coefficients__percent_agreement__n_items")))
 
 
 def rater_period(question: Question, rater: Rater) -> str:
     rows = RaterReading.objects.filter(question=question, rater=rater, span__in=periods.SPANS)
-    return _finest(list(rows.order_by().values_list("span", "coefficients__vs_peers_percent__n_items")))
+    return finest(list(rows.order_by().values_list("span", "coefficients__vs_peers_percent__n_items")))
 
 
-def _finest(sizes: list[tuple[str, Any]]) -> str:
+def finest(sizes: list[tuple[str, Any]]) -> str:
     by_span: dict[str, list[int]] = {}
     for span, n_items in sizes:
         by_span.setdefault(span, []).append(n_items or 0)

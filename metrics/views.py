@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
@@ -13,8 +15,10 @@ from projects.access import get_project
 from projects.models import Member, Project
 
 from . import dashboard as parts
-from . import project_list
-from .selection import page_number, select
+from . import project_list, slice_views
+from .filter_bar import FilterBar
+from .models import Slice
+from .selection import Selection, page_number, select
 
 
 @require_safe
@@ -37,11 +41,29 @@ def projects(request: HttpRequest) -> HttpResponse:
 def dashboard(request: HttpRequest, project_id: int) -> HttpResponse:
     """How far the raters of a project agree."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
-    chosen = select(request, project)
+    chosen = select(request, project, filtered=True)
     if chosen is None:
         return render(request, "metrics/no_question.html", {"project": project})
+    fresh = _fresh(chosen)
+    found = _parts(request, chosen, fresh)
+    context = parts.context(request, chosen, fresh, found) if found else _waiting(chosen, fresh)
+    return render(request, "metrics/dashboard.html", context | {"filter_bar": FilterBar.of(request, chosen)})
+
+
+def _fresh(chosen: Selection) -> parts.Freshness:
     fresh = parts.Freshness.of(chosen.question)
-    return render(request, "metrics/dashboard.html", parts.context(request, chosen, fresh))
+    return slice_views.asked(chosen, fresh, Slice.Kind.DASHBOARD) if chosen.filter else fresh
+
+
+def _parts(request: HttpRequest, chosen: Selection, fresh: parts.Freshness) -> parts.Parts | None:
+    """What the page shows; None while a worker is still to compute it."""
+    if not isinstance(fresh, slice_views.SliceFreshness):
+        return parts.whole(request, chosen)
+    return slice_views.parts(request, chosen, fresh.row.body) if fresh.row.body is not None else None
+
+
+def _waiting(chosen: Selection, fresh: parts.Freshness) -> dict[str, Any]:
+    return {"project": chosen.project, "chosen": chosen, "fresh": fresh, "places": "waiting", "waiting": True}
 
 
 @login_required
@@ -49,17 +71,18 @@ def dashboard(request: HttpRequest, project_id: int) -> HttpResponse:
 def live(request: HttpRequest, project_id: int) -> HttpResponse:
     """What changed since the version that the page shows: nothing (204), the freshness alone, or every fragment."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
-    chosen = select(request, project)
+    chosen = select(request, project, filtered=True)
     if chosen is None:
         raise Http404(_("No such question."))
-    fresh = parts.Freshness.of(chosen.question)
+    fresh = _fresh(chosen)
     shown = request.GET.get("version", "")
     if shown == fresh.version:
         return HttpResponse(status=204)
     if shown.partition(".")[0] == fresh.version.partition(".")[0]:
         context = {"project": project, "chosen": chosen, "fresh": fresh, "places": request.GET.get("places", "")}
         return render(request, "metrics/_status.html", context | {"oob": True})
-    context = parts.context(request, chosen, fresh)
+    found = _parts(request, chosen, fresh)
+    context = parts.context(request, chosen, fresh, found) if found else _waiting(chosen, fresh)
     if context["places"] != request.GET.get("places", ""):  # the page has no place for what there is now
         return HttpResponse(headers={"HX-Refresh": "true"})
     response = render(request, "metrics/live.html", context | {"oob": True})

@@ -17,8 +17,9 @@ from django.views.decorators.http import require_safe
 from projects.access import get_project
 from projects.models import Member, Rater
 
-from . import change_page, charts, pair_details, pairs, trends, words
-from .models import RaterReading, Span
+from . import change_page, charts, pair_details, pairs, slice_views, trends, words
+from .dashboard import Freshness
+from .models import RaterReading, Slice, Span
 from .selection import Selection, by_key, select
 
 Rows = list[dict[str, Any]]
@@ -30,7 +31,7 @@ Made = tuple[charts.Spec, Rows]
 def chart(request: HttpRequest, project_id: int, name: str, form: str) -> HttpResponse:
     """One chart of a project: ``form`` json (specification, rows and locale) or csv (rows)."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
-    chosen = select(request, project)
+    chosen = select(request, project, filtered=name not in UNFILTERED)
     if chosen is None or name not in CHARTS or form not in ("json", "csv"):
         raise Http404(_("No such chart."))
     spec, rows = CHARTS[name](request, chosen)
@@ -56,8 +57,13 @@ def _cell(value: Any) -> Any:
 
 
 def _project_trend(request: HttpRequest, chosen: Selection) -> Made:
-    period = chosen.period or trends.project_period(chosen.question)
-    points = trends.project_points(chosen.question, period, chosen.coefficient)
+    if chosen.filter:
+        lines = _body(chosen, Slice.Kind.DASHBOARD).get("trend", {})
+        period = chosen.period or slice_views.default_period(lines)
+        points = slice_views.points(lines, period, chosen.coefficient)
+    else:
+        period = chosen.period or trends.project_period(chosen.question)
+        points = trends.project_points(chosen.question, period, chosen.coefficient)
     rows = _trend_rows(points)
     title = str(words.coefficient(chosen.coefficient))
     return charts.trend(rows, title=title, period=period, marks=_marks(points)), rows
@@ -104,11 +110,15 @@ def _trend_rows(points: list[trends.Point], *, cumulative: bool = True) -> Rows:
 
 
 def _pairs(request: HttpRequest, chosen: Selection) -> Made:
-    raters, _number = pairs.busiest_raters(chosen.question)
-    address = reverse("pair", args=[chosen.project.pk])
+    if chosen.filter:
+        raters, found = slice_views.matrix(chosen, _body(chosen, Slice.Kind.DASHBOARD))
+    else:
+        raters, _number = pairs.busiest_raters(chosen.question)
+        stored = pairs.stored_among(chosen.question, raters)
+        found = pairs.among(stored, raters, chosen.scale, chosen.weights)
+    address = f"{reverse('pair', args=[chosen.project.pk])}?{chosen.query}"
     rows = []
-    stored = pairs.stored_among(chosen.question, raters)
-    for pair in pairs.among(stored, raters, chosen.scale, chosen.weights):
+    for pair in found:
         for one, other in ((pair.rater_a, pair.rater_b), (pair.rater_b, pair.rater_a)):
             rows.append(
                 {
@@ -116,7 +126,7 @@ def _pairs(request: HttpRequest, chosen: Selection) -> Made:
                     "b": other.key,
                     **{name: pair.reading[name] for name in ("value", "low", "high", "n_items")},
                     "wide": pair.wide,
-                    "url": f"{address}?{urlencode({'question': chosen.question.key, 'a': one.key, 'b': other.key})}",
+                    "url": f"{address}&{urlencode({'a': one.key, 'b': other.key})}",
                 }
             )
     defined = [row for row in rows if row["value"] is not None]
@@ -157,6 +167,13 @@ def _rater(request: HttpRequest, chosen: Selection, name: str) -> Rater:
     return by_key(Rater, chosen.project, request.GET.get(name, ""))
 
 
+def _body(chosen: Selection, kind: str, *raters: Rater) -> dict[str, Any]:
+    """The body of the slice that the page shows; empty while there is none."""
+    row = slice_views.asked(chosen, Freshness.of(chosen.question), kind, *raters).row
+    return row.body or {}
+
+
+UNFILTERED = ("change",)  # its "from" and "to" are periods
 CHARTS: dict[str, Callable[[HttpRequest, Selection], Made]] = {
     "trend": _project_trend,
     "pairs": _pairs,

@@ -65,6 +65,17 @@ def bias_index(tables: npt.ArrayLike) -> Estimate:
     return _index(tables, np.array([[0.0, 1.0], [-1.0, 0.0]]))
 
 
+def mean_difference(tables: npt.ArrayLike, values: npt.ArrayLike | None = None) -> Estimate:
+    """First rater less second over the items of both, in values (k,), ranks when None; se^2 = s^2 / n, t(n - 1)."""
+    c = cells(tables)
+    v = np.arange(1.0, c.k + 1) if values is None else np.asarray(values, float)
+    g = v[:, None] - v[None, :]
+    value = (c.p * g).sum(axis=(-2, -1))
+    nothing = np.full(c.n.shape, np.nan)
+    point = Corrected(nothing, nothing, value, np.where(c.n > 0, 0, CODE["no_pairable_items"]))
+    return estimated(point, standard_error(c.p, g, c.n - 1), c.basis(), upper=np.inf)
+
+
 def _index(tables: npt.ArrayLike, signs: Floats) -> Estimate:
     c = cells(tables)
     if c.k != 2:

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from agreement_site.celery import Sweeper, app
-from metrics import attributing
+from metrics import attributing, slices
 from metrics import tasks as counting_tasks
-from metrics.models import Attribution, CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading
+from metrics.filters import Filter
+from metrics.models import Attribution, CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading, Slice
 from projects.models import Item, Rater
 from ratings import tasks as rating_tasks
 from ratings.models import ImportRun, Rating, Revision
@@ -58,7 +59,8 @@ def test_a_worker_never_gives_up_looking_for_its_broker() -> None:
 
 
 def test_every_task_is_tried_here() -> None:
-    assert {"metrics.tasks.count_question", "metrics.tasks.attribute_move", "ratings.tasks.run_import"} == OWN
+    counting = {f"metrics.tasks.{name}" for name in ("count_question", "attribute_move", "compute_slice")}
+    assert counting | {"ratings.tasks.run_import"} == OWN
 
 
 def test_what_a_lost_message_would_have_done_is_swept_for() -> None:
@@ -117,6 +119,21 @@ def test_an_attribution_whose_message_is_lost_is_swept_for(question: Any, rate: 
     counting_tasks.sweep_all()
     row.refresh_from_db()
     assert not row.waiting
+
+
+def test_a_slice_delivered_three_times_changes_nothing(question: Any, rate: Any) -> None:
+    for number in range(12):
+        rate(question, f"item {number % 4}", f"rater {number % 3}", ("none", "minor")[number % 2])
+    counting_tasks.sweep_all()
+    row = slices.ask(question, slices.Wanted("dashboard", Filter(kind="human")), version=1)
+    counting_tasks.compute_slice(row.pk)
+    before = list(Slice.objects.values())
+    assert not before[0]["waiting"]
+    for _time in range(2):
+        counting_tasks.compute_slice(row.pk)
+    counting_tasks.compute_slice(2**40)
+    slices.sweep()
+    assert list(Slice.objects.values()) == before
 
 
 def test_sweeps_may_be_run_by_any_number_of_workers(question: Any, rate: Any) -> None:

@@ -9,7 +9,7 @@ from django.apps import apps
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from metrics.models import Attribution, PairTally, PatternTally, PeerTally, RaterReading, Reading
+from metrics.models import Attribution, PairTally, PatternTally, PeerTally, RaterReading, Reading, Slice
 from projects.models import ApiToken, Category, GuidelineVersion, Item, Member, Project, Question, Rater
 from ratings.models import Assignment, ImportRun, Rating, Revision
 
@@ -67,6 +67,9 @@ BROKEN = {
     "attribution_unique": (Attribution, {}),
     "attribution_span_known": (Attribution, {"span": "year"}),
     "attribution_has_result": (Attribution, {"weights": "linear", "waiting": False, "result": None}),
+    "slice_unique": (Slice, {}),
+    "slice_kind_known": (Slice, {"key": "other", "kind": "odd"}),
+    "slice_has_body": (Slice, {"key": "other", "waiting": False, "body": None}),
 }
 
 
@@ -111,8 +114,9 @@ def standing(project, lead, stranger):
             "weights": "none",
             "asked_at": NOW,
         },
+        Slice: {"question": question, "kind": "dashboard", "key": "k", "spec": {}, "asked_at": NOW},
     }
-    counts = (PatternTally, PairTally, PeerTally, Reading, RaterReading, Attribution)
+    counts = (PatternTally, PairTally, PeerTally, Reading, RaterReading, Attribution, Slice)
     for model in (GuidelineVersion, ApiToken, Assignment, *counts):
         model.objects.create(**rows[model])
     return rows, words
