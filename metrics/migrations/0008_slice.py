@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('metrics', '0006_attribution'),
+        ('metrics', '0007_pairs_by_items'),
         ('projects', '0005_first_guidelines'),
     ]
 
