@@ -191,6 +191,8 @@ FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHand
 FILE_UPLOAD_TEMP_DIR = str(DATA_DIR / "uploads")
 Path(FILE_UPLOAD_TEMP_DIR).mkdir(exist_ok=True, mode=0o700)
 IMPORT_MAX_BYTES = env_int("IMPORT_MAX_BYTES", 512 * 1024 * 1024)
+# All pictures, sounds and films of one upload together.
+MEDIA_MAX_BYTES = env_int("MEDIA_MAX_BYTES", 256 * 1024 * 1024)
 
 # How long an item stays an annotator's before it may go to somebody else.
 LEASE_SECONDS = env_int("LEASE_SECONDS", 30 * 60)

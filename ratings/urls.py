@@ -1,6 +1,6 @@
 from django.urls import path
 
-from . import views_export, views_import, views_rate
+from . import views_export, views_import, views_media, views_rate
 
 PROJECT = "projects/<int:project_id>/"
 
@@ -13,6 +13,8 @@ urlpatterns = [
     path(f"{PROJECT}my-ratings/", views_rate.my_ratings, name="my_ratings"),
     path(f"{PROJECT}set-aside/", views_rate.set_aside, name="set_aside"),
     path(f"{PROJECT}data/", views_import.data, name="data"),
+    path(f"{PROJECT}data/media/", views_media.media_new, name="media_new"),
+    path(f"{PROJECT}media/<str:name>", views_media.media, name="media"),
     path(f"{PROJECT}data/export.csv", views_export.export_csv, name="export_csv"),
     path(f"{PROJECT}data/export.jsonl", views_export.export_jsonl, name="export_jsonl"),
     path(f"{PROJECT}data/import/", views_import.import_new, name="import_new"),

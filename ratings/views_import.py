@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +14,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_safe
 
 from projects.access import get_project
@@ -23,6 +21,7 @@ from projects.models import Member, Project
 from projects.project_rules import Refused
 from projects.question_rules import InvalidQuestions
 
+from .bounds import View, bounded
 from .forms_import import ColumnsForm, ReadingForm, StartForm, UploadForm
 from .importing import actions, files, leases
 from .importing.guessing import look
@@ -33,31 +32,7 @@ from .models import ImportRun
 logger = logging.getLogger(__name__)
 
 State = ImportRun.State
-FORM_BYTES = 1 << 20  # what a form may have beside its file
 RUNS_SHOWN = 50
-
-View = Callable[..., HttpResponse]
-
-
-def bounded(view: View) -> View:
-    """Refuse a body that is too large by its announced length, before a byte of it is read.
-
-    The check of the CSRF token reads the body, so it has to come after this one.
-    """
-    protected = csrf_protect(view)
-
-    @csrf_exempt
-    @functools.wraps(view)
-    def bounded_view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        length = request.META.get("CONTENT_LENGTH") or "0"
-        if not length.isdecimal() or int(length) > settings.IMPORT_MAX_BYTES + FORM_BYTES:
-            text = _("A file may have %(limit)s bytes at most. Nothing was stored.") % {
-                "limit": settings.IMPORT_MAX_BYTES
-            }
-            return render(request, "error.html", {"status": 413, "message": text}, status=413)
-        return protected(request, *args, **kwargs)
-
-    return bounded_view
 
 
 @login_required
@@ -71,7 +46,7 @@ def data(request: HttpRequest, project_id: int) -> HttpResponse:
     )
 
 
-@bounded
+@bounded("IMPORT_MAX_BYTES")
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_new(request: HttpRequest, project_id: int) -> HttpResponse:
@@ -79,7 +54,7 @@ def import_new(request: HttpRequest, project_id: int) -> HttpResponse:
     return _upload(request, get_project(request.user, project_id, role=Member.Role.LEAD))
 
 
-@bounded
+@bounded("IMPORT_MAX_BYTES")
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_project(request: HttpRequest) -> HttpResponse:
