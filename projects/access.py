@@ -42,7 +42,8 @@ def get_project(user: Any, project_id: int, *, role: str = ANY, token: Any = Non
     if project is None or found is None or (token is not None and token.project_id not in (None, project.pk)):
         raise Http404(_("No such project."))
     if role != ANY and found not in ROLES_ALLOWED[Member.Role(role)]:
-        raise PermissionDenied(_("Your role in this project (%(role)s) does not allow this.") % {"role": found})
+        named = Member.Role(found).label
+        raise PermissionDenied(_("Your role in this project (%(role)s) does not allow this.") % {"role": named})
     return project
 
 

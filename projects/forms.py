@@ -130,6 +130,8 @@ class BaseCategories(forms.BaseFormSet):
         super().add_fields(form, index)
         row = "" if index is None else str(index + 1)
         for name, field in form.fields.items():
+            if field.widget.is_hidden:
+                continue
             word = {"ORDER": _("Order"), "DELETE": _("Remove")}.get(name, field.label)
             field.widget.attrs["aria-label"] = f"{word} {row}".strip()
         for name, style in (("ORDER", "categories__order"), ("DELETE", "categories__remove")):

@@ -100,7 +100,7 @@ def _category_problems(category: NewCategory, scale: str) -> dict[str, str]:
         found["hotkey"] = _("A hotkey is one visible character.")
     if category.value is None:
         if scale in NUMERIC:
-            found["value"] = _("Each category needs a value on this scale (%(scale)s).") % {"scale": scale}
+            found["value"] = _("Each category needs a value on this scale (%(scale)s).") % {"scale": Scale(scale).label}
     elif not math.isfinite(category.value):
         found["value"] = _("A finite number is needed.")
     elif scale == Scale.RATIO and category.value < 0:

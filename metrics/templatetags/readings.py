@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import functools
 import math
 from collections.abc import Mapping, Sequence
@@ -54,6 +55,12 @@ def whole(value: int | None) -> str:
 @register.filter
 def percent(value: float | None) -> str:
     return "–" if value is None else _("%(number)s %%") % {"number": figure(100 * value, 0)}
+
+
+@register.filter(expects_localtime=True)
+def clock(moment: datetime.datetime) -> str:
+    """A moment with its zone, also in the hour that clocks show twice: Django's filter leaves the zone out there."""
+    return f"{moment:%Y-%m-%d %H:%M:%S %Z}"
 
 
 @register.filter

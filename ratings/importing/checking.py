@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from projects.models import Category, Item, Project, Question, Rater
 from projects.question_rules import CONTROL, MOST_CATEGORIES
-from ratings.days import parse_rated_at
+from ratings.days import WrongTime, parse_rated_at
 
 from .files import absolute
 from .formulas import unguard
@@ -210,8 +210,8 @@ class Check:
             return None
         try:
             return (parse_rated_at(text, now=self.now) - EPOCH) // MICROSECOND
-        except ValueError as error:
-            self.found.add("time", line, column, reason=str(error))
+        except WrongTime as error:
+            self.found.add("time", line, column, why=error.why, time=error.time)
             return None
 
     def _comment(self, cell: str, line: int, column: str) -> str:

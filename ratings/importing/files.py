@@ -16,7 +16,7 @@ from typing import IO
 from django.conf import settings
 
 from .problems import Unreadable
-from .reading import CHUNK, ENCODINGS, marked_encoding, wrong_byte
+from .reading import CHUNK, ENCODINGS, REGIONS, marked_encoding, wrong_byte
 
 FOLDER = "imports"  # below DATA_DIR
 SCRATCH = ".rows"  # the staged rows of "imports/abc" lie in "imports/abc.rows…"
@@ -82,8 +82,8 @@ def _unpacked(source: IO[bytes]) -> Iterator[bytes]:
         try:
             while chunk := unpacking.read(CHUNK):
                 yield chunk
-        except (OSError, EOFError, zlib.error) as error:
-            raise Unreadable("gzip", reason=str(error)) from None
+        except (OSError, EOFError, zlib.error):
+            raise Unreadable("gzip") from None
 
 
 def _copy(chunks: Iterator[bytes], copy: IO[bytes]) -> tuple[str | None, int, Unreadable | None]:
@@ -153,4 +153,4 @@ def remove_abandoned(known: set[str]) -> None:
 
 
 def encoding_choices() -> list[tuple[str, str]]:
-    return list(ENCODINGS.items())
+    return [(key, f"{name} ({REGIONS[key]})" if key in REGIONS else name) for key, name in ENCODINGS.items()]

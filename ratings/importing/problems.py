@@ -9,6 +9,8 @@ from typing import Any
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from ratings.days import WRONG_TIMES
+
 MAX_LISTED = 1000  # all problems are counted, the first of them are listed
 MAX_SHOWN = 300  # characters of a file's text in a message
 
@@ -28,7 +30,7 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
     "html": (_("no CSV"), _("This is an HTML or XML page. A CSV file is needed.")),
     "json": (_("no CSV"), _("This looks like JSON. A CSV file is needed here; JSON goes through the REST API.")),
     "binary": (_("no CSV"), _("This is no text file. A CSV file is needed: plain, or packed as .csv.gz.")),
-    "gzip": (_("broken archive"), _("The gzip archive cannot be unpacked (%(reason)s).")),
+    "gzip": (_("broken archive"), _("The gzip archive cannot be unpacked: it is damaged or cut off.")),
     "lost": (_("file gone"), _("The uploaded file is not there any more. Upload it again.")),
     # Its text and its lines
     "bytes": (
@@ -126,7 +128,10 @@ def shown(text: str) -> str:
 
 def message(problem: dict[str, Any]) -> str:
     """The words of a stored problem, in the reader's language."""
-    return str(MESSAGES[problem["kind"]][1]) % problem["values"]
+    values = problem["values"]
+    if problem["kind"] == "time":
+        values = {"reason": str(WRONG_TIMES[values["why"]]) % values}
+    return str(MESSAGES[problem["kind"]][1]) % values
 
 
 class Found:

@@ -13,6 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
 from .problems import Unreadable
 
 MAX_CELL = 1 << 20
@@ -25,20 +28,31 @@ csv.field_size_limit(MAX_CELL)  # the csv module has one limit for the process
 # Name in Python -> name for people. UTF-8 is tried with and without a byte-order mark.
 ENCODINGS = {
     "utf-8-sig": "UTF-8",
-    "windows-1252": "Windows-1252 (Western Europe)",
-    "iso-8859-1": "ISO 8859-1 (Latin-1)",
-    "iso-8859-15": "ISO 8859-15 (Latin-9)",
-    "windows-1250": "Windows-1250 (Central Europe)",
-    "windows-1251": "Windows-1251 (Cyrillic)",
+    "windows-1252": "Windows-1252",
+    "iso-8859-1": "ISO 8859-1",
+    "iso-8859-15": "ISO 8859-15",
+    "windows-1250": "Windows-1250",
+    "windows-1251": "Windows-1251",
     "mac-roman": "Mac Roman",
-    "gb18030": "GB 18030 (Chinese)",
-    "big5": "Big5 (Chinese)",
-    "shift_jis": "Shift JIS (Japanese)",
-    "euc-kr": "EUC-KR (Korean)",
+    "gb18030": "GB 18030",
+    "big5": "Big5",
+    "shift_jis": "Shift JIS",
+    "euc-kr": "EUC-KR",
     "utf-16": "UTF-16",
     "utf-16-le": "UTF-16 LE",
     "utf-16-be": "UTF-16 BE",
     "utf-32": "UTF-32",
+}
+REGIONS: dict[str, str | Promise] = {
+    "windows-1252": _("Western Europe"),
+    "iso-8859-1": "Latin-1",
+    "iso-8859-15": "Latin-9",
+    "windows-1250": _("Central Europe"),
+    "windows-1251": _("Cyrillic"),
+    "gb18030": _("Simplified Chinese"),
+    "big5": _("Traditional Chinese"),
+    "shift_jis": _("Japanese"),
+    "euc-kr": _("Korean"),
 }
 DELIMITERS = (",", ";", "\t", "|")
 

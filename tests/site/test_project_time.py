@@ -1,0 +1,104 @@
+"""Times on pages are those of the project's zone: around midnight, and where the clocks change."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import time_machine
+
+from metrics.actions import bring_up_to_date
+from metrics.models import CountState
+from projects.models import Item, Project
+from ratings.actions import NewRating, record
+
+pytestmark = pytest.mark.django_db
+
+# Moment in UTC -> how the clocks of Berlin show it. On 29 March 2026 at 01:00 UTC they go from 2 to 3, on 25 October at
+# 01:00 UTC from 3 to 2.
+BERLIN = {
+    (2026, 3, 28, 22, 59): "2026-03-28 23:59",
+    (2026, 3, 28, 23, 1): "2026-03-29 00:01",
+    (2026, 3, 29, 0, 59): "2026-03-29 01:59",
+    (2026, 3, 29, 1, 0): "2026-03-29 03:00",
+    (2026, 3, 29, 21, 59): "2026-03-29 23:59",
+    (2026, 3, 29, 22, 1): "2026-03-30 00:01",
+    (2026, 10, 24, 21, 59): "2026-10-24 23:59",
+    (2026, 10, 25, 0, 30): "2026-10-25 02:30",
+    (2026, 10, 25, 1, 30): "2026-10-25 02:30",
+    (2026, 10, 25, 22, 59): "2026-10-25 23:59",
+    (2026, 10, 25, 23, 1): "2026-10-26 00:01",
+}
+
+
+@pytest.fixture
+def timed(project, question, utc):
+    """An item for each moment, rated by two."""
+    Project.objects.filter(pk=project.pk).update(time_zone="Europe/Berlin")
+    question = Project.objects.get(pk=project.pk).questions.get()
+    raters = [project.raters.get(), project.raters.create(key="bea")]
+    ratings = []
+    for number, moment in enumerate(BERLIN):
+        item = Item.objects.create(project=project, key=f"i{number}")
+        ratings += [NewRating(item.pk, rater.pk, number % 2, rated_at=utc(*moment)) for rater in raters]
+    with time_machine.travel(utc(2026, 11, 2), tick=False):
+        record(question=question, ratings=ratings, by=None, source="api")
+        bring_up_to_date(question.pk)
+    return project
+
+
+def test_an_item_shows_the_clock_of_the_project(timed, lead, client_for):
+    client = client_for(lead)
+    for number, shown in enumerate(BERLIN.values()):
+        text = client.get(f"/projects/{timed.pk}/items/i{number}/").content.decode()
+        assert f"<td>{shown}</td>" in text
+        assert "Rated (Europe/Berlin)" in text
+
+
+def test_each_rating_counts_on_the_day_of_the_project(timed, lead, client_for):
+    rows = client_for(lead).get(f"/projects/{timed.pk}/charts/trend.json?period=day").json()["rows"]
+    days = [shown[:10] for shown in BERLIN.values()]
+    assert {row["start"]: row["n_items"] for row in rows} == {
+        day: days.count(day) for day in days if days.count(day) > 1
+    }
+    table = client_for(lead).get(f"/projects/{timed.pk}/?period=day").content.decode()
+    assert re.findall(r'<th scope="row">(2026-\d\d-\d\d)</th>', table) == sorted(set(days), reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("counted", "shown"),
+    [
+        ((2026, 7, 1, 22, 30, 5), "2026-07-02 00:30:05 CEST"),
+        ((2026, 10, 25, 0, 59, 59), "2026-10-25 02:59:59 CEST"),
+        ((2026, 10, 25, 1, 0, 0), "2026-10-25 02:00:00 CET"),
+    ],
+)
+def test_as_of_names_the_zone(counted, shown, timed, question, lead, client_for, utc):
+    CountState.objects.filter(question=question).update(counted_at=utc(*counted))
+    client = client_for(lead)
+    page = client.get(f"/projects/{timed.pk}/")
+    assert f"<time>{shown}</time>" in page.content.decode()
+    places = page.context["places"]
+    assert f"<time>{shown}</time>" in client.get(f"/projects/{timed.pk}/live/?places={places}").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("zone", "rated", "now", "today"),
+    [
+        ("Europe/Berlin", (2026, 3, 28, 22, 59), (2026, 3, 28, 23, 1), 0),  # before and after midnight there
+        ("Europe/Berlin", (2026, 3, 28, 23, 1), (2026, 3, 29, 21, 59), 1),  # a day of 23 hours
+        ("Europe/Berlin", (2026, 10, 24, 22, 1), (2026, 10, 25, 22, 59), 1),  # a day of 25 hours
+        ("Asia/Shanghai", (2026, 5, 3, 15, 59), (2026, 5, 3, 16, 1), 0),
+        ("Asia/Shanghai", (2026, 5, 3, 16, 1), (2026, 5, 4, 15, 59), 1),
+        ("America/St_Johns", (2026, 5, 4, 2, 29), (2026, 5, 4, 2, 31), 0),  # UTC-02:30
+    ],
+)
+def test_today_is_the_projects_day(zone, rated, now, today, project, question, annotator, client_for, utc):
+    Project.objects.filter(pk=project.pk).update(time_zone=zone)
+    item = Item.objects.create(project=project, key="i1")
+    with time_machine.travel(utc(*rated), tick=False):
+        record(question=question, ratings=[NewRating(item.pk, project.raters.get().pk, 1)], by=annotator, source="form")
+    with time_machine.travel(utc(*now), tick=False):
+        text = client_for(annotator).get(f"/projects/{project.pk}/my-ratings/").content.decode()
+    assert f"1 items rated, {today} of them today." in text
+    assert f"Times are in the zone {zone}." in text
