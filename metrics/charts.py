@@ -94,7 +94,7 @@ def trend(
         _field("start", "temporal", _("from"), format="%Y-%m-%d"),
         _two("value", title),
         _two("low", _("95 % from")),
-        _two("high", _("to")),
+        _two("high", pgettext("upper end of an interval", "to")),
         _count("n_items", _("items")),
     ]
     firm, few = {"filter": "datum.firm"}, {"filter": "!datum.firm"}
@@ -160,7 +160,7 @@ def pair_matrix(raters: list[str]) -> Spec:
         _field("b", "nominal", _("with")),
         _two("value", _("kappa")),
         _two("low", _("95 % from")),
-        _two("high", _("to")),
+        _two("high", pgettext("upper end of an interval", "to")),
         _count("n_items", _("items in common")),
     ]
     rect = {
