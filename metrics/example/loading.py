@@ -12,7 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from projects.actions import create_project
+from projects.actions import change_project, create_project
 from projects.member_actions import invite_member
 from projects.models import Item, Member, Project, Question, Rater
 from projects.question_rules import NewCategory, NewQuestion
@@ -40,8 +40,15 @@ Compare the translation with its source and choose the **worst** error in it.
 | critical | somebody could act on it and come to harm: wrong numbers, lost negations |
 
 - Judge the translation, not the style of the source.
+"""
+# What the team agreed on in the sixth week.
+GUIDELINES_REWRITTEN = (
+    GUIDELINES
+    + """\
 - In doubt between two answers, take the *milder* one and leave a comment.
 """
+)
+REWRITTEN_ON = 35
 
 
 def load(*, owner: Any, count: bool = True) -> list[Project]:
@@ -135,12 +142,27 @@ def _load_translations(owner: Any) -> Project:
     raters = _make_raters(project, simulation.RATERS)
     start = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
     start -= datetime.timedelta(days=simulation.DAYS)
-    ratings = [_new(rating, items, raters, start) for rating in simulated.ratings]
+    rewritten = REWRITTEN_ON * 24 * 60
+    early, late = (
+        [rating for rating in simulated.ratings if (rating.minute >= rewritten) is end] for end in (False, True)
+    )
+    _date_guidelines(project, start)
+    _say(project, owner, [_new(rating, items, raters, start) for rating in early])
+    change_project(project=project, by=owner, guidelines=GUIDELINES_REWRITTEN)
+    _date_guidelines(project, start + datetime.timedelta(minutes=rewritten))
+    _say(project, owner, [_new(rating, items, raters, start) for rating in late])
     # A correction keeps the time of its rating.
-    corrections = [_new(rating, items, raters, None) for rating in simulated.corrections]
-    for part in (ratings, corrections):
-        record(question=project.questions.get(), ratings=part, by=owner, source=Revision.Source.EXAMPLE)
+    _say(project, owner, [_new(rating, items, raters, None) for rating in simulated.corrections])
     return project
+
+
+def _say(project: Project, owner: Any, ratings: Sequence[NewRating]) -> None:
+    record(question=project.questions.get(), ratings=ratings, by=owner, source=Revision.Source.EXAMPLE)
+
+
+def _date_guidelines(project: Project, moment: datetime.datetime) -> None:
+    """The newest version as if it had been written then."""
+    project.guideline_versions.filter(number=project.guidelines_version).update(made_at=moment)
 
 
 def _attributes(item: simulation.SimulatedItem) -> dict[str, str]:

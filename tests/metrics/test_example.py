@@ -37,6 +37,21 @@ def test_every_item_but_the_last_has_two_to_four_ratings_by_different_raters(sim
     assert set(numbers[-simulation.UNRATED :].tolist()) == {0}
 
 
+@pytest.mark.django_db
+def test_the_guidelines_were_rewritten_in_the_sixth_week(lead):
+    loading.load(owner=lead, count=False)
+    project = loading.own_example(lead)
+    assert project.guidelines_version == 2
+    first, second = project.guideline_versions.all()
+    assert (second.made_at - first.made_at).days == loading.REWRITTEN_ON
+    for version, before, after in ((1, first.made_at, second.made_at), (2, second.made_at, None)):
+        said = Revision.objects.filter(rating__question__project=project, guidelines=version)
+        assert said.exists()
+        assert not said.filter(rated_at__lt=before).exists() or version == 2  # corrections of today
+        assert after is None or not said.filter(rated_at__gte=after).exists()
+    assert not Rating.objects.filter(question__project=project, guidelines=None).exists()
+
+
 def test_answer_probabilities_are_probabilities():
     for rater in range(len(simulation.RATERS)):
         table = simulation.answer_probabilities(rater)
