@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from metrics import backlog, sampling
 from metrics.models import CountState
 from ratings.models import Rating
 
@@ -20,6 +21,13 @@ def healthz(request: HttpRequest) -> JsonResponse:
     unread = CountState.objects.aggregate(sum=Sum("unread"))["sum"] or 0
     oldest = waiting.aggregate(oldest=Min("changed_at"))["oldest"] if uncounted else None
     seconds = max(0.0, (timezone.now() - oldest).total_seconds()) if oldest else 0
+    open_ones = backlog.all_progress().values()
     return JsonResponse(
-        {"status": "ok", "uncounted": uncounted + unread, "oldest_uncounted_seconds": round(seconds, 3)}
+        {
+            "status": "ok",
+            "uncounted": uncounted + unread,
+            "oldest_uncounted_seconds": round(seconds, 3),
+            "backlog": {name: sum(one[name] for one in open_ones) for name in ("done", "total")},
+            "audit": sampling.last(),
+        }
     )

@@ -2,38 +2,79 @@
 
 from __future__ import annotations
 
+import datetime
+import enum
 import logging
+import math
 import time
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F, Q
+from django.utils import timezone
 
 from projects import locks
 from projects.models import Question
 from ratings.importing import leases
 from ratings.models import NOTHING, Rating
 
-from . import counting, readings
+from . import backlog, counting, hints, readings
 from .models import CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading
 
 logger = logging.getLogger(__name__)
 
-BREATH = 0.25  # of a portion's time, left to SQLite's other writers, who have no queue: they ask again every 0.1 s
+SLICE = 2.0  # seconds for one question while others may be waiting
+MOMENT = 0.1  # seconds between two looks at what other workers have in hand
+READ_EVERY = datetime.timedelta(seconds=60)  # while a backlog is counted
+
+
+class Left(enum.Enum):
+    """What a worker leaves of a question."""
+
+    NOTHING = "nothing"
+    MORE = "more"  # its time was over
+    OTHERS = "others"  # the last shares of a backlog are in the hands of other workers, who do the rest
 
 
 def bring_up_to_date(question_id: int) -> int:
-    """Count everything uncounted of a question, then refresh its readings. Returns the number of items counted."""
+    """Count everything uncounted of a question, then refresh its readings; waits for workers who count a share of it.
+
+    Returns the number of items counted here.
+    """
     items = 0
     while True:
-        started = time.monotonic()
+        more, left = work_on(question_id)
+        items += more
+        if left is Left.NOTHING:
+            return items
+        time.sleep(MOMENT)
+
+
+def work_on(question_id: int, *, seconds: float = math.inf) -> tuple[int, Left]:
+    """Do a question's work for about so many seconds; the number of items counted, and what is left."""
+    until = time.monotonic() + seconds
+    items = 0
+    while True:
         progress = counting.count_some(question_id)
         items += progress.items
         if not progress.more:
             break
-        if connection.vendor == "sqlite":
-            time.sleep(BREATH * (time.monotonic() - started))
+        backlog.open_for(question_id)
+        hints.send(question_id)  # whoever is free helps, and calls the next one
+        while (progress_of_share := backlog.count_share(question_id)) is not None:
+            items += progress_of_share.items
+            _read_now_and_then(question_id)
+            if time.monotonic() > until:
+                return items, Left.MORE
+        if CountState.objects.filter(pk=question_id, backlog_from__isnull=False).exists():
+            return items, Left.OTHERS
     readings.refresh(question_id)
-    return items
+    return items, Left.NOTHING
+
+
+def _read_now_and_then(question_id: int) -> None:
+    """A backlog of many minutes shows where it stands."""
+    if CountState.objects.filter(pk=question_id, read_at__lt=timezone.now() - READ_EVERY).exists():
+        readings.refresh(question_id)
 
 
 def waiting_questions() -> list[int]:
@@ -47,25 +88,40 @@ def waiting_questions() -> list[int]:
         for model in (PatternTally, PeerTally)
     ]
     behind = ~Q(scale_version=F("question__scale_version")) | Q(cumulative_from__isnull=False) | Q(unread__gt=0)
+    behind |= Q(backlog_from__isnull=False)
     rescaled = CountState.objects.filter(behind).values_list("pk", flat=True)
     return sorted(set().union(uncounted, *stale, rescaled) - leases.questions_being_filled())
 
 
 def waiting_ratings(question: Question, state: CountState | None) -> int:
-    """Ratings that changed and are not in the question's readings: uncounted, or counted and not read since."""
-    return Rating.objects.filter(question=question).uncounted().count() + (state.unread if state else 0)
+    """Ratings that changed and are not in the question's readings: uncounted, or counted and not read since.
+
+    0 only when every reading of the question is final; 1 where none waits, but readings are still to be made.
+    """
+    waiting = Rating.objects.filter(question=question).uncounted().count()
+    if state is None:
+        return waiting
+    behind = state.cumulative_from is not None or state.scale_version != question.scale_version
+    return waiting + state.unread or int(behind)
 
 
 def sweep() -> int:
-    """Bring every waiting question up to date; a failure of one does not keep the others waiting."""
-    waiting = waiting_questions()
-    for question_id in waiting:
-        try:
-            bring_up_to_date(question_id)
-            readings.finish(question_id)
-        except Exception:
-            logger.exception("counting question %s failed; the next sweep tries again", question_id)
+    """Bring every waiting question up to date; neither a failure nor a backlog of one keeps the others waiting."""
+    waiting = left = waiting_questions()
+    while left:
+        left = [question_id for question_id in left if _sweep_one(question_id) is Left.MORE]
     return len(waiting)
+
+
+def _sweep_one(question_id: int) -> Left:
+    try:
+        _items, left = work_on(question_id, seconds=SLICE)
+        if left is Left.NOTHING:
+            readings.finish(question_id)
+    except Exception:
+        logger.exception("counting question %s failed; the next sweep tries again", question_id)
+        return Left.OTHERS
+    return left
 
 
 @transaction.atomic
@@ -73,7 +129,9 @@ def recount(question: Question) -> None:
     """Forget all counts and readings of a question; its ratings are uncounted then and the ordinary way counts them."""
     # Writers of ratings wait: else one that holds a row of this question and wants another could wait in a circle.
     locks.change_categories(question.pk)
+    backlog.wait_for_shares(question.pk)
     state = counting.lock(question.pk)
+    backlog.drop(state)
     Rating.objects.filter(question=question).exclude(counted=NOTHING, code__gte=0).update(counted=NOTHING)
     for model in (PatternTally, PairTally, PeerTally, Reading, RaterReading):
         model.objects.filter(question=question).delete()

@@ -8,12 +8,24 @@ from django.contrib import admin
 
 from projects.admin import ReadOnly
 
-from .models import Attribution, CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading, Slice, Worker
+from .models import (
+    Attribution,
+    AuditResult,
+    CountState,
+    PairTally,
+    PatternTally,
+    PeerTally,
+    RaterReading,
+    Reading,
+    Share,
+    Slice,
+    Worker,
+)
 
 
 @admin.register(CountState)
 class CountStateAdmin(ReadOnly):
-    list_display = ("question", "ratings", "version", "scale_version", "counted_at")
+    list_display = ("question", "ratings", "version", "scale_version", "counted_at", "backlog_done", "backlog_total")
     list_select_related = ("question",)
     search_fields = ("question__key", "question__project__name")
 
@@ -90,6 +102,21 @@ class SliceAdmin(CountsAdmin):
     list_select_related = ("question",)
     search_fields = ("question__key",)
     arrays = ("body",)
+
+
+@admin.register(Share)
+class ShareAdmin(ReadOnly):
+    list_display = ("question", "first", "last", "leased_until")
+    list_select_related = ("question",)
+    search_fields = ("question__key",)
+
+
+@admin.register(AuditResult)
+class AuditResultAdmin(ReadOnly):
+    list_display = ("question", "audited_at", "ratings", "differences")
+    list_select_related = ("question",)
+    ordering = ("-audited_at",)
+    search_fields = ("question__key", "question__project__name")
 
 
 @admin.register(Worker)

@@ -17,11 +17,10 @@ from projects.api_schema import PAGING, QUESTION, page_of, parameter, reads
 from projects.api_view import PAGING as PAGING_NAMES
 from projects.api_view import ApiView, Key, choice, invalid_cursor, page, parameters, question_of
 from projects.models import Item, Member, Project, Question, Rater
-from ratings.models import Rating
 
-from . import periods, stores
+from . import actions, periods, stores
 from .agreement import cohen, pattern_coefficients
-from .models import CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading, Span
+from .models import CountState, PairTally, RaterReading, Reading, Span
 from .scales import QuestionScale
 from .serializers import AgreementOut, PairOut, PeriodOut, RaterOut, RaterPeriodOut, not_counted
 
@@ -43,7 +42,7 @@ class Agreement(ApiView):
                 "question": question.key,
                 "counted_at": state.counted_at if state and whole else None,
                 "ratings": held,
-                "uncounted": _uncounted_ratings(question, state, held),
+                "uncounted": actions.waiting_ratings(question, state),
                 "items": {
                     "total": Item.objects.filter(project=project).count(),
                     "rated": details.get("rated", 0),
@@ -52,21 +51,6 @@ class Agreement(ApiView):
                 "coefficients": whole.coefficients if whole else _not_counted_coefficients(question),
             }
         )
-
-
-def _uncounted_ratings(question: Question, state: CountState | None, held: int) -> int:
-    """Ratings that the readings do not hold as they are now; 0 only when every reading of the question is final.
-
-    Between counting and the making of the readings the counts are ahead: such ratings are not in the numbers yet.
-    """
-    waiting = Rating.objects.filter(question=question).uncounted().count()
-    if state is None:
-        return waiting
-    behind = state.cumulative_from is not None or state.scale_version != question.scale_version
-    stale = (model.objects.filter(question=question, stale=True) for model in (PatternTally, PeerTally))
-    if behind or any(rows.exists() for rows in stale):
-        waiting += max(1, abs(state.ratings - held))
-    return waiting
 
 
 class Pairs(ApiView):

@@ -7,10 +7,11 @@ that stands by then. A rating that changed meanwhile therefore stays uncounted, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from django.db import connection, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from projects import bulk
@@ -19,11 +20,13 @@ from ratings.models import NOTHING, Rating
 
 from . import stores
 from .agreement import tally
+from .agreement.grouping import rank_rows
 from .models import CountState
 from .scales import QuestionScale
 
 # Items of one transaction: small enough that raters never wait long for the rows or, on SQLite, for the file.
-ITEMS_AT_ONCE = 5_000
+# A question with more uncounted ones has a backlog, and that is counted in shares (metrics.backlog).
+ITEMS_AT_ONCE = 2_000
 
 ROW = np.dtype(
     [
@@ -54,44 +57,87 @@ def lock(question_id: int) -> CountState:
     return row
 
 
+@dataclass(frozen=True)
+class Change:
+    """What counting some items changes in the counts, and the ratings as they were read. ``rows``: array of ROW."""
+
+    rows: np.ndarray
+    patterns: tally.Patterns
+    pairs: tally.PairTables
+    peers: tally.PeerTables
+    own: dict[tuple[int, int], int]
+    ratings: int
+    items: int
+
+    @classmethod
+    def of(cls, rows: np.ndarray, width: int) -> Change:
+        now, before = rows[rows["code"] > NOTHING], rows[rows["counted"] > NOTHING]
+        return cls(
+            rows,
+            patterns(now, "code", width) - patterns(before, "counted", width),
+            pairs(now, "code", width) - pairs(before, "counted", width),
+            peers(now, "code", width) - peers(before, "counted", width),
+            own_counts(rows),
+            now.size - before.size,
+            np.unique(rows["item"]).size,
+        )
+
+    def widen(self, width: int) -> Change:
+        """The same change on a scale that has got more categories meanwhile."""
+        wide = {name: getattr(self, name).widen(width) for name in ("patterns", "pairs", "peers")}
+        return replace(self, **wide)
+
+
 @transaction.atomic
-def count_some(question_id: int, *, items: int = ITEMS_AT_ONCE) -> Progress:
-    """Count up to ``items`` items with an uncounted rating, those with the smallest ids first."""
+def count_some(question_id: int, *, items: int | None = None) -> Progress:
+    """Count up to ``items`` (ITEMS_AT_ONCE) items with an uncounted rating, those with the smallest ids first.
+
+    Nothing while the question has an open backlog: its items are in other hands.
+    """
     if not Question.objects.filter(pk=question_id).exists():
         return Progress(0, more=False)
     state = lock(question_id)
+    if state.backlog_from is not None:
+        return Progress(0, more=True)
+    items = items or ITEMS_AT_ONCE
     rows = uncounted_items(question_id, items)
     if rows.size == 0:
         return Progress(0, more=False)
-    # Read with the lock in hand: of two counters that waited for each other, the second sees the scale (or its newer
-    # version) for which the first made the kappas. The categories are read last and know every code in ``rows``.
-    scale = QuestionScale.of(Question.objects.get(pk=question_id))
-    width = scale.width
-    now, before = rows[rows["code"] > NOTHING], rows[rows["counted"] > NOTHING]
-    stores.add_patterns(question_id, patterns(now, "code", width) - patterns(before, "counted", width))
+    # Read with the lock in hand, and after the rows: the categories know every code in them.
+    change = Change.of(rows, QuestionScale.of(Question.objects.get(pk=question_id)).width)
+    add(state, change)
+    mark_counted(rows)
+    return Progress(change.items, more=change.items == items)
+
+
+def add(state: CountState, change: Change) -> None:
+    """Add the change to the stored counts. Under the question's lock, in the transaction that marks the ratings."""
+    # Of two counters that waited for each other, the second sees the scale (or its newer version) for which the first
+    # made the kappas: it is read with the lock in hand.
+    scale = QuestionScale.of(Question.objects.get(pk=state.question_id))
+    if scale.width > change.patterns.counts.shape[1]:
+        change = change.widen(scale.width)
     sums = stores.no_sums() | state.pair_sums
-    stores.add_pairs(question_id, pairs(now, "code", width) - pairs(before, "counted", width), scale, sums)
-    stores.add_peers(question_id, peers(now, "code", width) - peers(before, "counted", width), own_counts(rows))
-    state.unread += _mark_counted(rows)
+    stores.add_patterns(state.question_id, change.patterns)
+    stores.add_pairs(state.question_id, change.pairs, scale, sums)
+    stores.add_peers(state.question_id, change.peers, change.own)
+    state.unread += int(moved(change.rows).sum())
     state.version += 1
     state.pair_sums = sums
-    state.ratings += now.size - before.size
+    state.ratings += change.ratings
     state.counted_at = timezone.now()
     state.save()
-    n_items = np.unique(rows["item"]).size
-    return Progress(n_items, more=n_items == items)
 
 
 def uncounted_items(question_id: int, items: int) -> np.ndarray:
     """All ratings of the next ``items`` items that have an uncounted one, read by one statement. Array of ROW."""
-    chosen = (
-        Rating.objects.filter(question_id=question_id)
-        .uncounted()
-        .order_by("item_id")
-        .values_list("item_id", flat=True)
-        .distinct()[:items]
-    )
-    rows = Rating.objects.filter(question_id=question_id, item_id__in=chosen)
+    uncounted = Rating.objects.filter(question_id=question_id).uncounted()
+    return ratings_of(question_id, uncounted.order_by("item_id").values("item_id").distinct()[:items])
+
+
+def ratings_of(question_id: int, items: QuerySet) -> np.ndarray:
+    """All ratings of the chosen items. Array of ROW."""
+    rows = Rating.objects.filter(question_id=question_id, item_id__in=items)
     columns = rows.values_list("id", "item_id", "rater_id", "code", "counted", "day", "counted_day")
     return np.fromiter(columns.iterator(chunk_size=20_000), dtype=ROW)
 
@@ -114,22 +160,30 @@ def _day(code: str) -> str:
 
 def own_counts(rows: np.ndarray) -> dict[tuple[int, int], int]:
     """(rater, day) -> change in the number of ratings which the rater gave on that day."""
-    change: dict[tuple[int, int], int] = {}
-    for code, sign in (("code", 1), ("counted", -1)):
-        valid = rows[rows[code] > NOTHING]
-        keys, numbers = np.unique(np.stack([valid["rater"], valid[_day(code)]]), axis=1, return_counts=True)
-        for rater, day, number in zip(*keys.tolist(), numbers.tolist(), strict=True):
-            change[rater, day] = change.get((rater, day), 0) + sign * number
-    return {key: number for key, number in change.items() if number}
+    now, before = rows[rows["code"] > NOTHING], rows[rows["counted"] > NOTHING]
+    rater = np.concatenate([now["rater"], before["rater"]])
+    if not rater.size:
+        return {}
+    day = np.concatenate([now["day"], before["counted_day"]])
+    first, group = rank_rows([rater, day])
+    size = first.size
+    change = np.bincount(group[: now.size], minlength=size) - np.bincount(group[now.size :], minlength=size)
+    kept = first[change != 0]
+    keys = zip(rater[kept].tolist(), day[kept].tolist(), strict=True)
+    return dict(zip(keys, change[change != 0].tolist(), strict=True))
 
 
-def _mark_counted(rows: np.ndarray) -> int:
-    """Every rating remembers what was read of it; how many had changed."""
-    moved = rows[(rows["code"] != rows["counted"]) | (rows["day"] != rows["counted_day"])]
-    _hold(moved["id"].tolist())
-    columns = (moved[name].tolist() for name in ("id", "code", "day"))
+def moved(rows: np.ndarray) -> np.ndarray:
+    """Which of the rows were uncounted when they were read."""
+    return (rows["code"] != rows["counted"]) | (rows["day"] != rows["counted_day"])
+
+
+def mark_counted(rows: np.ndarray) -> None:
+    """Every rating remembers what was read of it."""
+    some = rows[moved(rows)]
+    _hold(some["id"].tolist())
+    columns = (some[name].tolist() for name in ("id", "code", "day"))
     bulk.update_by_id("ratings_rating", ["counted", "counted_day"], list(zip(*columns, strict=True)))
-    return moved.size
 
 
 def _hold(ids: list[int]) -> None:

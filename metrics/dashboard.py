@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from projects.models import Question, Rater
 
-from . import actions, charts, disputes, pairs, trends, words
+from . import actions, backlog, charts, disputes, pairs, trends, words
 from .findings import findings
 from .models import CountState, RaterReading, Reading, Span
 from .moves import Move, moves
@@ -40,6 +40,11 @@ class Freshness:
     @property
     def version(self) -> str:
         return f"{self.state.version if self.state else 0}.{self.uncounted}"
+
+    @property
+    def backlog(self) -> dict[str, int] | None:
+        """How far a backlog is counted, while there is one."""
+        return backlog.progress(self.state) if self.state else None
 
 
 def whole_reading(question: Question) -> Reading | None:

@@ -33,11 +33,38 @@ class CountState(models.Model):
     pair_sums = models.JSONField(default=dict)
     # Cumulative readings of the periods from this day on are still to be made (readings.finish).
     cumulative_from = models.IntegerField(null=True, blank=True)
+    # A backlog is being counted in shares (metrics.backlog): the items after backlog_from, up to backlog_to, are not
+    # given out yet. Null: there is none.
+    backlog_from = models.BigIntegerField(null=True, blank=True)
+    backlog_to = models.BigIntegerField(default=0)
+    # Ratings that were uncounted when it began, and how many of them are counted: for people who wait, not a bound.
+    backlog_total = models.PositiveBigIntegerField(default=0)
+    backlog_done = models.PositiveBigIntegerField(default=0)
+    # When the readings were last brought up to the counts, or a backlog began.
+    read_at = models.DateTimeField(null=True, blank=True)
     # The Question.scale_version for which the readings were made; when it lags, all of them are made anew.
     scale_version = models.PositiveIntegerField(default=0)
 
     def __str__(self) -> str:
         return f"question {self.question_id}: version {self.version}"
+
+
+class Share(models.Model):
+    """A range of a question's items that one worker is counting. While the row stands with the worker's lease, nobody
+    else has counted any item of the range since the lease was taken (metrics.backlog)."""
+
+    question = models.ForeignKey(Question, models.CASCADE, related_name="+")
+    first = models.BigIntegerField()
+    last = models.BigIntegerField()
+    lease = models.CharField(max_length=32)
+    # After this time the worker counts as gone, and another one takes the share over with a lease of its own.
+    leased_until = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["question", "first"], name="share_unique")]
+
+    def __str__(self) -> str:
+        return f"question {self.question_id}: items {self.first} to {self.last}"
 
 
 class PatternTally(models.Model):
@@ -233,3 +260,17 @@ class Worker(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name}: {self.swept_at:%Y-%m-%d %H:%M:%S}"
+
+
+class AuditResult(models.Model):
+    """What the workers' last audit of a question found (metrics.sampling). For people who look after the site."""
+
+    question = models.OneToOneField(Question, models.CASCADE, primary_key=True, related_name="+")
+    audited_at = models.DateTimeField()
+    # Ratings that were counted again: all of the question, or those of a sample.
+    ratings = models.PositiveBigIntegerField()
+    differences = models.PositiveIntegerField()
+    shown = models.JSONField(default=list, blank=True)  # the first of them
+
+    def __str__(self) -> str:
+        return f"question {self.question_id}: {self.differences} differences"

@@ -142,8 +142,9 @@ def _save(
             gone.append((rater, date))
             continue
         readings = dict(zip(estimates, parts, strict=True))
-        rests_on = {name: readings["vs_peers"][name] for name in ("n_items", "n_ratings")}
-        readings |= {name: {**mean, **rests_on} for name, mean in pairwise.get(rater, {}).items()}
+        if rater in pairwise:
+            rests_on = {name: readings["vs_peers"][name] for name in ("n_items", "n_ratings")}
+            readings |= {name: {**mean, **rests_on} for name, mean in pairwise[rater].items()}
         details = {"table": tables[index].tolist()} if span == "all" else {}
         rows.append(_row(question_id, rater, str(span), date, int(sums.n_ratings[index]), readings, details, moment))
     columns = (
@@ -170,8 +171,9 @@ def peer_estimates(
 def _row(question_id: int, rater: int, span: str, date: datetime.date, *rest: Any) -> tuple[Any, ...]:
     n_ratings, readings, details, moment = rest
     start = connection.ops.adapt_datefield_value(date)
-    texts = (stores.json_text(part) for part in (readings, details))
-    return (question_id, rater, span, start, n_ratings, *texts, moment)
+    return (
+        question_id, rater, span, start, n_ratings, stores.json_text(readings), stores.json_text(details), moment,
+    )  # fmt: skip
 
 
 def mean_pairwise_by_rater(question_id: int, raters: list[int]) -> dict[int, dict[str, Any]]:

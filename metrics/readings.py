@@ -71,6 +71,7 @@ def _refresh_some(question_id: int) -> bool | None:
     more = PeerTally.objects.filter(question_id=question_id, stale=True).exists()
     if not more:
         state.unread = 0
+    state.read_at = timezone.now()
     state.version += 1
     state.save()
     return more
@@ -105,6 +106,7 @@ def _renew_all(state: CountState, scale: QuestionScale) -> None:
     state.pair_sums = stores.renew_pairs(state.question_id, scale)
     for model in (PatternTally, PeerTally):
         model.objects.filter(question_id=state.question_id).update(stale=True)
+    state.unread = max(1, state.unread)  # until all are made: the readings wait, although no rating does
 
 
 @dataclass(frozen=True)

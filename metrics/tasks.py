@@ -8,7 +8,7 @@ from celery import shared_task
 
 from ratings.importing import leases
 
-from . import actions, attributing, heartbeat, hints, pacing, slices
+from . import actions, attributing, heartbeat, hints, pacing, sampling, slices
 
 
 @shared_task(ignore_result=True)
@@ -17,9 +17,13 @@ def count_question(question_id: int) -> None:
     pacing.wait(question_id)
     hints.forget(question_id)  # after the wait: the ratings of the meantime need no hint of their own
     started = time.monotonic()
-    if question_id not in leases.questions_being_filled():  # the import's end sends a hint of its own
-        actions.bring_up_to_date(question_id)
-    pacing.counted(question_id, started)
+    if question_id in leases.questions_being_filled():  # the import's end sends a hint of its own
+        return
+    _items, left = actions.work_on(question_id, seconds=actions.SLICE)
+    if left is actions.Left.MORE:
+        hints.send(question_id)  # behind the questions that wait
+    else:
+        pacing.counted(question_id, started)
 
 
 @shared_task(ignore_result=True)
@@ -40,4 +44,5 @@ def sweep_all() -> int:
     attributing.sweep()
     slices.sweep()
     heartbeat.beat()
+    sampling.audit_one()
     return waiting

@@ -109,6 +109,17 @@ def rate() -> Callable[..., Any]:
 
 
 @pytest.fixture
+def small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two items are a backlog, a share of it is one or two, and no lease lasts: any worker may take over."""
+    from metrics import backlog, counting
+
+    monkeypatch.setattr(counting, "ITEMS_AT_ONCE", 1)
+    monkeypatch.setattr(backlog, "RATINGS", {"sqlite": 5, "postgresql": 5})
+    monkeypatch.setattr(backlog, "ITEMS", 2)
+    monkeypatch.setattr(backlog, "PATIENCE", datetime.timedelta(0))
+
+
+@pytest.fixture
 def client_for() -> Callable[[User], Client]:
     def make(user: User) -> Client:
         client = Client()

@@ -13,7 +13,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 
-from metrics import actions, counting, stores
+from metrics import actions, backlog, counting, stores
 from metrics.models import CountState, PairTally
 from projects import actions as set_up
 from projects.models import Item, Project, Question, Rater
@@ -112,6 +112,49 @@ def test_counters_at_once_count_each_rating_once(question: Any, ids: Any) -> Non
     assert CountState.objects.get(question=question).ratings == len(items) * len(raters)
 
 
+def test_workers_share_a_backlog(question: Any, ids: Any, small_shares: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each reads and tallies while the others do; no lease lasts, so that they also take shares from each other."""
+    items, raters = ids
+    put(question, *((item, rater, (item + rater) % 4) for item in items for rater in raters))
+    together = threading.Barrier(3)
+    counted = []
+
+    def count() -> None:
+        together.wait()
+        counted.append(actions.bring_up_to_date(question.pk))
+
+    finish(start(count, count, count))
+    assert sum(counted) == len(items)
+    invariants.check(question.pk)
+    assert CountState.objects.get(question=question).ratings == len(items) * len(raters)
+
+
+@postgresql_only
+def test_a_recount_waits_for_a_worker_that_finishes_a_share(
+    question: Any, ids: Any, small_shares: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker has marked ratings and wants the question's lock next; a recount wants both."""
+    items, raters = ids
+    put(question, *((item, rater, (item + rater) % 4) for item in items for rater in raters))
+    backlog.open_for(question.pk)
+    share = backlog.take(question.pk)
+    assert share is not None
+    change = backlog.read(share)
+    gate = Gate()
+    mark = counting.mark_counted
+    monkeypatch.setattr(counting, "mark_counted", lambda rows: (mark(rows), gate.wait()))
+    worker = start(lambda: backlog.finish(share, change))
+    gate.wait_until_reached()
+    recount = start(lambda: actions.recount(question))
+    wait_until_blocked()
+    gate.open()
+    assert finish(worker) == [True]
+    finish(recount)
+    monkeypatch.undo()
+    actions.bring_up_to_date(question.pk)
+    invariants.check(question.pk)
+
+
 def test_the_second_counter_waits_for_the_first(question: Any, ids: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both would read the same uncounted ratings and add them twice."""
     (item, *_), (one, two, *_) = ids
@@ -139,8 +182,13 @@ def test_the_second_counter_waits_for_the_first(question: Any, ids: Any, monkeyp
     invariants.check(question.pk)
 
 
-def test_raters_and_counters_and_leads_at_once(question: Any, ids: Any, lead: User) -> None:
+@pytest.mark.parametrize("shares", [False, True])
+def test_raters_and_counters_and_leads_at_once(
+    question: Any, ids: Any, lead: User, request: pytest.FixtureRequest, shares: bool
+) -> None:
     """Overlapping portions in opposite orders, counters and recounts meanwhile: no deadlock, exact at the end."""
+    if shares:
+        request.getfixturevalue("small_shares")
     items, raters = ids
     put(question, *((item, rater, 0) for item in items for rater in raters))
     ending = threading.Event()

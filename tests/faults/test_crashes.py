@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from metrics import actions, counting, readings
-from metrics.models import CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading
+from metrics import actions, backlog, counting, readings
+from metrics.models import CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading, Share
 from projects import actions as set_up
 from projects.models import Item, Project, Question, Rater
 from ratings.actions import NewRating, record
@@ -19,7 +19,19 @@ from tests.metrics import invariants
 
 pytestmark = pytest.mark.django_db
 
-MODELS = (Rating, Revision, Item, Question, CountState, PatternTally, PairTally, PeerTally, Reading, RaterReading)
+MODELS = (
+    Rating,
+    Revision,
+    Item,
+    Question,
+    CountState,
+    PatternTally,
+    PairTally,
+    PeerTally,
+    Reading,
+    RaterReading,
+    Share,
+)
 MOST = 300  # statements of one piece of work
 
 
@@ -76,6 +88,23 @@ def test_the_first_counting_of_a_question(question: Any, ids: Any) -> None:
     assert crash_everywhere(lambda: counting.count_some(question.pk)) > 5
 
 
+def test_opening_a_backlog(question: Any, ids: Any, small_shares: None) -> None:
+    assert crash_everywhere(lambda: backlog.open_for(question.pk)) > 1
+
+
+def test_taking_a_share_of_a_backlog(question: Any, ids: Any, small_shares: None) -> None:
+    backlog.open_for(question.pk)
+    assert crash_everywhere(lambda: backlog.take(question.pk)) > 3
+
+
+def test_finishing_a_share_of_a_backlog(question: Any, ids: Any, small_shares: None) -> None:
+    backlog.open_for(question.pk)
+    share = backlog.take(question.pk)
+    assert share is not None
+    change = backlog.read(share)
+    assert crash_everywhere(lambda: backlog.finish(share, change)) > 8
+
+
 def test_readings(question: Any, ids: Any) -> None:
     counting.count_some(question.pk)
     assert crash_everywhere(lambda: readings.refresh(question.pk)) > 5
@@ -93,8 +122,11 @@ def test_readings_after_a_change_of_scale(question: Any, ids: Any, lead: Any) ->
     assert crash_everywhere(lambda: readings.refresh(question.pk)) > 5
 
 
-def test_counting_and_readings(question: Any, ids: Any) -> None:
-    """Two transactions: what the first one counted stays, and the sweep does the rest."""
+@pytest.mark.parametrize("shares", [False, True])
+def test_counting_and_readings(question: Any, ids: Any, request: pytest.FixtureRequest, shares: bool) -> None:
+    """Many transactions: what the first ones counted stays, and the sweep does the rest."""
+    if shares:
+        request.getfixturevalue("small_shares")
     for number in range(0, MOST, 3):
         point = transaction.savepoint()
         try:

@@ -9,7 +9,7 @@ import pytest
 import redis
 
 from agreement_site.celery import app
-from metrics import hints, tasks
+from metrics import actions, hints, tasks
 from ratings.models import Rating
 from tests.faults.brokers import Broker, private_broker
 
@@ -50,7 +50,12 @@ def test_the_worker_forgets_the_hint_before_it_reads(
 ) -> None:
     """A rating that is committed after the worker has read must find the way free for its own hint."""
     hints.send(question.pk)
-    monkeypatch.setattr(tasks.actions, "bring_up_to_date", hints.send)  # a rating's hint while the worker reads
+
+    def work(question_id: int, **kwargs: Any) -> Any:
+        hints.send(question_id)  # a rating's hint while the worker reads
+        return 0, actions.Left.NOTHING
+
+    monkeypatch.setattr(actions, "work_on", work)
     tasks.count_question(question.pk)
     assert broker.messages() == 2
 

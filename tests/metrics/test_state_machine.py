@@ -16,7 +16,8 @@ from hypothesis import HealthCheck, note, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from metrics import actions, counting, readings, tasks
+from metrics import actions, backlog, counting, readings, tasks
+from metrics.models import Share
 from projects import actions as set_up
 from projects.models import Category, Item, Project, Question, Rater
 from projects.project_rules import Refused
@@ -53,6 +54,7 @@ class Counting(RuleBasedStateMachine):
         for code in range(size):
             Category.objects.create(question=question, code=code, position=code, label=f"c{code}", value=code)
         self.project_id, self.question_id = project.pk, question.pk
+        self.held: list[tuple[Share, counting.Change | None]] = []
         self.items = [Item.objects.create(project=project, key=str(number)).pk for number in range(ITEMS)]
         self.raters = [Rater.objects.create(project=project, key=str(number)).pk for number in range(RATERS)]
         self.import_many(rows)
@@ -168,10 +170,29 @@ class Counting(RuleBasedStateMachine):
         else:
             actions.recount(self.question)
 
-    @rule(where=st.sampled_from(["portion", "readings", "both", "recount"]), number=st.integers(0, 30))
+    @rule(what=st.sampled_from(["open", "take", "take", "read", "read", "finish", "finish"]), which=st.integers(0, 5))
+    def share(self, what: str, which: int) -> None:
+        """Workers that hold shares of a backlog between the other steps, each as slow as it likes. No lease lasts, so
+        that one worker takes over what another one has in hand."""
+        held = self.held
+        if what == "open":
+            backlog.open_for(self.question_id)
+        elif what == "take":
+            share = backlog.take(self.question_id)
+            if share is not None:
+                held.append((share, None))
+        elif held:
+            share, change = held.pop(which % len(held))
+            if what == "read":
+                held.append((share, backlog.read(share)))
+            elif change is not None:
+                backlog.finish(share, change)
+
+    @rule(where=st.sampled_from(["portion", "share", "readings", "both", "recount"]), number=st.integers(0, 30))
     def crash_at_statement(self, where: str, number: int) -> None:
         works: dict[str, tuple[int, Callable[[], Any]]] = {
             "portion": (15, lambda: counting.count_some(self.question_id, items=2)),
+            "share": (25, lambda: backlog.count_share(self.question_id)),
             "readings": (31, lambda: readings.refresh(self.question_id)),
             "both": (31, lambda: actions.bring_up_to_date(self.question_id)),
             "recount": (10, lambda: actions.recount(self.question)),
@@ -197,7 +218,7 @@ class Counting(RuleBasedStateMachine):
 
 
 @pytest.mark.timeout(600)  # a failure is made smaller before it is shown
-def test_any_history_ends_in_exact_numbers() -> None:
+def test_any_history_ends_in_exact_numbers(small_shares: None) -> None:
     run_state_machine_as_test(
         Counting,
         settings=settings(

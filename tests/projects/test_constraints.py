@@ -9,7 +9,7 @@ from django.apps import apps
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from metrics.models import Attribution, PairTally, PatternTally, PeerTally, RaterReading, Reading, Slice
+from metrics.models import Attribution, PairTally, PatternTally, PeerTally, RaterReading, Reading, Share, Slice
 from projects.models import ApiToken, Category, GuidelineVersion, Item, Member, Project, Question, Rater
 from ratings.models import Assignment, ImportRun, Rating, Revision
 
@@ -56,6 +56,7 @@ BROKEN = {
     "import_state_known": (ImportRun, {"state": "odd"}),
     "import_progress_bounded": (ImportRun, {"rows_total": 1, "rows_done": 2}),
     "import_writes_into_question": (ImportRun, {"state": "writing", "question": None}),
+    "share_unique": (Share, {}),
     "pattern_tally_unique": (PatternTally, {}),
     "pair_tally_unique": (PairTally, {}),
     "pair_tally_ordered": (PairTally, {"rater_a": "late", "rater_b": "early"}),
@@ -101,6 +102,7 @@ def standing(project, lead, stranger):
         Revision: {"rating": made, "code": 0, "rated_at": NOW, "recorded_at": NOW, "source": "api"},
         Assignment: {"item": first, "rater": early, "leased_until": NOW},
         ImportRun: {"project": project, "question": question, "file_name": "f", "path": "p"},
+        Share: {"question": question, "first": 1, "last": 9, "lease": "ours", "leased_until": NOW},
         PatternTally: {**tally, "patterns": b""},
         PairTally: {"question": question, "rater_a": early, "rater_b": late, "width": 4, "table": b"", "n_items": 1},
         PeerTally: {**tally, "rater": early, "table": b"", "moments": b"", "n_items": 1, "n_ratings": 1},
@@ -116,7 +118,7 @@ def standing(project, lead, stranger):
         },
         Slice: {"question": question, "kind": "dashboard", "key": "k", "spec": {}, "asked_at": NOW},
     }
-    counts = (PatternTally, PairTally, PeerTally, Reading, RaterReading, Attribution, Slice)
+    counts = (Share, PatternTally, PairTally, PeerTally, Reading, RaterReading, Attribution, Slice)
     for model in (GuidelineVersion, ApiToken, Assignment, *counts):
         model.objects.create(**rows[model])
     return rows, words

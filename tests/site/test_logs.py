@@ -160,11 +160,11 @@ def test_what_a_task_says_carries_its_id(question: Any, lines: Any, monkeypatch:
     from metrics import actions
     from metrics.tasks import count_question
 
-    def broken(question_id: int) -> None:
+    def broken(question_id: int, **kwargs: Any) -> None:
         logging.getLogger("metrics").warning("it will fail")
         raise RuntimeError("broken on purpose")
 
-    monkeypatch.setattr(actions, "bring_up_to_date", broken)
+    monkeypatch.setattr(actions, "work_on", broken)
     count_question.apply(args=[question.pk], task_id="0b7e")
     said = {line["message"]: line for line in lines()}
     assert said["it will fail"]["task_id"] == said["task"]["task_id"] == "0b7e"

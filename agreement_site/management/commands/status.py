@@ -12,7 +12,7 @@ from django.db.models import Min
 from django.utils import timezone
 
 from agreement_site import embedded
-from metrics import actions, heartbeat, hints
+from metrics import actions, backlog, heartbeat, hints, sampling
 from metrics.models import Worker
 from ratings.importing import leases
 from ratings.models import ImportRun, Rating
@@ -21,7 +21,8 @@ from ratings.models import ImportRun, Rating
 class Command(BaseCommand):
     help = (
         "Show uncounted ratings, imports under way, the workers' last sweeps and the broker. Ends with status 1 when "
-        f"no worker has swept, or a rating has not been counted, for {heartbeat.LATE:.0f} s."
+        f"no worker has swept, or a rating has not been counted, for {heartbeat.LATE:.0f} s, or an audit found a "
+        "difference."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -49,7 +50,9 @@ def status() -> dict[str, Any]:
         "uncounted": waiting.count(),
         "oldest_uncounted_seconds": None if oldest is None else max(0.0, (now - oldest).total_seconds()),
         "questions_waiting": len(actions.waiting_questions()),
+        "backlogs": {str(question_id): progress for question_id, progress in backlog.all_progress().items()},
         "imports_under_way": ImportRun.objects.filter(state__in=leases.WORKING).count(),
+        "audit": sampling.last(),
         "workers": workers,
         "broker": broker(),
     }
@@ -66,6 +69,13 @@ def broker() -> str:
     return "answers"
 
 
+def audit_line(audit: dict[str, Any] | None) -> str:
+    if audit is None:
+        return "-"
+    wrong = f"{audit['questions_that_differ']} questions differ" if audit["questions_that_differ"] else "exact"
+    return f"{audit['seconds_ago']:.0f} s ago, {wrong}"
+
+
 def problems(found: dict[str, Any]) -> list[str]:
     said = []
     last = min(found["workers"].values(), default=None)
@@ -76,6 +86,8 @@ def problems(found: dict[str, Any]) -> list[str]:
     oldest = found["oldest_uncounted_seconds"]
     if oldest is not None and oldest > heartbeat.LATE:
         said.append(f"a rating has been waiting to be counted for {oldest:.0f} s")
+    if found["audit"] and found["audit"]["questions_that_differ"]:
+        said.append(f"{found['audit']['questions_that_differ']} questions differ from a recount (manage.py audit)")
     return said
 
 
@@ -85,7 +97,12 @@ def lines(found: dict[str, Any]) -> list[str]:
         f"Uncounted ratings     {found['uncounted']}",
         f"Oldest of them        {'-' if oldest is None else f'{oldest:.0f} s'}",
         f"Questions with work   {found['questions_waiting']}",
+        *(
+            f"Backlog of question {question_id}: {progress['done']} of {progress['total']} ratings counted"
+            for question_id, progress in found["backlogs"].items()
+        ),
         f"Imports under way     {found['imports_under_way']}",
+        f"Last audit            {audit_line(found['audit'])}",
         f"Broker                {found['broker']}",
         *(f"Worker {name} swept {seconds:.0f} s ago" for name, seconds in found["workers"].items()),
     ]

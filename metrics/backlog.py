@@ -1,0 +1,180 @@
+"""A backlog is counted in shares: ranges of items that any number of workers on any number of machines read and tally
+side by side. Between them there are only rows.
+
+A worker takes a share (a row with its lease), reads and tallies the range without any lock, and then, in one
+transaction, marks the ratings as counted and adds the tally to the counts. Adding is exact because nobody else counts
+in the range while the row stands with the worker's lease: the ordinary counting (``counting.count_some``) does nothing
+while a backlog is open, a recount removes all shares, and a share whose time is over gets another lease, after which
+the late worker finds that it holds nothing. What is read may change meanwhile: it is marked with *the code that was
+read*, as ever, and so stays uncounted.
+"""
+
+from __future__ import annotations
+
+import datetime
+import secrets
+import time
+from contextlib import suppress
+
+import numpy as np
+from django.db import DatabaseError, connection, transaction
+from django.db.models import Count, Max
+from django.utils import timezone
+
+from projects.models import Question
+from ratings.models import Rating
+
+from . import counting
+from .counting import Change, Progress
+from .models import CountState, Share
+from .scales import QuestionScale
+
+# One share: so many uncounted ratings, of so many items at most. Large enough that adding its tally to the counts is
+# little beside the rest; small enough that raters who want the same rows (on SQLite: to write at all) wait briefly.
+RATINGS = {"sqlite": 20_000, "postgresql": 50_000}
+ITEMS = 10_000
+PATIENCE = datetime.timedelta(seconds=15)  # then the worker counts as gone; wrong, it costs the work, not exactness
+BREATH = 0.3  # of the time of writing, left to SQLite's other writers, who have no queue: they ask again every 0.1 s
+
+SHARING = 0x736861  # first key of the advisory locks of PostgreSQL; the second is the question's id
+
+
+@transaction.atomic
+def open_for(question_id: int) -> None:
+    """From now on, and until ``take`` finds nothing left, the question is counted in shares.
+
+    Items that get their first uncounted rating later do not belong to it, so that it comes to an end.
+    """
+    state = counting.lock(question_id)
+    if state.backlog_from is not None:
+        return
+    uncounted = Rating.objects.filter(question_id=question_id).uncounted()
+    found = uncounted.aggregate(last=Max("item_id"), ratings=Count("id"))
+    state.backlog_from, state.backlog_to = 0, found["last"] or 0
+    state.backlog_total, state.backlog_done = found["ratings"], 0
+    state.read_at = timezone.now()
+    state.save()
+
+
+def count_share(question_id: int) -> Progress | None:
+    """Count one share. None when there is none to take: all are counted, or in the hands of other workers."""
+    share = take(question_id)
+    if share is None:
+        return None
+    try:
+        change = read(share)
+        started = time.monotonic()
+        done = finish(share, change)
+    except BaseException:
+        with suppress(DatabaseError):  # else its time runs out
+            give_back(share)
+        raise
+    if connection.vendor == "sqlite":
+        time.sleep(BREATH * (time.monotonic() - started))
+    return Progress(change.items if done else 0, more=True)
+
+
+@transaction.atomic
+def take(question_id: int) -> Share | None:
+    """The next share, or one whose worker is gone. Closes the backlog when all are counted."""
+    state = counting.lock(question_id)
+    if state.backlog_from is None:
+        return None
+    lease, until = secrets.token_hex(16), timezone.now() + PATIENCE
+    shares = Share.objects.filter(question_id=question_id)
+    share = shares.filter(leased_until__lte=timezone.now()).select_for_update(skip_locked=True).first()
+    if share is not None:
+        share.lease, share.leased_until = lease, until
+        share.save()
+        return share
+    items = _next_items(question_id, state.backlog_from, state.backlog_to)
+    if items.size:
+        first, last = int(items[0]), int(items[-1])
+        state.backlog_from = last
+        state.save(update_fields=["backlog_from"])
+        return shares.create(question_id=question_id, first=first, last=last, lease=lease, leased_until=until)
+    if not shares.exists():
+        state.backlog_from = None
+        state.save(update_fields=["backlog_from"])
+    return None
+
+
+def _next_items(question_id: int, after: int, last: int) -> np.ndarray:
+    """The item of each uncounted rating of the next share, ascending."""
+    uncounted = Rating.objects.filter(question_id=question_id, item__gt=after, item__lte=last).uncounted()
+    items = np.fromiter(
+        uncounted.order_by("item_id").values_list("item_id", flat=True)[: RATINGS[connection.vendor]], np.int64
+    )
+    starts = np.flatnonzero(np.diff(items)) + 1
+    return items[: starts[ITEMS - 1]] if starts.size >= ITEMS else items
+
+
+def read(share: Share) -> Change:
+    """The tally of the share's items as they are now, without any lock."""
+    there = Rating.objects.filter(question_id=share.question_id, item__gte=share.first, item__lte=share.last)
+    rows = counting.ratings_of(share.question_id, there.uncounted().values("item_id"))
+    # After the rows: the categories know every code in them.
+    scale = QuestionScale.of(Question.objects.get(pk=share.question_id))
+    return Change.of(rows, scale.width)
+
+
+@transaction.atomic
+def finish(share: Share, change: Change) -> bool:
+    """Mark what was read as counted and add it to the counts; False, having done nothing, without the lease.
+
+    The ratings are marked before the question's lock is taken: so workers mark side by side, and take turns only with
+    what is short.
+    """
+    hold_shares(share.question_id)
+    mine = Share.objects.filter(pk=share.pk, lease=share.lease)
+    if not mine.select_for_update().exists():
+        return False
+    counting.mark_counted(change.rows)
+    state = counting.lock(share.question_id)
+    state.backlog_done += int(counting.moved(change.rows).sum())
+    counting.add(state, change)
+    mine.delete()
+    return True
+
+
+@transaction.atomic
+def give_back(share: Share) -> None:
+    """Let another worker take the share at once."""
+    Share.objects.filter(pk=share.pk, lease=share.lease).update(leased_until=timezone.now())
+
+
+def progress(state: CountState) -> dict[str, int] | None:
+    """How far an open backlog is, in ratings; None when there is none."""
+    if state.backlog_from is None:
+        return None
+    return {"done": min(state.backlog_done, state.backlog_total), "total": state.backlog_total}
+
+
+def all_progress() -> dict[int, dict[str, int]]:
+    """Question id -> how far its backlog is, where one is open."""
+    states = CountState.objects.filter(backlog_from__isnull=False).order_by("pk")
+    return {state.pk: found for state in states if (found := progress(state))}
+
+
+def hold_shares(question_id: int) -> None:
+    """Until the transaction ends the question's shares stand. Workers that finish one have this lock together."""
+    _lock("pg_advisory_xact_lock_shared", question_id)
+
+
+def wait_for_shares(question_id: int) -> None:
+    """Until the transaction ends no worker finishes a share of the question. To be called before the question's lock
+    is taken by who wants ratings too: a worker that finishes a share holds ratings while it waits for that lock."""
+    _lock("pg_advisory_xact_lock", question_id)
+
+
+def drop(state: CountState) -> None:
+    """The backlog is over: what the workers have read for their shares is worth nothing. Under the question's lock,
+    in a transaction that has waited for the shares."""
+    Share.objects.filter(question_id=state.question_id).delete()
+    state.backlog_from = None
+
+
+def _lock(function: str, question_id: int) -> None:
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT {function}(%s, %s)", [SHARING, question_id])

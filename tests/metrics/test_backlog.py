@@ -1,0 +1,262 @@
+"""A backlog is counted in shares by any number of workers, exactly, whatever they do to each other."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from typing import Any
+
+import pytest
+from django.db import DatabaseError
+from django.utils import timezone
+
+from metrics import actions, backlog, counting, hints, readings, tasks
+from metrics.models import CountState, Reading, Share
+from projects.models import Category, Item, Question, Rater
+from ratings.actions import NewRating, record
+from ratings.models import NOTHING, Rating
+from tests.metrics import invariants
+
+pytestmark = pytest.mark.django_db
+
+Ids = tuple[list[int], list[int]]
+
+
+@pytest.fixture(autouse=True)
+def shares_of_two_items(small_shares: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backlog, "PATIENCE", datetime.timedelta(minutes=1))
+    monkeypatch.setattr(hints, "send", lambda question_id: None)
+
+
+@pytest.fixture
+def ids(question: Any) -> Ids:
+    """A backlog: nine items that three raters rated."""
+    items = [Item.objects.create(project=question.project, key=str(number)).pk for number in range(9)]
+    raters = [Rater.objects.create(project=question.project, key=str(number)).pk for number in range(3)]
+    put(question, *((item, rater, (item + rater) % 3) for item in items for rater in raters))
+    return items, raters
+
+
+def put(question: Any, *rows: tuple[int, int, int]) -> None:
+    record(question=question, ratings=[NewRating(*row) for row in rows], by=None, source="api")
+
+
+def take(question: Any) -> Share:
+    share = backlog.take(question.pk)
+    assert share is not None
+    return share
+
+
+def be_late() -> None:
+    """The workers with a share have not been heard of for too long."""
+    Share.objects.update(leased_until=timezone.now() - datetime.timedelta(seconds=1))
+
+
+def test_it_is_counted_in_shares_and_then_closed(question: Any, ids: Ids, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = []
+    read = backlog.read
+    monkeypatch.setattr(backlog, "read", lambda share: (taken.append((share.first, share.last)), read(share))[1])
+    assert actions.bring_up_to_date(question.pk) == 9
+    items = ids[0]
+    assert taken == [(items[1], items[2]), (items[3], items[4]), (items[5], items[6]), (items[7], items[8])]
+    invariants.check(question.pk)
+    assert not Share.objects.exists()
+    state = CountState.objects.get()
+    assert state.backlog_from is None
+    assert state.backlog_done == state.backlog_total == 24
+
+
+def test_workers_count_side_by_side(question: Any, ids: Ids) -> None:
+    backlog.open_for(question.pk)
+    one, other = take(question), take(question)
+    assert other.first > one.last
+    change_of_one, change_of_other = backlog.read(one), backlog.read(other)
+    assert backlog.finish(other, change_of_other)
+    assert backlog.finish(one, change_of_one)
+    actions.bring_up_to_date(question.pk)
+    invariants.check(question.pk)
+
+
+@pytest.mark.parametrize("late_first", [True, False])
+def test_a_worker_that_was_taken_for_dead_adds_nothing(question: Any, ids: Ids, late_first: bool) -> None:
+    backlog.open_for(question.pk)
+    late = take(question)
+    of_late = backlog.read(late)
+    be_late()
+    heir = take(question)
+    assert (heir.first, heir.last) == (late.first, late.last)
+    of_heir = backlog.read(heir)
+    turns = [(late, of_late, False), (heir, of_heir, True)]
+    for share, change, counts in turns if late_first else reversed(turns):
+        assert backlog.finish(share, change) is counts
+    actions.bring_up_to_date(question.pk)
+    invariants.check(question.pk)
+
+
+def test_a_share_that_nobody_finishes_is_counted_by_the_sweep_when_its_time_is_over(question: Any, ids: Ids) -> None:
+    backlog.open_for(question.pk)
+    take(question)
+    actions.sweep()
+    assert Rating.objects.uncounted().count() == 6
+    assert actions.work_on(question.pk) == (0, actions.Left.OTHERS)
+    be_late()
+    actions.sweep()
+    invariants.check(question.pk)
+
+
+def test_what_changes_while_a_share_is_counted_stays_uncounted(question: Any, ids: Ids) -> None:
+    """Also where a rating that was not read as changed changes, and one that was is taken back (see count_some)."""
+    items, raters = ids
+    actions.bring_up_to_date(question.pk)
+    put(question, (items[0], raters[0], 2), (items[0], raters[1], 2), (items[4], raters[1], 2))
+    backlog.open_for(question.pk)
+    share = take(question)
+    change = backlog.read(share)
+    put(question, (items[0], raters[2], NOTHING), (items[0], raters[0], items[0] % 3))
+    assert counting.count_some(question.pk) == counting.Progress(0, more=True)
+    assert backlog.finish(share, change)
+    assert Rating.objects.uncounted().filter(item=items[0]).count() >= 1
+    actions.bring_up_to_date(question.pk)
+    invariants.check(question.pk)
+
+
+def test_a_recount_takes_the_shares_from_their_workers(question: Any, ids: Ids) -> None:
+    actions.bring_up_to_date(question.pk)
+    put(question, *((item, ids[1][0], 2) for item in ids[0]))
+    backlog.open_for(question.pk)
+    share = take(question)
+    change = backlog.read(share)
+    actions.recount(question)
+    assert not backlog.finish(share, change)
+    actions.bring_up_to_date(question.pk)
+    invariants.check(question.pk)
+
+
+def test_a_category_that_is_added_meanwhile_widens_the_tally(question: Any, ids: Ids) -> None:
+    actions.bring_up_to_date(question.pk)
+    put(question, *((item, ids[1][0], 2) for item in ids[0][:4]))
+    backlog.open_for(question.pk)
+    shares = [take(question), take(question)]
+    changes = [backlog.read(share) for share in shares]
+    Category.objects.create(question=question, code=4, label="fatal", position=4, value=4)
+    Question.objects.filter(pk=question.pk).update(scale_version=2)
+    put(question, (ids[0][8], ids[1][0], 4))
+    assert backlog.finish(shares[0], changes[0])
+    actions.readings.refresh(question.pk)
+    assert backlog.finish(shares[1], changes[1])
+    actions.bring_up_to_date(question.pk)
+    invariants.check(question.pk)
+
+
+def test_a_share_whose_counting_fails_is_free_at_once(question: Any, ids: Ids, monkeypatch: pytest.MonkeyPatch) -> None:
+    backlog.open_for(question.pk)
+
+    def fail(*args: Any) -> None:
+        raise DatabaseError("the connection is gone")
+
+    monkeypatch.setattr(counting, "add", fail)
+    with pytest.raises(DatabaseError):
+        backlog.count_share(question.pk)
+    assert Share.objects.get().leased_until <= timezone.now()
+    assert Rating.objects.uncounted().count() == 27
+
+
+def test_ratings_that_come_later_do_not_keep_it_open(question: Any, ids: Ids, rate: Any) -> None:
+    backlog.open_for(question.pk)
+    counted = 0
+    while backlog.count_share(question.pk):
+        counted += 1
+        rate(question, f"new {counted}", "ann", "minor")
+        assert counted < 9
+    assert CountState.objects.get().backlog_from is None
+    assert Rating.objects.uncounted().count() == counted
+    actions.bring_up_to_date(question.pk)
+    invariants.check(question.pk)
+
+
+def test_a_task_works_for_a_while_and_then_lets_other_questions_pass(
+    question: Any, ids: Ids, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[int] = []
+    monkeypatch.setattr(hints, "send", sent.append)
+    monkeypatch.setattr(actions, "SLICE", 0)
+    tasks.count_question(question.pk)
+    assert Rating.objects.uncounted().count() == 18  # one item, then one share
+    assert sent == [question.pk] * 2  # one for whoever may help, one for what is left
+    for _time in range(4):
+        tasks.count_question(question.pk)
+    invariants.check(question.pk)
+    assert len(sent) == 9  # none after the last
+
+
+def test_a_sweep_gives_each_question_its_turn(
+    question: Any, ids: Ids, make_project: Any, rate: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = make_project().questions.get()
+    rate(small, "item", "ann", "minor")
+    worked: list[int] = []
+    work_on = actions.work_on
+
+    def noted(question_id: int, **kwargs: Any) -> Any:
+        worked.append(question_id)
+        return work_on(question_id, **kwargs)
+
+    monkeypatch.setattr(actions, "work_on", noted)
+    monkeypatch.setattr(actions, "SLICE", 0)
+    assert actions.sweep() == 2
+    assert worked[:3] == [question.pk, small.pk, question.pk]
+    assert worked.count(small.pk) == 1
+    for each in (question, small):
+        invariants.check(each.pk)
+
+
+def test_a_backlog_that_was_counted_but_not_closed_is_swept_for(question: Any, ids: Ids) -> None:
+    actions.bring_up_to_date(question.pk)
+    backlog.open_for(question.pk)
+    assert actions.waiting_questions() == [question.pk]
+    actions.sweep()
+    assert actions.waiting_questions() == []
+
+
+def test_readings_of_a_long_backlog_are_made_meanwhile(
+    question: Any, ids: Ids, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refreshed: list[int] = []
+    refresh = readings.refresh
+    monkeypatch.setattr(readings, "refresh", lambda question_id: (refreshed.append(1), refresh(question_id))[1])
+    actions.work_on(question.pk, seconds=0)
+    assert not refreshed
+    CountState.objects.update(read_at=timezone.now() - 2 * actions.READ_EVERY)
+    actions.work_on(question.pk, seconds=0)
+    assert refreshed
+    assert Reading.objects.get(question=question, span="all").coefficients["percent_agreement"]["n_items"] == 5
+    actions.work_on(question.pk, seconds=0)
+    assert len(refreshed) == 1
+
+
+# --- what people see of it
+
+
+def test_pages_and_monitors_say_how_far_it_is(question: Any, ids: Ids, lead: Any, client_for: Any) -> None:
+    client = client_for(lead)
+    backlog.open_for(question.pk)
+    backlog.count_share(question.pk)
+    version = CountState.objects.get().version
+    for address in ("", f"live/?version={version}.0"):
+        page = client.get(f"/projects/{question.project_id}/{address}").content.decode()
+        assert "Counting: 6 of 27 ratings" in " ".join(page.split()), address
+    assert client.get("/healthz").json()["backlog"] == {"done": 6, "total": 27}
+    actions.bring_up_to_date(question.pk)
+    page = client.get(f"/projects/{question.project_id}/").content.decode()
+    assert "Counting:" not in page
+    assert client.get("/healthz").json()["backlog"] == {"done": 0, "total": 0}
+
+
+def test_the_status_command_says_it_too(question: Any, ids: Ids) -> None:
+    from agreement_site.management.commands.status import lines, status
+
+    backlog.open_for(question.pk)
+    backlog.count_share(question.pk)
+    found = json.loads(json.dumps(status()))
+    assert found["backlogs"] == {str(question.pk): {"done": 6, "total": 27}}
+    assert f"Backlog of question {question.pk}: 6 of 27 ratings counted" in lines(found)

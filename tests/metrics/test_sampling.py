@@ -1,0 +1,98 @@
+"""The workers audit a question now and then, and what they find is seen."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import logging
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from agreement_site.management.commands.status import status
+from metrics import sampling, tasks
+from metrics.models import AuditResult, CountState, PairTally
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def counted(question: Any, rate: Any) -> Any:
+    for number in range(12):
+        rate(question, f"item {number % 4}", f"rater {number % 3}", ("none", "minor")[number % 5 % 2])
+    tasks.sweep_all()
+    return question
+
+
+def be_due() -> None:
+    AuditResult.objects.update(audited_at=timezone.now() - 2 * sampling.AGAIN)
+
+
+def test_the_sweep_audits_what_it_counted(counted: Any, client_for: Any, lead: Any) -> None:
+    result = AuditResult.objects.get()
+    assert (result.question_id, result.ratings, result.differences, result.shown) == (counted.pk, 12, 0, [])
+    said = client_for(lead).get("/healthz").json()["audit"]
+    assert said["questions"] == 1
+    assert said["questions_that_differ"] == 0
+    assert 0 <= said["seconds_ago"] < 60
+    assert status()["problems"] == []
+
+
+def test_a_difference_is_an_error_that_is_seen(
+    counted: Any, client_for: Any, admin: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    PairTally.objects.filter(question=counted)[:1].get().delete()
+    be_due()
+    with caplog.at_level(logging.ERROR, logger="metrics.sampling"):
+        tasks.sweep_all()
+    assert f"question {counted.pk} differs" in caplog.text
+    result = AuditResult.objects.get()
+    assert result.differences > 0
+    assert "pair of raters" in result.shown[0]
+    client = client_for(admin)
+    assert client.get("/healthz").json()["audit"]["questions_that_differ"] == 1
+    assert "pair of raters" in client.get(f"/admin/metrics/auditresult/{counted.pk}/change/").content.decode()
+    assert client.get("/admin/metrics/auditresult/").status_code == 200
+    with pytest.raises(CommandError, match="1 questions differ from a recount"):
+        call_command("status", stdout=io.StringIO())
+
+
+def test_without_an_audit_there_is_nothing_to_say(client_for: Any, lead: Any) -> None:
+    assert client_for(lead).get("/healthz").json()["audit"] is None
+
+
+def test_one_at_a_time_and_the_oldest_first(counted: Any, make_project: Any, rate: Any) -> None:
+    others = [make_project().questions.get() for _number in range(2)]
+    for other in others:
+        rate(other, "item", "rater", "minor")
+    tasks.sweep_all()
+    assert AuditResult.objects.count() == 1  # the last one is not long ago
+    AuditResult.objects.update(audited_at=timezone.now() - sampling.EVERY)
+    CountState.objects.update(counted_at=timezone.now() - sampling.AGAIN)
+    audited = []
+    for _time in range(3):
+        audited.append(sampling.audit_one())
+        AuditResult.objects.filter(audited_at__gt=timezone.now() - sampling.EVERY).update(
+            audited_at=timezone.now() - sampling.EVERY
+        )
+    assert audited[:2] == [other.pk for other in others]
+    assert audited[2] is None  # an hour has not passed, and nothing was counted since
+
+
+def test_what_was_counted_since_its_audit_is_audited_before_the_hour_is_over(counted: Any, rate: Any) -> None:
+    AuditResult.objects.update(audited_at=timezone.now() - sampling.EVERY - datetime.timedelta(seconds=1))
+    rate(counted, "item 1", "rater 1", "major")
+    tasks.sweep_all()
+    assert AuditResult.objects.get().audited_at > timezone.now() - sampling.EVERY
+
+
+def test_a_failing_audit_does_not_end_the_sweep(
+    counted: Any, rate: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    be_due()
+    monkeypatch.setattr(sampling, "audit", lambda *args, **kwargs: 1 / 0)
+    rate(counted, "item 1", "rater 1", "major")
+    assert tasks.sweep_all() == 1
+    assert "audit" in caplog.text
