@@ -136,7 +136,7 @@ class Part:
 
     @property
     def label(self) -> str:
-        return self.name if self.rater else f"{self.kind}: {self.name}"
+        return self.name if self.rater else _("%(kind)s: %(name)s") % {"kind": self.kind, "name": self.name}
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from .agreement import bands
 
@@ -57,7 +58,7 @@ def coefficient(name: str) -> str | Promise:
         return _BASE[name]
     base, _sep, weights = name.rpartition("_")
     if base in _BASE and weights in WEIGHTS:
-        return format_lazy("{}, {}", _BASE[base], _WEIGHTED[weights])
+        return format_lazy(pgettext_lazy("coefficient, weights", "{}, {}"), _BASE[base], _WEIGHTED[weights])
     return name
 
 

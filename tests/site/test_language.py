@@ -95,6 +95,9 @@ def test_the_switch_stands_on_every_page_and_leads_back(client, client_for, lead
         assert f'<input type="hidden" name="next" value="{page}">' in text
         assert 'name="language" value="zh-hans" lang="zh-hans" >简体中文</button>' in text
         assert 'name="language" value="en" lang="en" aria-current="true">English</button>' in text
+        text = one.get(page, **CHINESE).content.decode()
+        assert 'name="language" value="zh-hans" lang="zh-hans" aria-current="true">简体中文</button>' in text
+        assert 'name="language" value="en" lang="en" >English</button>' in text
 
 
 @pytest.mark.parametrize(
