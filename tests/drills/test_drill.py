@@ -1,6 +1,13 @@
 """`make drill`: everything is killed and frozen while ratings arrive, and then nothing may be missing.
 
-DRILL_ROUNDS (2), DRILL_SECONDS of a round (20), DRILL_CLIENTS (8) and DRILL_SEED change the drill; it prints a table.
+DRILL_ROUNDS (2), DRILL_SECONDS of a round (20), DRILL_CLIENTS (8) and DRILL_SEED change the drill; it prints a table, a
+line a round, and stops at the first that failed, with what the site said. Before a release, a quarter of an hour for
+each database:
+
+    DRILL_ROUNDS=20 make drill > drill.txt 2>&1
+    DRILL_ROUNDS=20 .venv/bin/python -m pytest tests/drills -m drill -k SQLite        # one database alone
+    DRILL_ROUNDS=20 .venv/bin/python -m pytest tests/drills -m drill -k PostgreSQL
+    DRILL_SEED=4711 make drill                                                        # the same faults again
 """
 
 from __future__ import annotations

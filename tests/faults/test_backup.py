@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
@@ -12,10 +13,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.db import connection
 
 from metrics import actions
+from projects.models import Item
 from ratings.models import Rating, Revision
 from tests import with_services
 from tests.drills.site import Site
@@ -28,9 +31,39 @@ sqlite_only = [
 ]
 
 
+PICTURE = b"\x89PNG\r\n\x1a\n" + b"picture" * 9
+
+
 @pytest.fixture
 def backup(tmp_path: Path) -> Path:
     return tmp_path / "backup.sqlite3"
+
+
+@pytest.fixture
+def picture(project: Any, lead: Any, client_for: Any, settings: Any, tmp_path: Path) -> str:
+    """The address of an uploaded picture; its file lies below ``tmp_path / "data" / "media"``."""
+    settings.DATA_DIR = tmp_path / "data"
+    file = SimpleUploadedFile("shown.png", PICTURE)
+    assert client_for(lead).post(f"/projects/{project.pk}/data/media/", {"files": [file]}).status_code == 302
+    address: str = Item.objects.get(key="shown").body["image"]
+    return address
+
+
+SHOW = """
+import sys, django
+django.setup()
+from django.contrib.auth.models import User
+from django.test import Client
+client = Client(headers={"host": "localhost"})
+client.force_login(User.objects.get(username="lead"))
+answer = client.get(sys.argv[1])
+print(answer.status_code, answer.getvalue().hex())
+"""
+
+
+def shows(site: Site, address: str) -> bool:
+    """Whether the restored site hands out the picture, byte for byte."""
+    return site.python("-c", SHOW, address).split() == ["200", PICTURE.hex()]
 
 
 class Restored(Site):
@@ -46,7 +79,7 @@ class TestSqlite:
     pytestmark = sqlite_only
 
     def test_restored_counts_are_exact_and_audit_clean(
-        self, question: Any, rate: Any, backup: Path, tmp_path: Path
+        self, question: Any, rate: Any, backup: Path, tmp_path: Path, picture: str
     ) -> None:
         for number in range(40):
             rate(question, f"item {number % 9}", f"rater {number % 5}", ("none", "minor", "major")[number % 3])
@@ -58,6 +91,9 @@ class TestSqlite:
         folder = tmp_path / "restored"
         folder.mkdir()
         restored = Restored(folder, backup)
+        assert not shows(restored, picture)
+        shutil.copytree(tmp_path / "data" / "media", folder / "media")
+        assert shows(restored, picture)
         assert "exact" in restored.manage("audit")
         stored = restored.stored("--sweep", "--counts")
         assert len(stored) == Rating.objects.count() - 1
@@ -100,7 +136,9 @@ class TestSqlite:
     "not __import__('django.db').db.connection.vendor == 'postgresql'", reason="SQLite is copied by manage.py backup"
 )
 class TestPostgresql:
-    def test_restored_counts_are_exact_and_audit_clean(self, question: Any, rate: Any, tmp_path: Path) -> None:
+    def test_restored_counts_are_exact_and_audit_clean(
+        self, question: Any, rate: Any, tmp_path: Path, picture: str
+    ) -> None:
         programs = with_services.postgres_programs()
         if programs is None or not (programs / "pg_restore").exists():
             pytest.skip("no pg_dump and pg_restore here")
@@ -117,7 +155,10 @@ class TestPostgresql:
             run(
                 programs / "pg_restore", "--no-owner", "--exit-on-error", f"--dbname={database(server, restored)}", dump
             )
-            site = Site(tmp_path, DATABASE_URL=database(server, restored))
+            folder = tmp_path / "restored"
+            shutil.copytree(tmp_path / "data" / "media", folder / "media")
+            site = Site(folder, DATABASE_URL=database(server, restored))
+            assert shows(site, picture)
             assert "exact" in site.manage("audit")
             stored = site.stored("--sweep", "--counts")
         assert len(stored) == Rating.objects.count() - 1
