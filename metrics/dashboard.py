@@ -38,6 +38,10 @@ class Freshness:
         return cls(state, actions.waiting_ratings(question, state))
 
     @property
+    def filtered(self) -> bool:
+        return False
+
+    @property
     def version(self) -> str:
         return f"{self.state.version if self.state else 0}.{self.uncounted}"
 

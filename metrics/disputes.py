@@ -11,6 +11,7 @@ from django.db.models import F, OuterRef, Subquery
 from projects.models import Item, Question, Rater
 from ratings.models import Rating
 
+from .filters import EVERYTHING, Filter
 from .scales import QuestionScale
 
 # The newest items' ratings, read backwards along the unique index (question, item, rater): the cost is the same in a
@@ -76,11 +77,13 @@ class Difference:
     labels: tuple[str, str]
 
 
-def between(question: Question, a: Rater, b: Rater, scale: QuestionScale, *, part: slice) -> list[Difference]:
+def between(
+    question: Question, a: Rater, b: Rater, scale: QuestionScale, *, part: slice, chosen: Filter = EVERYTHING
+) -> list[Difference]:
     """The items of this part of those that both rated and on which they differ; newest item first."""
-    theirs = Rating.objects.filter(question=question, item=OuterRef("item"), rater=b)
+    theirs = chosen.ratings(Rating.objects.filter(question=question, item=OuterRef("item"), rater=b))
     rows = (
-        Rating.objects.filter(question=question, rater=a, code__gte=0)
+        chosen.ratings(Rating.objects.filter(question=question, rater=a, code__gte=0))
         .annotate(other=Subquery(theirs.values("code")[:1]))
         .filter(other__gte=0)
         .exclude(code=F("other"))
@@ -107,15 +110,18 @@ class OutOfStep:
     n_others: int
 
 
-def recent_differences(question: Question, rater: Rater, scale: QuestionScale, *, limit: int = 10) -> list[OutOfStep]:
+def recent_differences(
+    question: Question, rater: Rater, scale: QuestionScale, *, chosen: Filter = EVERYTHING, limit: int = 10
+) -> list[OutOfStep]:
     """Where most others differ from the rater, among the rater's 300 last changed ratings; newest first."""
     own = list(
-        Rating.objects.filter(rater=rater, question=question, code__gte=0)
+        chosen.ratings(Rating.objects.filter(rater=rater, question=question, code__gte=0))
         .select_related("item")
         .order_by("-changed_at")[:300]
     )
     others: dict[int, np.ndarray] = {rating.item_id: np.zeros(scale.width, np.int64) for rating in own}
-    rows = Rating.objects.filter(question=question, item_id__in=list(others), code__gte=0).exclude(rater=rater)
+    rows = chosen.ratings(Rating.objects.filter(question=question, item_id__in=list(others), code__gte=0))
+    rows = rows.exclude(rater=rater)
     for item, code in rows.values_list("item_id", "code"):
         others[item][code] += 1
     found = []

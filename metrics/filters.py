@@ -117,6 +117,9 @@ class Filter:
         return rows
 
 
+EVERYTHING = Filter()
+
+
 def can_be_chosen(name: str) -> bool:
     """Whether an attribute of this name can be asked for; the databases take a number for a place in a list."""
     return 0 < len(name) <= LONGEST_NAME and "\0" not in name and not name.lstrip("+-").isdecimal()

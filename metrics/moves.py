@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -19,6 +20,7 @@ from .change_page import SPANS, Period, period_name
 from .models import RaterReading, Reading, Span
 from .selection import Selection
 from .templatetags.readings import figure
+from .trends import Point
 
 RECENT = 24  # the newest weeks and months together in which a move is looked for
 CLEAR = 2.0  # standard errors of the difference from which on a move of agreement is told
@@ -116,7 +118,7 @@ def _raters(chosen: Selection, raters: list[Rater], newest: datetime.date) -> li
     return [_turned(chosen, rater, found) for found, rater in turns[:RATERS_TOLD]]
 
 
-def turn(weeks: list[Period]) -> Turn | None:
+def turn(weeks: Sequence[Period | Point]) -> Turn | None:
     """The clearest change between the weeks before and from some week on; None when none is clear. Oldest first."""
     firm = [p for p in weeks if p.firm and p.reading.get("value") is not None and p.reading.get("se") is not None]
     if len(firm) < 2:

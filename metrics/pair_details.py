@@ -45,7 +45,10 @@ class PairDetails:
 
     @classmethod
     def of(cls, question: Question, a: Rater, b: Rater, scale: QuestionScale) -> PairDetails:
-        table = stored(question, a, b, scale)
+        return cls.from_table(stored(question, a, b, scale), scale)
+
+    @classmethod
+    def from_table(cls, table: np.ndarray, scale: QuestionScale) -> PairDetails:
         kappas = {name: cohen.kappa(table, matrix).reading() for name, matrix in scale.weightings().items()}
         return cls(table, kappas, _tests(table))
 

@@ -1,4 +1,4 @@
-"""One rater: how the own use of the categories differs from the peers' on the same items."""
+"""One rater: the parts of the page, and how the own use of the categories differs from the peers' on the same items."""
 
 from __future__ import annotations
 
@@ -6,8 +6,43 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .models import RaterReading
+from projects.models import Rater
+
+from . import pairs, slice_views, trends
+from .dashboard import Freshness
+from .models import RaterReading, Span
 from .scales import QuestionScale
+from .selection import Selection
+
+
+@dataclass(frozen=True)
+class RaterParts:
+    """What the page of a rater shows, of all ratings or of some. ``waiting``: a worker is still to compute it."""
+
+    whole: RaterReading | None
+    waiting: bool
+    period: str
+    points: list[trends.Point]
+    bias_points: list[trends.Point]
+    pairs: list[pairs.Pair]
+
+
+def of(chosen: Selection, rater: Rater, fresh: Freshness) -> RaterParts:
+    """The parts from the stored readings, or from the slice of a filtered page."""
+    if isinstance(fresh, slice_views.SliceFreshness):
+        body = fresh.row.body
+        trend = body["trend"] if body else {}
+        period = chosen.period or slice_views.default_period(trend)
+        whole = slice_views.rater_reading(chosen, rater, body)
+        lines = [slice_views.points(chosen, trend, period, name) for name in (chosen.vs_peers, "vs_peers_bias")]
+        shown = slice_views.pairs_of(rater, body, chosen.weights)
+        return RaterParts(whole, body is None, period, lines[0], lines[1], shown)
+    question = chosen.question
+    period = chosen.period or trends.rater_period(question, rater)
+    lines = [trends.rater_points(question, rater, period, name) for name in (chosen.vs_peers, "vs_peers_bias")]
+    whole = RaterReading.objects.filter(question=question, rater=rater, span=Span.ALL).first()
+    shown = pairs.with_rater(question, rater, chosen.scale, chosen.weights)
+    return RaterParts(whole, False, period, lines[0], lines[1], shown)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ def short(reading: Body) -> list[Any]:
 
 def point(reading: Body) -> list[Any]:
     """A reading of a trend; slice_views.points reads it."""
-    return [*short(reading), reading["n_items"], reading["n_ratings"]]
+    return [*short(reading), reading["n_items"], reading["n_ratings"], reading["se"]]
 
 
 def points(estimates: dict[str, Estimate]) -> Body:

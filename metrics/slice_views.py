@@ -18,20 +18,25 @@ from .filters import Filter
 from .models import RaterReading, Reading, Slice, Span
 from .selection import Selection, page_number
 
-READING = ("value", "low", "high", "reason", "n_items", "n_ratings")
+READING = ("value", "low", "high", "reason", "n_items", "n_ratings", "se")  # slice_numbers.point
 
 
 @dataclass(frozen=True)
 class SliceFreshness(dashboard.Freshness):
-    """How fresh a filtered page is: its numbers are those of ``row``."""
+    """How fresh a page with a slice is: its numbers are those of ``row``, or on a page of all ratings some are."""
 
     row: Slice
 
     @property
+    def filtered(self) -> bool:
+        return bool(Filter.from_spec(self.row.spec))
+
+    @property
     def version(self) -> str:
         """What is shown, then whether it is behind."""
-        at = self.row.computed_at
-        return f"{self.row.pk}-{at.timestamp() if at else 0:.6f}".replace(".", "-") + f".{self.uncounted}-{self.behind}"
+        at = int(self.row.computed_at.timestamp() * 1_000_000) if self.row.computed_at else 0
+        counts = self.state.version if self.state and not self.filtered else 0
+        return f"{self.row.pk}-{at}-{counts}.{self.uncounted}-{self.behind}"
 
     @property
     def behind(self) -> int:
@@ -68,7 +73,7 @@ def parts(request: HttpRequest, chosen: Selection, body: dict[str, Any]) -> dash
         reading=reading,
         n_items=chosen.project.items.count() if n_items is None else n_items,
         period=period,
-        points=points(body["trend"], period, chosen.coefficient),
+        points=points(chosen, body["trend"], period, chosen.coefficient),
         raters=raters,
         n_raters=body["n_raters"],
         pairs=shown,
@@ -89,15 +94,15 @@ def default_period(trend: dict[str, Any]) -> str:
     return trends.finest(sizes)
 
 
-def points(trend: dict[str, Any], span: str, name: str) -> list[trends.Point]:
+def points(chosen: Selection, trend: dict[str, Any], span: str, name: str) -> list[trends.Point]:
     """The points of a slice's trend, oldest first."""
     lines = trend.get(span, {})
-    found = []
+    found: list[trends.Point] = []
     for text, (own, *total) in zip(lines.get("starts", []), lines.get(name, []), strict=False):
         start, reading = datetime.date.fromisoformat(text), dict(zip(READING, own, strict=True))
         cumulative = dict(zip(READING, total[0], strict=False)) if total else None
         found.append(trends.Point(start, periods.end_date(start, span), reading, cumulative))
-    return found
+    return trends.marked(found, chosen.project)
 
 
 def matrix(chosen: Selection, body: dict[str, Any]) -> tuple[list[Rater], list[pairs.Pair]]:
@@ -128,6 +133,25 @@ def _disputes(body: dict[str, Any], chosen: Selection) -> disputes.Disputes:
         if item in items
     ]
     return disputes.Disputes(top, body["n_items"], body["whole"])
+
+
+# --- one rater
+
+
+def rater_reading(chosen: Selection, rater: Rater, body: dict[str, Any] | None) -> RaterReading | None:
+    """The rater's reading of the whole time; None without a rating, or while there is no body."""
+    if not body or not body["n_ratings"]:
+        return None
+    row = {"n": body["n_ratings"], "coefficients": body["coefficients"], "seconds": body["seconds"]}
+    reading = _reading(chosen, rater, row)
+    reading.details = {"table": body["table"]}
+    return reading
+
+
+def pairs_of(rater: Rater, body: dict[str, Any] | None, weights: str) -> list[pairs.Pair]:
+    rows = body["pairs"] if body else []
+    raters = Rater.objects.in_bulk({row["b"] for row in rows} | {rater.pk})
+    return pair_list(rows, raters, weights)
 
 
 # --- the raters' table

@@ -51,7 +51,7 @@ def project_points(question: Question, span: str, coefficient: str) -> list[Poin
         Point(start, periods.end_date(start, span), reading or {}, cumulative or {})
         for start, reading, cumulative in reversed(rows)
     ]
-    return _marked(points, question.project)
+    return marked(points, question.project)
 
 
 def rater_points(question: Question, rater: Rater, span: str, coefficient: str) -> list[Point]:
@@ -62,10 +62,10 @@ def rater_points(question: Question, rater: Rater, span: str, coefficient: str) 
         .values_list("start", f"coefficients__{coefficient}")[:POINTS]
     )
     points = [Point(start, periods.end_date(start, span), reading or {}) for start, reading in reversed(rows)]
-    return _marked(points, question.project)
+    return marked(points, question.project)
 
 
-def _marked(points: list[Point], project: Project) -> list[Point]:
+def marked(points: list[Point], project: Project) -> list[Point]:
     """The points with the versions of the guidelines; no query where none was ever written."""
     if not points or not project.guidelines_version:
         return points

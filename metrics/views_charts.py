@@ -60,13 +60,32 @@ def _project_trend(request: HttpRequest, chosen: Selection) -> Made:
     if chosen.filter:
         lines = _body(chosen, Slice.Kind.DASHBOARD).get("trend", {})
         period = chosen.period or slice_views.default_period(lines)
-        points = slice_views.points(lines, period, chosen.coefficient)
+        points = slice_views.points(chosen, lines, period, chosen.coefficient)
     else:
         period = chosen.period or trends.project_period(chosen.question)
         points = trends.project_points(chosen.question, period, chosen.coefficient)
     rows = _trend_rows(points)
     title = str(words.coefficient(chosen.coefficient))
     return charts.trend(rows, title=title, period=period, marks=_marks(points)), rows
+
+
+def _pair_trend(request: HttpRequest, chosen: Selection) -> Made:
+    return _trend_of_pair(request, chosen, words.weighted("cohen_kappa", chosen.weights))
+
+
+def _pair_difference(request: HttpRequest, chosen: Selection) -> Made:
+    return _trend_of_pair(request, chosen, "mean_difference")
+
+
+def _trend_of_pair(request: HttpRequest, chosen: Selection, name: str) -> Made:
+    a, b = _rater(request, chosen, "a"), _rater(request, chosen, "b")
+    lines = _body(chosen, Slice.Kind.PAIR, a, b).get("trend", {})
+    period = chosen.period or slice_views.default_period(lines)
+    points = slice_views.points(chosen, lines, period, name)
+    bias = name == "mean_difference"
+    title = str(words.coefficient(name))
+    rows = _trend_rows(points, cumulative=False)
+    return charts.trend(rows, title=title, period=period, bias=bias, marks=_marks(points)), rows
 
 
 def _rater_trend(request: HttpRequest, chosen: Selection) -> Made:
@@ -79,8 +98,13 @@ def _rater_bias(request: HttpRequest, chosen: Selection) -> Made:
 
 def _trend_of_rater(request: HttpRequest, chosen: Selection, coefficient: str) -> Made:
     rater = _rater(request, chosen, "rater")
-    period = chosen.period or trends.rater_period(chosen.question, rater)
-    points = trends.rater_points(chosen.question, rater, period, coefficient)
+    if chosen.filter:
+        lines = _body(chosen, Slice.Kind.RATER, rater).get("trend", {})
+        period = chosen.period or slice_views.default_period(lines)
+        points = slice_views.points(chosen, lines, period, coefficient)
+    else:
+        period = chosen.period or trends.rater_period(chosen.question, rater)
+        points = trends.rater_points(chosen.question, rater, period, coefficient)
     rows = _trend_rows(points, cumulative=False)
     title = str(words.coefficient(coefficient))
     bias = coefficient == "vs_peers_bias"
@@ -135,17 +159,23 @@ def _pairs(request: HttpRequest, chosen: Selection) -> Made:
 
 def _rater_confusion(request: HttpRequest, chosen: Selection) -> Made:
     rater = _rater(request, chosen, "rater")
-    whole = RaterReading.objects.filter(question=chosen.question, rater=rater, span=Span.ALL).first()
-    table = whole.details.get("table", []) if whole else []
+    if chosen.filter:
+        table = _body(chosen, Slice.Kind.RATER, rater).get("table", [])
+    else:
+        whole = RaterReading.objects.filter(question=chosen.question, rater=rater, span=Span.ALL).first()
+        table = whole.details.get("table", []) if whole else []
     spec = charts.confusion(chosen.scale.labels, rows_title=rater.key, columns_title=_("peers on the same items"))
     return spec, table_rows(table, chosen.scale.labels)
 
 
 def _pair_table(request: HttpRequest, chosen: Selection) -> Made:
     a, b = _rater(request, chosen, "a"), _rater(request, chosen, "b")
-    table = pair_details.stored(chosen.question, a, b, chosen.scale)
+    if chosen.filter:
+        table = _body(chosen, Slice.Kind.PAIR, a, b).get("table", [])
+    else:
+        table = pair_details.stored(chosen.question, a, b, chosen.scale).tolist()
     spec = charts.confusion(chosen.scale.labels, rows_title=a.key, columns_title=b.key)
-    return spec, table_rows(table.tolist(), chosen.scale.labels)
+    return spec, table_rows(table, chosen.scale.labels)
 
 
 def _change(request: HttpRequest, chosen: Selection) -> Made:
@@ -181,5 +211,7 @@ CHARTS: dict[str, Callable[[HttpRequest, Selection], Made]] = {
     "rater-bias": _rater_bias,
     "rater-confusion": _rater_confusion,
     "pair-table": _pair_table,
+    "pair-trend": _pair_trend,
+    "pair-difference": _pair_difference,
     "change": _change,
 }

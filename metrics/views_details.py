@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
@@ -10,81 +12,120 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from projects.access import get_project
-from projects.models import Item, Member, Rater
+from projects.models import Item, Member, Project, Rater
 
-from . import disputes, item_list, trends, words
+from . import disputes, item_list, pair_page, rater_page, slice_views, words
 from . import pairs as pair_list
 from .dashboard import Freshness
-from .models import RaterReading, Span
-from .pair_details import PairDetails
-from .rater_page import category_use
+from .filter_bar import FilterBar
+from .models import Slice
 from .selection import Selection, by_key, one_of, page_number, select
 
 PAIRS_A_PAGE = 100
 DIFFERENCES_A_PAGE = 25
 
 
-def _chosen(request: HttpRequest, project_id: int) -> Selection:
+def _chosen(request: HttpRequest, project_id: int, *, filtered: bool = False) -> Selection:
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
-    chosen = select(request, project)
+    chosen = select(request, project, filtered=filtered)
     if chosen is None:
         raise Http404(_("This project has no question yet."))
     return chosen
+
+
+def _live(request: HttpRequest, project: Project, fresh: Freshness) -> HttpResponse | None:
+    """The answer to a page that asks whether it is still right (templates/metrics/_as_of.html); None when it is not.
+
+    The page says which version it shows: nothing new is 204, a new number of uncounted ratings the freshness alone.
+    """
+    shown = request.headers.get("X-Shown")
+    if shown is None:
+        return None
+    if shown == fresh.version:
+        return HttpResponse(status=204)
+    if shown.partition(".")[0] != fresh.version.partition(".")[0]:
+        return None
+    context = {"project": project, "fresh": fresh, "live": True, "places": request.headers.get("X-Places", "")}
+    return render(request, "metrics/_as_of.html", context)
+
+
+def _answer(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
+    """The page; for a page that asked, its fragments, or to be loaded anew when it has no place for what there is."""
+    shown = request.headers.get("X-Places")
+    if shown is not None and shown != context["places"]:
+        return HttpResponse(headers={"HX-Refresh": "true"})
+    response = render(request, template, context)
+    if shown is not None:
+        response["HX-Trigger"] = "charts-changed"
+    return response
 
 
 @login_required
 @require_safe
 def rater(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
     """One rater against the others: trend, confusion, bias, pairs, recent disagreements."""
-    chosen = _chosen(request, project_id)
+    chosen = _chosen(request, project_id, filtered=True)
     found = by_key(Rater, chosen.project, key)
-    whole = RaterReading.objects.filter(question=chosen.question, rater=found, span=Span.ALL).first()
-    period = chosen.period or trends.rater_period(chosen.question, found)
+    fresh = Freshness.of(chosen.question)
+    if chosen.filter:
+        fresh = slice_views.asked(chosen, fresh, Slice.Kind.RATER, found)
+    unchanged = _live(request, chosen.project, fresh)
+    if unchanged is not None:
+        return unchanged
+    parts = rater_page.of(chosen, found, fresh)
     pairwise = words.weighted("mean_pairwise_kappa", chosen.weights)
+    whole, use = parts.whole, rater_page.category_use(parts.whole, chosen.scale)
+    table = whole.details.get("table", []) if whole else []
     context = {
+        **vars(parts),
         "project": chosen.project,
         "chosen": chosen,
-        "fresh": Freshness.of(chosen.question),
+        "fresh": fresh,
+        "live": True,
+        "places": f"{parts.waiting}-{bool(whole)}-{bool(parts.points)}-{bool(parts.bias_points)}-{bool(use)}",
+        "filter_bar": FilterBar.of(request, chosen),
         "rater": found,
-        "whole": whole,
-        "period": period,
-        "points": trends.rater_points(chosen.question, found, period, chosen.vs_peers),
-        "bias_points": trends.rater_points(chosen.question, found, period, "vs_peers_bias"),
         "peers": whole and whole.coefficients.get(chosen.vs_peers),
         "pairwise_name": pairwise,
         "pairwise": whole and whole.coefficients.get(pairwise),
         "table_size": f"k{min(chosen.scale.k, 9)}",
-        "use": category_use(whole, chosen.scale),
-        "confusion": list(zip(chosen.scale.labels, whole.details.get("table", []), strict=False)) if whole else [],
-        "pairs": pair_list.with_rater(chosen.question, found, chosen.scale, chosen.weights),
-        "differences": disputes.recent_differences(chosen.question, found, chosen.scale),
+        "use": use,
+        "confusion": list(zip(chosen.scale.labels, table, strict=False)),
+        "differences": disputes.recent_differences(chosen.question, found, chosen.scale, chosen=chosen.filter),
     }
-    return render(request, "metrics/rater.html", context)
+    return _answer(request, "metrics/rater.html", context)
 
 
 @login_required
 @require_safe
 def pair(request: HttpRequest, project_id: int) -> HttpResponse:
     """Two raters (?a=KEY&b=KEY), or, without them, the table of all pairs."""
-    chosen = _chosen(request, project_id)
     if "a" not in request.GET and "b" not in request.GET:
-        return _all_pairs(request, chosen)
+        return _all_pairs(request, _chosen(request, project_id))
+    chosen = _chosen(request, project_id, filtered=True)
     a, b = (by_key(Rater, chosen.project, request.GET.get(side, "")) for side in "ab")
     if a == b:
         raise Http404(_("A pair is two different raters."))
-    details = PairDetails.of(chosen.question, a, b, chosen.scale)
+    fresh = slice_views.asked(chosen, Freshness.of(chosen.question), Slice.Kind.PAIR, a, b)
+    unchanged = _live(request, chosen.project, fresh)
+    if unchanged is not None:
+        return unchanged
+    found = pair_page.of(chosen, a, b, fresh.row.body)
     number = page_number(request)
     start = (number - 1) * DIFFERENCES_A_PAGE
     part = slice(start, start + DIFFERENCES_A_PAGE + 1)
-    differing = disputes.between(chosen.question, a, b, chosen.scale, part=part)
+    differing = disputes.between(chosen.question, a, b, chosen.scale, part=part, chosen=chosen.filter)
     context = {
+        **vars(found),
         "project": chosen.project,
         "chosen": chosen,
-        "fresh": Freshness.of(chosen.question),
+        "fresh": fresh,
+        "live": True,
+        "places": f"{found.waiting}-{bool(found.details.n_items)}-{bool(found.points)}",
+        "filter_bar": FilterBar.of(request, chosen),
         "a": a,
         "b": b,
-        "details": details,
-        "confusion": list(zip(chosen.scale.labels, details.table.tolist(), strict=True)),
+        "confusion": list(zip(chosen.scale.labels, found.details.table.tolist(), strict=True)),
         "differing": differing[:DIFFERENCES_A_PAGE],
         "table_size": f"k{min(chosen.scale.k, 9)}",
         "keep": {"a": a.key, "b": b.key},
@@ -93,7 +134,7 @@ def pair(request: HttpRequest, project_id: int) -> HttpResponse:
         "next": number + 1,
         "more": len(differing) > DIFFERENCES_A_PAGE,
     }
-    return render(request, "metrics/pair.html", context)
+    return _answer(request, "metrics/pair.html", context)
 
 
 def _all_pairs(request: HttpRequest, chosen: Selection) -> HttpResponse:

@@ -34,6 +34,7 @@ _BASE: dict[str, Promise] = {
     "vs_peers_percent": _("Percent agreement with peers"),
     "vs_peers_bias": _("Bias against peers"),
     "cohen_kappa": _("Cohen’s kappa"),
+    "mean_difference": _("Mean difference"),
 }
 
 REASONS: dict[str, Promise] = {

@@ -120,6 +120,14 @@ async function download(button) {
   if (form === "svg") window.setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
+/* Vega puts its tooltip at the end of the page unless it finds this element: inside the landmark it has a place. */
+function placeTooltip() {
+  const tip = document.createElement("div");
+  tip.id = "vg-tooltip-element";
+  tip.setAttribute("role", "tooltip");
+  document.querySelector("main").append(tip);
+}
+
 const figures = () => document.querySelectorAll(".chart[data-chart]");
 
 document.addEventListener("click", (event) => {
@@ -148,6 +156,7 @@ window.addEventListener("resize", () => {
   waiting = window.setTimeout(redraw, 150);
 });
 
+if (figures().length) placeTooltip();
 for (const figure of figures()) {
   if (window.vegaEmbed) start(figure);
   else failed(figure);

@@ -104,6 +104,8 @@ def test_dashboard_draws_its_charts(scheme: str, project: Any, rated: Any, open_
     assert page.locator(".chart svg .mark-rect.role-mark path").count() == 20  # five raters, both halves
     page.locator(".chart svg .mark-text.role-mark text").first.hover()
     expect(page.locator("#vg-tooltip-element")).to_be_visible()
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
 
 
 def test_chart_follows_the_colour_scheme(project: Any, rated: Any, open_page: Any) -> None:

@@ -397,3 +397,88 @@ def test_requests_read_no_ratings(rated: Any, open_page: Any, lead: Any, client_
     Rating.objects.update(counted=-1, code=-1)
     assert client_for(lead).get(f"/projects/{rated.project_id}/?kind=human").context["headline"] == before
     assert Project.objects.exists()
+
+
+# --- one rater, two raters
+
+
+def test_a_pair_over_time_is_that_of_its_ratings(rated: Any, open_page: Any) -> None:
+    """Each month's kappa and mean difference, told from plain rows; and the other way round with the other sign."""
+    page = open_page({"period": "month"}, "pairs/?a=a&b=c").context
+    assert len(page["points"]) == 2
+    both: dict[int, dict[str, Any]] = {}
+    for rating in Rating.objects.filter(rater__key__in="ac").select_related("rater"):
+        both.setdefault(rating.item_id, {})[rating.rater.key] = rating
+    shared = [two for two in both.values() if len(two) == 2]
+    assert sum(point.reading["n_items"] for point in page["points"]) == len(shared) == page["details"].n_items
+    for kappa, difference in zip(page["points"], page["difference_points"], strict=True):
+        mine = [two for two in shared if max(r.rated_at.date().replace(day=1) for r in two.values()) == kappa.start]
+        codes = np.array([[two["a"].code, two["c"].code] for two in mine])
+        expected = report(codes, len(LABELS))
+        assert kappa.reading["value"] == pytest.approx(expected["cohen_kappa"])
+        apart = codes[:, 0] - codes[:, 1]
+        assert difference.reading["value"] == pytest.approx(apart.mean())
+        assert difference.reading["se"] == pytest.approx(apart.std(ddof=1) / len(apart) ** 0.5)
+    turned = open_page({"period": "month"}, "pairs/?a=c&b=a").context
+    assert [point.reading["value"] for point in turned["difference_points"]] == pytest.approx(
+        [-point.reading["value"] for point in page["difference_points"]]
+    )
+
+
+def test_a_drift_of_two_raters_is_told(question: Any, utc: Any, open_page: Any) -> None:
+    project = question.project
+    a, b = (Rater.objects.create(project=project, key=key) for key in ("steady", "sinking"))
+    items = [Item.objects.create(project=project, key=f"i{n}") for n in range(80)]
+    ratings = []
+    for n, item in enumerate(items):
+        moment = utc(2026, 3, 2 + 7 * (n // 40), 12)
+        ratings.append(NewRating(item.pk, a.pk, 1 + n % 2, rated_at=moment))
+        ratings.append(NewRating(item.pk, b.pk, 1 + n % 2 - int(n >= 40 and n % 4 > 0), rated_at=moment))
+    record(question=question, ratings=ratings, by=None, source="import")
+    bring_up_to_date(question.pk)
+    page = open_page({"period": "week"}, "pairs/?a=sinking&b=steady")
+    said = "From 2026-03-09 on, sinking answers 0.75 lower against steady than before, on average."
+    assert said in page.content.decode()
+
+
+@pytest.mark.parametrize("given", [{"item.language": "de"}, {"kind": "human", "from": "2026-03-10"}], ids=urlencode)
+def test_a_rater_of_the_chosen_ratings_is_as_on_the_dashboard(
+    given: dict[str, str], rated: Any, open_page: Any
+) -> None:
+    rows = open_page(given).context["rater_page"].rows
+    for row in rows:
+        page = open_page(given, f"raters/{row.reading.rater.key}/").context
+        assert page["whole"].n_ratings == row.reading.n_ratings
+        for name, reading in row.reading.coefficients.items():
+            assert page["whole"].coefficients[name]["value"] == pytest.approx(reading["value"]), name
+        assert sum(point.reading["n_items"] for point in page["points"]) == page["peers"]["n_items"]
+
+
+@pytest.mark.parametrize("path", ["raters/a/", "pairs/?a=a&b=c"])
+@pytest.mark.parametrize("given", [{}, {"item.language": "de"}], ids=["all", "some"])
+def test_a_page_asks_whether_it_is_still_right(
+    given: dict[str, str], path: str, rated: Any, rate: Any, open_page: Any, lead: Any, client_for: Any
+) -> None:
+    page = open_page(given, path)
+    client = client_for(lead)
+    address = f"/projects/{rated.project_id}/{path}{'&' if '?' in path else '?'}{urlencode(given)}"
+
+    def ask() -> Any:
+        headers = {"X-Shown": page.context["fresh"].version, "X-Places": page.context["places"]}
+        return client.get(address, headers=headers)
+
+    assert ask().status_code == 204
+    rate(rated, "i3", "a", "none")
+    rate(rated, "i3", "c", "critical")
+    behind = ask().content.decode()
+    assert "2 ratings not counted yet" in behind
+    assert 'id="differing"' not in behind
+    bring_up_to_date(rated.pk)
+    Slice.objects.update(rests_until=None)
+    ask()
+    slices.sweep()
+    fresh = ask()
+    assert fresh.headers["HX-Trigger"] == "charts-changed"
+    assert 'id="differing"' in fresh.content.decode() or 'id="stats"' in fresh.content.decode()
+    gone = client.get(address, headers={"X-Shown": "0.0", "X-Places": "other"})
+    assert gone.headers["HX-Refresh"] == "true"

@@ -1,0 +1,100 @@
+"""A filtered page in a browser: its numbers come by themselves, its filter works by keyboard; and what pages weigh."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Response, expect
+
+from metrics import slices
+from metrics.actions import bring_up_to_date
+from projects.models import Item, Rater
+from tests.browser.test_results import drawn, open_page, rated  # noqa: F401 - fixtures
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+HEAVIEST = 400_000  # bytes of a first load, without the bundle of the charts
+
+
+@pytest.fixture
+def in_languages(rated: Any) -> Any:  # noqa: F811
+    """Items in two languages, a model among the raters; what there is to choose is known."""
+    for item in Item.objects.filter(key__endswith="0"):
+        item.attributes = {"language": "de"}
+        item.save()
+    Item.objects.exclude(key__endswith="0").update(attributes={"language": "en"})
+    Rater.objects.filter(key="r5").update(kind="model")
+    slices.ask(rated, slices.Wanted("choices", slices.Filter()), version=0)
+    slices.sweep()
+    return rated
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_filter_is_chosen_and_its_numbers_appear(
+    scheme: str,
+    project: Any,
+    in_languages: Any,
+    open_page: Any,  # noqa: F811
+) -> None:
+    page = open_page(f"/projects/{project.pk}/", color_scheme=scheme)
+    drawn(page)
+    page.locator("[name='item.language']").focus()
+    page.keyboard.press("e")  # the option that begins with it
+    page.get_by_role("button", name="Apply").press("Enter")
+    page.wait_for_url("**item.language=en**")
+    expect(page.locator("main")).to_contain_text("being computed")
+    slices.sweep()
+    expect(page.locator("#headline .stat__value--big")).to_be_visible()
+    drawn(page)
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    page.get_by_role("link", name="language: en").press("Enter")
+    page.wait_for_url(lambda address: "item.language" not in address)
+    expect(page.locator(".chip")).to_have_count(0)
+
+
+def test_on_a_phone_the_filter_opens(project: Any, in_languages: Any, open_page: Any) -> None:  # noqa: F811
+    page = open_page(f"/projects/{project.pk}/", viewport={"width": 390, "height": 800})
+    expect(page.locator("[name='item.language']")).to_be_hidden()
+    page.locator(".filters summary").press("Enter")
+    expect(page.locator("[name='item.language']")).to_be_visible()
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+
+
+def test_the_page_of_a_pair_takes_over_what_is_new(
+    project: Any,
+    rated: Any,  # noqa: F811
+    rate: Any,
+    open_page: Any,  # noqa: F811
+) -> None:
+    page = open_page(f"/projects/{project.pk}/pairs/?a=r1&b=r2")
+    slices.sweep()
+    expect(page.locator("#pair-trend-table")).to_be_attached()
+    drawn(page)
+    page.evaluate("() => { window.sameDocument = true }")
+    before = page.locator("#pair-title").inner_text()
+    for n in range(5):
+        rate(rated, f"new{n}", "r1", "none")
+        rate(rated, f"new{n}", "r2", "critical")
+    expect(page.locator("#as-of")).to_contain_text("not counted yet")
+    bring_up_to_date(rated.pk)
+    expect(page.locator("#pair-title")).not_to_have_text(before)
+    assert page.evaluate("() => window.sameDocument")
+
+
+@pytest.mark.parametrize("path", ["", "raters/r1/", "pairs/?a=r1&b=r2", "pairs/", "items/", "items/i7/"])
+def test_first_load_is_light(path: str, project: Any, in_languages: Any, open_page: Any) -> None:  # noqa: F811
+    page = open_page("/healthz")
+    sizes: dict[str, int] = {}
+
+    def weigh(response: Response) -> None:
+        if "vega-bundle" not in response.url and response.status == 200:
+            sizes[response.url] = len(response.body())
+
+    page.on("response", weigh)
+    page.goto(page.url.replace("/healthz", f"/projects/{project.pk}/{path}"))
+    drawn(page)
+    page.remove_listener("response", weigh)
+    assert 0 < sum(sizes.values()) <= HEAVIEST, sizes
