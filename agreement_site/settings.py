@@ -42,7 +42,7 @@ def database(url: str) -> dict:
     parts = urlsplit(url)
     if parts.scheme == "sqlite":
         return {
-            "ENGINE": "django.db.backends.sqlite3",
+            "ENGINE": "agreement_site.sqlite3",
             "NAME": str(Path(unquote(parts.path[1:]))),
             # Opening a connection costs more than a rating, and closing the last one checkpoints the log.
             "CONN_MAX_AGE": 60,

@@ -66,6 +66,11 @@ def record(*, question: Question, ratings: Sequence[NewRating], by: Any, source:
     A rating that says what already stands changes nothing. ``rated_at`` stays what it was unless the source brings
     one; a rating given again after a withdrawal is a new rating.
     """
+    return record_within(question=question, ratings=ratings, by=by, source=source)
+
+
+def record_within(*, question: Question, ratings: Sequence[NewRating], by: Any, source: str) -> Outcome:
+    """``record`` for a caller whose own transaction ends without effect when this raises anything."""
     in_force, standing = _read(question, ratings)
     if unknown := {new.code for new in ratings} - in_force.codes - {NOTHING}:
         raise UnknownCode(f"no category of question '{question.key}' has the code {min(unknown)}")

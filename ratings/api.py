@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import datetime
 from typing import Any
@@ -18,11 +17,12 @@ from projects.api_view import ApiView, Key, page, parameters, question_of, rows_
 from projects.errors import BadRequest
 from projects.models import Member, Project, Question, Rater
 
-from . import actions, incoming
+from . import actions, incoming, together
 from .days import parse_rated_at
 from .models import NOTHING, Rating, Revision
 from .serializers import RatingCounts, RatingIn, RatingOut
 
+FEW = 10  # ratings of a request that others may share a commit with
 FILTERS = ("item", "rater", "question", "since", "withdrawn")
 
 
@@ -65,15 +65,20 @@ class Ratings(ApiView):
 
 def _record(groups: list[tuple[Question, list[actions.NewRating]]], user: Any) -> actions.Outcome:
     """All groups in one transaction."""
-    outcome = actions.Outcome()
-    # One group is a transaction of its own.
-    with transaction.atomic() if len(groups) > 1 else contextlib.nullcontext():
+
+    def work() -> actions.Outcome:
+        found = actions.Outcome()
         for question, ratings in groups:
-            try:
-                outcome += actions.record(question=question, ratings=ratings, by=user, source=Revision.Source.API)
-            except actions.UnknownCode as error:
-                raise BadRequest(f"A category was removed at this moment: {error}. Nothing was stored.") from None
-    return outcome
+            found += actions.record_within(question=question, ratings=ratings, by=user, source=Revision.Source.API)
+        return found
+
+    try:
+        if sum(len(ratings) for _question, ratings in groups) <= FEW:
+            return together.write(work)
+        with transaction.atomic():
+            return work()
+    except actions.UnknownCode as error:
+        raise BadRequest(f"A category was removed at this moment: {error}. Nothing was stored.") from None
 
 
 def _filtered(project: Project, user: Any, found: dict[str, str]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from django.db import transaction
+from django.db import connection, transaction
 
 logger = logging.getLogger(__name__)
 
@@ -18,10 +18,14 @@ def listen(listener: Callable[[int], None]) -> None:
 
 
 def announce(question_id: int) -> None:
-    """Tell the listener once the running transaction is on disk.
+    """Tell the listener once the running transaction is on disk; once a question, however often this is called.
 
     The rating is already safe then: whatever the listener does wrong is logged and never reaches the rater.
     """
+    savepoints = set(connection.savepoint_ids)  # what is registered in one that is rolled back is forgotten with it
+    for waiting in connection.run_on_commit:
+        if waiting[0] == savepoints and getattr(waiting[1], "announced", None) == question_id:
+            return
 
     def tell() -> None:
         for listener in _listeners:
@@ -30,4 +34,5 @@ def announce(question_id: int) -> None:
             except Exception:
                 logger.exception("the hint for question %s was not sent; the sweep will find it", question_id)
 
+    tell.announced = question_id  # type: ignore[attr-defined]  # found again above
     transaction.on_commit(tell)
