@@ -60,7 +60,7 @@ def database(url: str) -> dict:
     if parts.scheme in {"postgres", "postgresql"}:
         query = dict(parse_qsl(parts.query))
         return {
-            "ENGINE": "django.db.backends.postgresql",
+            "ENGINE": "agreement_site.postgresql",
             "NAME": unquote(parts.path[1:]),
             "USER": unquote(parts.username or ""),
             "PASSWORD": unquote(parts.password or ""),

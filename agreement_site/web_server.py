@@ -12,9 +12,9 @@ worker_class = "gthread"
 preload_app = True
 timeout = 60
 graceful_timeout = 30
-# Processes are renewed one after the other, so that a leak cannot add up.
-max_requests = 2000
-max_requests_jitter = 200
+# Processes are renewed one after the other, so that a leak cannot add up; not every few seconds under load.
+max_requests = 50_000
+max_requests_jitter = 5_000
 limit_request_field_size = 8190
 loglevel = "warning"
 control_socket_disable = True
