@@ -109,7 +109,7 @@ $(shell [ -x .venv/bin/python ] || rm -f .venv/pyvenv.cfg)
 	$(call install,requirements.txt)
 	@touch $@
 
-.venv/installed-dev: requirements.txt requirements-dev.txt $(wildcard constraints/*.txt) .venv/pyvenv.cfg
+.venv/installed-dev: requirements.txt requirements-extra.txt requirements-dev.txt $(wildcard constraints/*.txt) .venv/pyvenv.cfg
 	$(call install,requirements-dev.txt)
 	@touch .venv/installed $@
 

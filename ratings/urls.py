@@ -1,6 +1,6 @@
 from django.urls import path
 
-from . import views_export, views_import, views_media, views_rate
+from . import exporting, views_export, views_import, views_media, views_rate
 
 PROJECT = "projects/<int:project_id>/"
 
@@ -15,8 +15,10 @@ urlpatterns = [
     path(f"{PROJECT}data/", views_import.data, name="data"),
     path(f"{PROJECT}data/media/", views_media.media_new, name="media_new"),
     path(f"{PROJECT}media/<str:name>", views_media.media, name="media"),
-    path(f"{PROJECT}data/export.csv", views_export.export_csv, name="export_csv"),
-    path(f"{PROJECT}data/export.jsonl", views_export.export_jsonl, name="export_jsonl"),
+    *(
+        path(f"{PROJECT}data/export.{kind}", views_export.export, {"kind": kind}, name=f"export_{kind}")
+        for kind in exporting.KINDS
+    ),
     path(f"{PROJECT}data/import/", views_import.import_new, name="import_new"),
     path(f"{PROJECT}data/import/<int:run_id>/", views_import.import_run, name="import_run"),
     path(f"{PROJECT}data/import/<int:run_id>/progress/", views_import.import_progress, name="import_progress"),

@@ -21,6 +21,7 @@ from projects.models import Member, Project
 from projects.project_rules import Refused
 from projects.question_rules import InvalidQuestions
 
+from . import exporting
 from .bounds import View, bounded
 from .forms_import import ColumnsForm, ReadingForm, StartForm, UploadForm
 from .importing import actions, files, leases
@@ -41,9 +42,8 @@ def data(request: HttpRequest, project_id: int) -> HttpResponse:
     """What came in by files, and the way out."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
     runs = project.imports.select_related("by", "question")[:RUNS_SHOWN]
-    return render(
-        request, "ratings/data.html", {"project": project, "questions": project.questions.all(), "runs": runs}
-    )
+    context = {"project": project, "questions": project.questions.all(), "runs": runs}
+    return render(request, "ratings/data.html", {**context, "has_parquet": exporting.has_parquet()})
 
 
 @bounded("IMPORT_MAX_BYTES")

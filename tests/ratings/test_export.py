@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from projects.models import Category, Item, Project, Question, Rater
+from ratings import exporting
 from ratings.actions import NewRating, record
 from ratings.importing.formulas import guard, unguard
 from ratings.models import NOTHING, Rating
@@ -63,6 +64,53 @@ def test_json_lines_are_the_plain_texts(
     ]
 
 
+def test_parquet_has_the_plain_values(
+    client_for: Any, lead: Any, project: Project, question: Any, rate: Any, utc: Any, monkeypatch: Any
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="requirements-extra.txt is not installed")
+    monkeypatch.setattr(exporting, "ROWS_OF_A_GROUP", 2)
+    moment = utc(2026, 3, 1, 9, 30, 0, 5)
+    rate(question, "=i1", "an\u00e4", "major", rated_at=moment, comment="=1+1")
+    for item in ("i2", "i3"):
+        rate(question, item, "ben", "none", rated_at=moment)
+    rate(question, "i4", "ben", "none")
+    rate(question, "i4", "ben", None)  # withdrawn
+    response = client_for(lead).get(f"/projects/{project.pk}/data/export.parquet")
+    pieces = list(response.streaming_content)
+    table = parquet.read_table(io.BytesIO(b"".join(pieces)))
+
+    assert len(pieces) == 3 and all(pieces)  # a group of two, one of one, and the file's foot
+    assert table.column_names == NAMES
+    assert [tuple(row.values())[:6] for row in table.to_pylist()] == [
+        ("=i1", "an\u00e4", "severity", "major", moment, "=1+1"),
+        ("i2", "ben", "severity", "none", moment, ""),
+        ("i3", "ben", "severity", "none", moment, ""),
+    ]
+    assert response["Content-Type"] == "application/vnd.apache.parquet"
+    assert response["Content-Disposition"] == f'attachment; filename="reviews-{project.pk}.parquet"'
+
+
+def test_parquet_of_nothing_is_a_file_too(client_for: Any, lead: Any, project: Project) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="requirements-extra.txt is not installed")
+    response = client_for(lead).get(f"/projects/{project.pk}/data/export.parquet")
+    assert parquet.read_table(io.BytesIO(b"".join(response.streaming_content))).num_rows == 0
+
+
+def test_without_pyarrow_the_answer_names_what_to_install(
+    client_for: Any, lead: Any, project: Project, monkeypatch: Any
+) -> None:
+    page = f"/projects/{project.pk}/data/"
+    client = client_for(lead)
+    monkeypatch.setattr(exporting, "has_parquet", lambda: True)
+    assert "export.parquet" in client.get(page).content.decode()
+    monkeypatch.setattr(exporting, "has_parquet", lambda: False)
+    assert "export.parquet" not in client.get(page).content.decode()
+    answer = client.get(page + "export.parquet")
+    assert answer.status_code == 501
+    assert "requirements-extra.txt" in answer.content.decode()
+    assert client.get(page + "export.csv").status_code == 200
+
+
 def test_one_question_can_be_asked_for(client_for: Any, lead: Any, project: Project, question: Any, rate: Any) -> None:
     other = Question.objects.create(project=project, key="tone", text="Tone?")
     Category.objects.create(question=other, code=0, label="kind", position=0)
@@ -81,12 +129,13 @@ def test_other_projects_stay_out(client_for: Any, lead: Any, project: Project, m
     assert rows(client_for(lead).get(f"/projects/{project.pk}/data/export.csv")) == [NAMES]
 
 
-@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 @pytest.mark.parametrize(("name", "status"), [("lead", 200), ("viewer", 200), ("annotator", 403), ("stranger", 404)])
 def test_who_may_export(client_for: Any, project: Project, request: Any, kind: str, name: str, status: int) -> None:
     client = client_for(request.getfixturevalue(name))
     address = f"/projects/{project.pk}/data/export.{kind}"
-    assert client.get(address).status_code == status
+    needs_extra = kind == "parquet" and status == 200 and not exporting.has_parquet()
+    assert client.get(address).status_code == (501 if needs_extra else status)
     assert client.post(address).status_code == 405
 
 
@@ -226,9 +275,7 @@ def _ratings(question: Question) -> dict[Any, Any]:
 def test_streams_in_parcels(
     client_for: Any, lead: Any, project: Project, question: Any, rate: Any, monkeypatch: Any
 ) -> None:
-    from ratings import views_export
-
-    monkeypatch.setattr(views_export, "AT_ONCE", 2)
+    monkeypatch.setattr(exporting, "AT_ONCE", 2)
     for number in range(5):
         rate(question, f"i{number}", "r", "major")
     response = client_for(lead).get(f"/projects/{project.pk}/data/export.csv")
