@@ -131,11 +131,7 @@ def _of_question(question: Question, found: list[Rating], revisions: dict[int, l
     return QuestionRatings(question, rows, _named(counts, scale))
 
 
-def shown_body(item: Item) -> list[tuple[str, Any]]:
-    """The item's body and attributes as lines of name and text."""
-    lines = [(str(name), value) for name, value in {**_mapping(item.body), **_mapping(item.attributes)}.items()]
-    return [(name, value) for name, value in lines if value not in ("", None, [], {})]
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {"text": value}
+def shown_attributes(item: Item) -> list[tuple[str, Any]]:
+    """What raters never see of the item, as lines of name and text."""
+    attributes = item.attributes if isinstance(item.attributes, dict) else {"attributes": item.attributes}
+    return [(str(name), value) for name, value in attributes.items() if value not in ("", None, [], {})]

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 
 from projects.access import get_project
 from projects.models import Item, Member, Project, Rater
+from ratings import content
 
 from . import disputes, item_list, pair_page, rater_page, slice_views, words
 from . import pairs as pair_list
@@ -192,7 +193,8 @@ def item(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
         "project": chosen.project,
         "chosen": chosen,
         "item": found,
-        "body": item_list.shown_body(found),
+        "blocks": content.blocks(found.body),
+        "attributes": item_list.shown_attributes(found),
         "answers": item_list.item_ratings(found, chosen.questions),
     }
     return render(request, "metrics/item.html", context)

@@ -53,6 +53,16 @@ def test_files_become_items(bring: Any, project: Project, client_for: Any, annot
     assert f'<img class="item-body__media" src="{address(project, PNG, "png")}"' in page
 
 
+def test_the_items_page_shows_what_raters_see_and_what_they_do_not(
+    bring: Any, project: Project, client_for: Any, lead: Any
+) -> None:
+    bring(("a.png", PNG))
+    Item.objects.update(attributes={"source": "web shop"})
+    page = client_for(lead).get(f"/projects/{project.pk}/items/a/").content.decode()
+    assert f'<img class="item-body__media" src="{address(project, PNG, "png")}"' in page
+    assert "web shop" in page
+
+
 def test_an_item_of_this_name_shows_the_file_beside_its_text(bring: Any, project: Project) -> None:
     item = Item.objects.create(project=project, key="a", body={"text": "What is this?"}, attributes={"x": 1})
     bring(("a.png", PNG))
