@@ -241,12 +241,20 @@ def test_without_javascript_the_desk_is_plain_forms(open_desk, annotator, items)
     assert stored() == {"i00": 2, "i01": 2}
 
 
-def test_a_phone_has_targets_for_a_thumb(open_desk, annotator, items):
+def test_a_phone_has_targets_for_a_thumb(open_desk, annotator, items, lead, project):
     page = open_desk(annotator, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     for target in page.locator(".choice, .sheet .button:visible, .sheet summary:visible").all():
         box = target.bounding_box()
         assert box["height"] >= 44, target.inner_text()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    change_project(project=project, by=lead, guidelines="Look *twice*.")
+    page.locator("#desk").dispatch_event("poll")
+    for name in ("Read them", "Close the guidelines"):
+        target = page.get_by_role("button", name=name)
+        expect(target).to_be_visible()
+        assert target.bounding_box()["height"] >= 44, name
+        target.tap()
+    expect(page.get_by_role("dialog")).to_be_hidden()
     page.locator(".choice", has_text="minor").tap()
     page.get_by_role("button", name="Submit").tap()
     shown(page, 1)
