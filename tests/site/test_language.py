@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
+from django.apps import apps
 from django.conf import settings
 from django.test import Client
 from django.utils import translation
 
 from agreement_site.models import Preference
+from metrics import tasks
 from metrics.actions import bring_up_to_date
+from ratings.models import ImportRun, Revision
+from tests.ratings.import_wizard import Wizard
 
 pytestmark = pytest.mark.django_db
 CHINESE = {"HTTP_ACCEPT_LANGUAGE": "zh-CN,zh;q=0.9,en;q=0.5"}
@@ -133,6 +138,35 @@ def test_the_account_page_shows_the_choice(client_for, lead):
     Preference.objects.create(user=lead, language="zh-hans")
     page = client.get("/tokens/").content.decode()
     assert '<option value="zh-hans" lang="zh-hans" selected>简体中文</option>' in page
+
+
+# --- what nobody reads in a language
+
+
+def test_what_tasks_store_has_no_language(project, question, rate, lead, client_for, utc):
+    """A worker that happened to speak Chinese would store the same: codes and figures, worded when they are shown."""
+    client = client_for(lead)
+    Preference.objects.create(user=lead, language="zh-hans")
+    with translation.override("zh-hans"):
+        for week in (0, 1):
+            for number in range(12):
+                for rater in "abc":
+                    label = "minor" if week and rater == "c" else "none"
+                    rate(question, f"w{week}-{number}", rater, label, rated_at=utc(2026, 5, 5 + 7 * week))
+        tasks.sweep_all()
+        client.get(f"/projects/{project.pk}/change/")
+        client.get(f"/projects/{project.pk}/?kind=human")
+        tasks.sweep_all()
+        run = Wizard(client, project).check(
+            b"item,rater,label,time\ni1,a,none,now\ni1,b,other,\n,c,none,2999-01-01T00:00Z\n"
+        )
+    assert run.state == "refused"
+    models = [*apps.get_app_config("metrics").get_models(), ImportRun, Revision]
+    stored = {
+        model.__name__: json.dumps(list(model.objects.values()), default=str, ensure_ascii=False) for model in models
+    }
+    assert [name for name, rows in stored.items() if not rows.isascii()] == []
+    assert all(len(stored[name]) > 2 for name in ("Reading", "RaterReading", "Attribution", "ImportRun"))
 
 
 # --- the API
