@@ -45,14 +45,6 @@ class Outcome:
     unchanged: int = 0
     withdrawn: int = 0
 
-    def __add__(self, other: Outcome) -> Outcome:
-        return Outcome(
-            self.created + other.created,
-            self.changed + other.changed,
-            self.unchanged + other.unchanged,
-            self.withdrawn + other.withdrawn,
-        )
-
 
 class UnknownCode(ValueError):
     """A code that is no category of the question (any more)."""
@@ -66,31 +58,71 @@ def record(*, question: Question, ratings: Sequence[NewRating], by: Any, source:
     A rating that says what already stands changes nothing. ``rated_at`` stays what it was unless the source brings
     one; a rating given again after a withdrawal is a new rating.
     """
-    return record_within(question=question, ratings=ratings, by=by, source=source)
+    return record_all([(question, ratings)], by=by, source=source)
 
 
-def record_within(*, question: Question, ratings: Sequence[NewRating], by: Any, source: str) -> Outcome:
-    """``record`` for a caller whose own transaction ends without effect when this raises anything."""
+Group = tuple[Question, Sequence[NewRating]]
+
+
+def record_all(groups: Sequence[Group], *, by: Any, source: str) -> Outcome:
+    """``record`` of several questions of one project, in a transaction of the caller's that ends without effect when
+    this raises anything.
+
+    In one order for all writers: question by question, and after all ratings the items whose places they take. Who
+    held an item while asking for the next question's ratings could wait in a circle with who came from there.
+    """
+    outcome = Outcome()
+    written: list[tuple[NewRating, int]] = []
+    if not groups:
+        return outcome
+    *others, last = sorted(groups, key=lambda group: group[0].pk)
+    for question, ratings in others:
+        batch = _prepare(question, ratings, outcome)
+        written += batch.written()
+        batch.write(by=by, source=source, then=[])
+    batch = _prepare(*last, outcome)
+    taken = places.following([*written, *batch.written()], overlap=last[0].project.overlap)
+    batch.write(by=by, source=source, then=taken)
+    return outcome
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """What is to be written of one question's ratings, and what stood there before."""
+
+    question: Question
+    in_force: _InForce
+    standing: dict[tuple[int, int], _Standing]
+    now: datetime.datetime
+    rows: list[writing.Row]
+
+    def written(self) -> list[tuple[NewRating, int]]:
+        """Each new rating with the code that stood before it."""
+        return [(row.new, _code_before(self.standing, row.new)) for row in self.rows]
+
+    def write(self, *, by: Any, source: str, then: Sequence[bulk.Statement]) -> None:
+        if not self.rows:
+            bulk.several(then)
+            return
+        by_id = by.pk if by is not None else None
+        shared = writing.Circumstances(self.now, by_id, source, self.in_force.zone, self.in_force.guidelines)
+        writing.write(self.question.pk, self.rows, shared, then=then)
+        changes.announce(self.question.pk)
+
+
+def _prepare(question: Question, ratings: Sequence[NewRating], outcome: Outcome) -> _Batch:
+    """Reads and locks what stands. Raises UnknownCode; adds to ``outcome``."""
     in_force, standing = _read(question, ratings)
     if unknown := {new.code for new in ratings} - in_force.codes - {NOTHING}:
         raise UnknownCode(f"no category of question '{question.key}' has the code {min(unknown)}")
-    now = timezone.now()
-    outcome = Outcome()
-    rows: list[writing.Row] = []
+    batch = _Batch(question, in_force, standing, timezone.now(), [])
     for new in ratings:
         old = standing.get((new.item_id, new.rater_id))
-        row = _next_row(new, old, now=now)
+        row = _next_row(new, old, now=batch.now)
         _tally_outcome(outcome, new, old, row)
         if row is not None:
-            rows.append(row)
-    if rows:
-        by_id = by.pk if by is not None else None
-        circumstances = writing.Circumstances(now, by_id, source, in_force.zone, in_force.guidelines)
-        written = [(row.new, _code_before(standing, row.new)) for row in rows]
-        taken = places.following(written, overlap=question.project.overlap)
-        writing.write(question.pk, rows, circumstances, then=taken)
-        changes.announce(question.pk)
-    return outcome
+            batch.rows.append(row)
+    return batch
 
 
 @dataclass(frozen=True, slots=True)

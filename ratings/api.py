@@ -67,10 +67,7 @@ def _record(groups: list[tuple[Question, list[actions.NewRating]]], user: Any) -
     """All groups in one transaction."""
 
     def work() -> actions.Outcome:
-        found = actions.Outcome()
-        for question, ratings in groups:
-            found += actions.record_within(question=question, ratings=ratings, by=user, source=Revision.Source.API)
-        return found
+        return actions.record_all(groups, by=user, source=Revision.Source.API)
 
     try:
         if sum(len(ratings) for _question, ratings in groups) <= FEW:

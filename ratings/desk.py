@@ -13,7 +13,7 @@ from django.utils import timezone
 from projects.models import Item, Project, Question, Rater
 
 from . import places, queue
-from .actions import NewRating, record
+from .actions import Group, NewRating, record_all
 from .models import Assignment, Desk, Rating
 
 State = Assignment.State
@@ -86,11 +86,13 @@ def answer(
         if not first and not rater.project.corrections and _differs(rater, item, codes, comment):
             raise CorrectionsClosed
         seconds = _seconds(desk, mine, now) if first and mine is not None else None
-        for number, (question, code) in enumerate(codes.items()):
+        answers: list[Group] = []
+        for question, code in codes.items():
             # The comment speaks of the item: it is kept with the first question's rating alone.
-            said = comment if number == 0 else None
+            said = None if answers else comment
             new = NewRating(item.pk, rater.pk, code, comment=said, seconds=seconds, guidelines=guidelines)
-            record(question=question, ratings=[new], by=by, source="form")
+            answers.append((question, [new]))
+        record_all(answers, by=by, source="form")
         if mine is not None:
             closed_at = now if first else mine.closed_at
             Assignment.objects.filter(pk=mine.pk).update(state=State.DONE, closed_at=closed_at, flagged=flagged)

@@ -16,8 +16,9 @@ from django.db import connection, transaction
 from metrics import actions, backlog, counting, stores
 from metrics.models import CountState, PairTally
 from projects import actions as set_up
-from projects.models import Item, Project, Question, Rater
-from ratings.actions import NewRating, move_days, record
+from projects.models import Category, Item, Project, Question, Rater
+from ratings import writing
+from ratings.actions import NewRating, move_days, record, record_all
 from ratings.models import Rating
 from tests.faults.threads import PATIENCE, Gate, finish, start
 from tests.metrics import invariants
@@ -248,6 +249,35 @@ def test_writers_of_the_same_new_ratings_take_turns_whatever_their_order(questio
         put(question, (second, rater, 1))
     finish(futures)
     assert set(Rating.objects.values_list("code", flat=True)) == {2}
+
+
+@postgresql_only
+def test_batches_of_several_questions_whose_items_cross_do_not_wait_in_a_circle(
+    question: Any, ids: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each has written its ratings of the first question, on the item that the other's second question is about."""
+    (first, second, *_), (one, two, *_) = ids
+    other = Question.objects.create(project=question.project, key="tone", text="Tone?", position=1)
+    Category.objects.create(question=other, code=0, label="kind", position=0)
+    halfway = threading.Barrier(2)
+    write = writing.write
+
+    def pausing(question_id: int, *args: Any, **options: Any) -> None:
+        write(question_id, *args, **options)
+        if question_id == question.pk:
+            halfway.wait(PATIENCE)
+
+    def batch(rater: int, items: tuple[int, int]) -> None:
+        with transaction.atomic():
+            groups = [
+                (asked, [NewRating(item, rater, 0)]) for asked, item in zip((question, other), items, strict=True)
+            ]
+            record_all(groups, by=None, source="api")
+
+    monkeypatch.setattr(writing, "write", pausing)
+    finish(start(lambda: batch(one, (first, second)), lambda: batch(two, (second, first))))
+    assert Rating.objects.count() == 4
+    assert set(Item.objects.filter(pk__in=(first, second)).values_list("places_taken", flat=True)) == {2}
 
 
 @postgresql_only
