@@ -16,8 +16,7 @@ from projects.locks import hold_categories
 from projects.models import Question
 
 from . import changes, places, writing
-from .days import day_of
-from .models import NOTHING, Rating
+from .models import NOTHING
 from .stamps import Guidelines
 
 ITEMS_AT_ONCE = 5_000
@@ -224,20 +223,3 @@ def _tally_outcome(outcome: Outcome, new: NewRating, old: _Standing | None, row:
         outcome.created += 1
     else:
         outcome.changed += 1
-
-
-@transaction.atomic
-def move_days(*, question: Question) -> None:
-    """Put every rating on its day in the project's (changed) time zone; the counts follow by the ordinary way."""
-    zone = _in_force(question, *bulk.several([(_IN_FORCE, [question.pk])])).zone
-    # Locked in the order in which others lock them, so that nobody waits in a circle.
-    rows = Rating.objects.select_for_update(of=("self",)).filter(question=question).order_by("item_id", "rater_id")
-    moved = []
-    for rating in rows.only("id", "rated_at", "day").iterator(5000):
-        day = day_of(rating.rated_at, zone)
-        if day != rating.day:
-            rating.day = day
-            moved.append(rating)
-    if moved:
-        Rating.objects.bulk_update(moved, ["day"], batch_size=500)
-        changes.announce(question.pk)

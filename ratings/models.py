@@ -149,6 +149,21 @@ class Assignment(models.Model):
         return f"{self.rater_id} on {self.item_id}: {self.state}"
 
 
+class DayMove(models.Model):
+    """A project whose time zone changed and whose ratings are not all on their new days yet (ratings.day_moves).
+
+    The ratings up to this one, in the order (question, item, rater), are.
+    """
+
+    project = models.OneToOneField(Project, models.CASCADE, primary_key=True, related_name="+")
+    question = models.BigIntegerField(default=0)
+    item = models.BigIntegerField(default=0)
+    rater = models.BigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"{self.project_id} up to {self.question}, {self.item}, {self.rater}"
+
+
 class Desk(models.Model):
     """Where a rater's queue stands. Locking the row makes the rater's own requests take turns."""
 

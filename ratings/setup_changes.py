@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from projects.models import Question
 
-from . import actions, changes
+from . import changes, day_moves
 from .models import Rating
 
 
@@ -27,9 +27,9 @@ def count_in_use(question_id: int, codes: Iterable[int]) -> dict[int, int]:
 
 def zone_changed(project_id: int) -> None:
     """The days of all ratings follow the project's new time zone; the counts follow by the ordinary way."""
-    for question in Question.objects.filter(project=project_id).select_related("project").order_by("pk"):
-        actions.move_days(question=question)
-        changes.announce(question.pk)
+    day_moves.begin(project_id)
+    for question_id in Question.objects.filter(project=project_id).order_by("pk").values_list("pk", flat=True):
+        changes.announce(question_id)
 
 
 def scale_changed(question_id: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
+from . import day_moves
 from .importing import actions
 
 
@@ -14,5 +15,5 @@ def run_import(run_id: int) -> None:
 
 
 def resume_stalled() -> int:
-    """Take up the imports that no worker has in its hands; how many there were."""
-    return actions.resume_stalled()
+    """Go on with what no worker has in its hands, moves of days and imports; how many there were."""
+    return day_moves.sweep() + actions.resume_stalled()

@@ -17,8 +17,8 @@ from metrics import actions, backlog, counting, stores
 from metrics.models import CountState, PairTally
 from projects import actions as set_up
 from projects.models import Category, Item, Project, Question, Rater
-from ratings import writing
-from ratings.actions import NewRating, move_days, record, record_all
+from ratings import day_moves, writing
+from ratings.actions import NewRating, record, record_all
 from ratings.models import Rating
 from tests.faults.threads import PATIENCE, Gate, finish, start
 from tests.metrics import invariants
@@ -293,7 +293,7 @@ def test_moving_the_days_waits_for_a_counter_in_the_common_order(
     with transaction.atomic():
         # As a counter does after its first row.
         Rating.objects.select_for_update().get(item=first)
-        futures = start(lambda: move_days(question=question))
+        futures = start(lambda: day_moves.begin(question.project_id))
         wait_until_blocked()
         Rating.objects.select_for_update().get(item=second)
     finish(futures)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.db import transaction
@@ -12,7 +14,9 @@ from metrics import actions, backlog, counting, readings
 from metrics.models import CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading, Share
 from projects import actions as set_up
 from projects.models import Item, Project, Question, Rater
+from ratings import day_moves
 from ratings.actions import NewRating, record
+from ratings.days import day_of
 from ratings.models import NOTHING, Rating, Revision
 from tests.faults.crashes import Crash, crash_at
 from tests.metrics import invariants
@@ -169,6 +173,21 @@ def test_change_of_the_time_zone(question: Any, ids: Any, lead: Any) -> None:
         set_up.change_project(project=project, by=lead, time_zone="Pacific/Kiritimati")
 
     assert crash_everywhere(change) > 3
+
+
+def test_a_step_of_a_move_of_days(question: Any, ids: Any, lead: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ratings of a large project follow its new time zone a few at a time: a step is done whole or not at all."""
+    evening = datetime.datetime(2026, 3, 1, 22, tzinfo=datetime.UTC)
+    east = ZoneInfo("Pacific/Kiritimati")
+    Rating.objects.update(rated_at=evening, day=day_of(evening, ZoneInfo("UTC")))
+    actions.sweep()
+    monkeypatch.setattr(day_moves, "STEP", 2)
+    set_up.change_project(project=question.project, by=lead, time_zone=east.key)
+    assert crash_everywhere(lambda: day_moves.step(question.project_id)) > 3
+    assert Rating.objects.filter(day=day_of(evening, east)).count() == 4
+    day_moves.sweep()
+    assert not Rating.objects.exclude(day=day_of(evening, east)).exists()
+    check_all()
 
 
 def test_change_of_the_categories(question: Any, ids: Any, lead: Any) -> None:
