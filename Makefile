@@ -18,7 +18,8 @@ PYTEST := $(RUN) -m pytest
 ONCE := not sqlite_only and not browser and not services and not drill
 
 .PHONY: help run setup setup-dev test test-sqlite test-postgres check check-lint check-format check-types \
-	check-imports check-templates check-migrations check-deployment format messages bench example drill constraints clean
+	check-imports check-templates check-migrations check-deployment format messages bench example drill \
+	screenshots constraints clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,6 +85,9 @@ example: setup ## load the example projects
 
 drill: setup-dev ## kill and freeze everything while ratings arrive, and count what was lost (long)
 	$(SERVICES) $(PYTEST) tests/drills -m drill
+
+screenshots: setup-dev ## take the pictures of docs/images anew, of the example project
+	$(PYTEST) tests/browser/screenshots.py
 
 constraints: ## renew constraints/ for this Python: the newest versions that fit the ranges
 	$(PYTHON) -m venv --clear build/constraints

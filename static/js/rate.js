@@ -234,6 +234,7 @@
 
   function layReady(section) {
     ahead = section;
+    desk.dataset.ready = section.dataset.item;
     for (const image of section.querySelectorAll("img[src]")) new Image().src = image.src;
   }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -95,11 +94,9 @@ def test_one_key_an_item_when_a_choice_submits(open_desk, annotator, items):
 
 def test_the_next_item_lies_ready(open_desk, annotator, items):
     page = open_desk(annotator)
-    with page.expect_response(re.compile("/rate/next/")):
-        page.reload()
+    expect(page.locator("#desk")).to_have_attribute("data-ready", str(items[1].pk))
     # Answers do not come back any more; the next item is there all the same.
     page.route("**/rate/*/", lambda route: None if route.request.method == "POST" else route.continue_())
-    page.wait_for_timeout(50)
     page.keyboard.press("3")
     page.keyboard.press("Enter")
     shown(page, 1)
@@ -271,11 +268,15 @@ def test_nothing_for_axe_to_find(open_desk, annotator, items, scheme, path, ques
     assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == []
 
 
-@pytest.mark.parametrize("path", ["rate/", "set-aside/"])
+@pytest.mark.parametrize("path", ["rate/", "set-aside/", "data/media/", "guidelines/"])
 def test_nothing_for_axe_to_find_by_a_lead(open_desk, lead, annotator, client_for, items, project, path):
     client_for(annotator).get(f"/projects/{project.pk}/rate/")
     client_for(annotator).post(f"/projects/{project.pk}/rate/{items[0].pk}/skip/", {"reason": "unclear"})
+    for text in ("Look twice.", "Look three times."):
+        change_project(project=project, by=lead, guidelines=text)
     page = open_desk(lead, path)
+    for details in page.locator("main details").all():
+        details.evaluate("element => { element.open = true; }")
     found = Axe().run(page).response["violations"]
     assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == []
 
@@ -288,5 +289,5 @@ def test_item_text_is_never_run(open_desk, annotator, items, project):
     Category.objects.filter(question__project=project, code=0).update(label=nasty)
     page = open_desk(annotator)
     expect(page.locator(".item-body__html")).to_contain_text("kept")
-    page.wait_for_timeout(100)
+    page.wait_for_load_state("networkidle")
     assert page.evaluate("window.hit") is None

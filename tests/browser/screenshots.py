@@ -1,0 +1,67 @@
+"""`make screenshots`: the pictures of README and docs, of the example project. No test: it is run by its name alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from playwright.sync_api import Browser, Page, expect
+
+from metrics.example import loading
+from projects.models import Member, Project
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+FOLDER = Path(__file__).parents[2] / "docs" / "images"
+LARGEST = 150_000  # bytes of one picture
+DESK, PHONE = {"width": 1440, "height": 960}, {"width": 390, "height": 844}
+
+
+@pytest.fixture
+def example(lead: User) -> Project:
+    loading.load(owner=lead)
+    project = loading.own_example(lead)
+    assert project is not None
+    return project
+
+
+def ada(project: Project) -> User:
+    return Member.objects.get(project=project, user__username__startswith="ada").user
+
+
+def drawn(page: Page) -> None:
+    for chart in page.locator(".chart").all():
+        expect(chart).to_have_attribute("data-state", "drawn")
+
+
+PICTURES: dict[str, tuple[str, str, dict[str, int], str]] = {
+    # name: who, address below the project, size of the window, colours
+    "dashboard": ("lead", "", DESK, "light"),
+    "dashboard-phone": ("lead", "", PHONE, "dark"),
+    "rater": ("lead", "raters/goro/", DESK, "dark"),
+    "desk": ("ada", "rate/", {"width": 1440, "height": 720}, "light"),
+    "desk-phone": ("ada", "rate/", PHONE, "light"),
+    "guidelines": ("lead", "guidelines/", {"width": 1440, "height": 900}, "light"),
+}
+
+
+def test_pictures(
+    browser: Browser, live_server: Any, client_for: Callable[[User], Client], lead: User, example: Project
+) -> None:
+    people = {"lead": lead, "ada": ada(example)}
+    for name, (who, path, size, scheme) in PICTURES.items():
+        with browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce") as context:  # type: ignore[arg-type]  # plain dicts
+            cookie = client_for(people[who]).cookies["sessionid"]
+            context.add_cookies([{"name": "sessionid", "value": cookie.value, "url": live_server.url}])
+            page = context.new_page()
+            page.goto(f"{live_server.url}/projects/{example.pk}/{path}")
+            drawn(page)
+            for details in page.locator("main details:has(.changed-lines)").all():
+                details.evaluate("element => { element.open = true; }")
+            file = FOLDER / f"{name}.png"
+            page.screenshot(path=file)
+            assert file.stat().st_size <= LARGEST, f"{file.name} has {file.stat().st_size} bytes"
