@@ -92,7 +92,7 @@ class Raters(ApiView):
 
         def read(after: Key | None, size: int) -> list[tuple[Key, Any]]:
             rows = RaterReading.objects.filter(question=question, span=Span.ALL, rater__gt=after[0] if after else 0)
-            chosen = rows.order_by("rater_id").select_related("rater")[:size]
+            chosen = rows.order_by("rater_id").select_related("rater").defer("details")[:size]
             return [((row.rater_id,), _rater(row)) for row in chosen]
 
         return Response(page(request, found, key=1, read=read))

@@ -8,6 +8,8 @@ from statistics import median
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from django.db.models import Q, QuerySet
+
 from projects.models import Project, Question, Rater
 
 from . import periods
@@ -16,7 +18,9 @@ from .models import RaterReading, Reading, Span
 POINTS = 400  # the newest so many: more cannot be told apart on a screen
 FIRM = 10  # a point on fewer items is shown in grey
 DENSE = 30  # the finest period whose middle point has so many items is the default,
+LATELY = 60  # so many newest days, weeks and months decide it
 POINTS_WANTED = 3  # unless it leaves fewer points than this: then the coarsest that leaves as many
+SPAN_DAYS = {Span.DAY: 1, Span.WEEK: 7, Span.MONTH: 31}
 
 
 @dataclass(frozen=True)
@@ -81,13 +85,24 @@ def marked(points: list[Point], project: Project) -> list[Point]:
 
 def project_period(question: Question) -> str:
     """The finest period whose middle point rests on at least DENSE items; a finer one where that leaves no line."""
-    rows = Reading.objects.filter(question=question, span__in=periods.SPANS)
-    return finest(list(rows.order_by().values_list("span", "coefficients__percent_agreement__n_items")))
+    rows = _lately(Reading.objects.filter(question=question))
+    return finest(list(rows.values_list("span", "coefficients__percent_agreement__n_items")))
 
 
 def rater_period(question: Question, rater: Rater) -> str:
-    rows = RaterReading.objects.filter(question=question, rater=rater, span__in=periods.SPANS)
-    return finest(list(rows.order_by().values_list("span", "coefficients__vs_peers_percent__n_items")))
+    rows = _lately(RaterReading.objects.filter(question=question, rater=rater))
+    return finest(list(rows.values_list("span", "coefficients__vs_peers_percent__n_items")))
+
+
+def _lately(rows: QuerySet[Any]) -> QuerySet[Any]:
+    """The rows of the LATELY days, weeks and months up to the newest: years of them cost more than they tell."""
+    newest = rows.filter(span=Span.DAY).order_by("-start").values_list("start", flat=True).first()
+    if newest is None:
+        return rows.none()
+    recent = Q()
+    for span, days in SPAN_DAYS.items():
+        recent |= Q(span=span, start__gt=newest - datetime.timedelta(days=LATELY * days))
+    return rows.filter(recent).order_by()
 
 
 def finest(sizes: list[tuple[str, Any]]) -> str:
@@ -107,7 +122,7 @@ def sparklines(question: Question, raters: list[int], span: str, *, coefficient:
     newest = rows.order_by("-start").values_list("start", flat=True).first()
     if newest is None:
         return {}
-    days = {Span.DAY: 26, Span.WEEK: 26 * 7, Span.MONTH: 26 * 31}[Span(span)]
+    days = 26 * SPAN_DAYS[Span(span)]
     recent = rows.filter(start__gt=newest - datetime.timedelta(days=days)).order_by("rater_id", "start")
     found: dict[int, list[float | None]] = {}
     for rater, value in recent.values_list("rater_id", f"coefficients__{coefficient}__value"):
