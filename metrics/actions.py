@@ -52,12 +52,13 @@ def bring_up_to_date(question_id: int) -> int:
 def work_on(question_id: int, *, seconds: float = math.inf) -> tuple[int, Left]:
     """Do a question's work for about so many seconds; the number of items counted, and what is left."""
     until = time.monotonic() + seconds
-    items = 0
+    items, shared = 0, False
     while True:
         progress = counting.count_some(question_id)
         items += progress.items
         if not progress.more:
             break
+        shared = True
         backlog.open_for(question_id)
         hints.send(question_id)  # whoever is free helps, and calls the next one
         while (progress_of_share := backlog.count_share(question_id)) is not None:
@@ -67,6 +68,8 @@ def work_on(question_id: int, *, seconds: float = math.inf) -> tuple[int, Left]:
                 return items, Left.MORE
         if CountState.objects.filter(pk=question_id, backlog_from__isnull=False).exists():
             return items, Left.OTHERS
+    if shared:
+        hints.send(question_id)  # for the readings too
     readings.refresh(question_id)
     return items, Left.NOTHING
 

@@ -26,6 +26,7 @@ from .scales import QuestionScale
 
 ROWS_AT_ONCE = 4_000
 TIMED = 500  # newest ratings of a rater of which the median seconds are taken: so many say how long it takes now
+RATERS_AT_ONCE = 5  # where workers share the raters of a question
 MANY_DAYS = 500  # from here on a range of days is asked for, not each by name
 
 
@@ -45,6 +46,25 @@ def refresh_some(question_id: int, scale: QuestionScale) -> bool:
     *whole, last = moved
     stale.filter(rater__in=whole).update(stale=False)
     stale.filter(rater=last, day__lte=rows[-1][1]).update(stale=False)
+    return True
+
+
+def refresh_whole(question_id: int, scale: QuestionScale) -> bool:
+    """Make the stale readings of a few raters whom no other worker has in hand; False when there are none.
+
+    To be called by several workers at once, each in a transaction that keeps the counts from moving. A rater's row of
+    all days together is the lock.
+    """
+    stale = PeerTally.objects.filter(question_id=question_id, stale=True)
+    free = stale.filter(day=EVER).select_for_update(skip_locked=True, of=("self",)).order_by("rater_id")
+    raters = list(free.values_list("rater_id", flat=True)[:RATERS_AT_ONCE])
+    if not raters:
+        return False
+    moved: dict[int, list[int]] = {rater: [] for rater in raters}
+    for rater, day in stale.filter(rater__in=raters).exclude(day=EVER).values_list("rater_id", "day"):
+        moved[rater].append(day)
+    _refresh_raters(question_id, moved, scale)
+    stale.filter(rater__in=raters).update(stale=False)
     return True
 
 

@@ -40,6 +40,8 @@ def refresh(question_id: int) -> bool:
         moved = True
         if not more:
             break
+        while _refresh_beside(question_id):
+            pass
     return moved
 
 
@@ -75,6 +77,23 @@ def _refresh_some(question_id: int) -> bool | None:
     state.version += 1
     state.save()
     return more
+
+
+@transaction.atomic
+def _refresh_beside(question_id: int) -> bool:
+    """The readings of some raters, beside other workers who make those of others; False when there are none to make.
+
+    Each shares the question's lock, so that no count moves meanwhile. SQLite has no such locks, and one writer.
+    """
+    if connection.vendor != "postgresql":
+        return False
+    question = Question.objects.filter(pk=question_id).first()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT scale_version FROM metrics_countstate WHERE question_id = %s FOR SHARE", [question_id])
+        made_for = cursor.fetchone()
+    if question is None or made_for != (question.scale_version,):
+        return False
+    return rater_readings.refresh_whole(question_id, QuestionScale.of(question))
 
 
 @transaction.atomic

@@ -13,8 +13,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 
-from metrics import actions, backlog, counting, stores
-from metrics.models import CountState, PairTally
+from metrics import actions, backlog, counting, rater_readings, stores
+from metrics.models import CountState, PairTally, RaterReading
 from projects import actions as set_up
 from projects.models import Category, Item, Project, Question, Rater
 from ratings import day_moves, writing
@@ -128,6 +128,39 @@ def test_workers_share_a_backlog(question: Any, ids: Any, small_shares: None, mo
     assert sum(counted) == len(items)
     invariants.check(question.pk)
     assert CountState.objects.get(question=question).ratings == len(items) * len(raters)
+
+
+@postgresql_only
+def test_workers_share_the_readings_of_raters(question: Any, ids: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside each other: neither waits for the other, and together they make all."""
+    items, raters = ids
+    put(question, *((item, rater, (item + rater) % 4) for item in items for rater in raters))
+    counting.count_some(question.pk)
+    monkeypatch.setattr(rater_readings, "ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(rater_readings, "RATERS_AT_ONCE", 1)
+    gate, made = Gate(), []
+    whole = rater_readings.refresh_whole
+
+    def noting(question_id: int, scale: Any) -> bool:
+        found = whole(question_id, scale)
+        if found and threading.current_thread() is not threading.main_thread():
+            made.append(question_id)
+            if len(made) == 1:
+                gate.wait()  # with one rater in hand
+        return found
+
+    monkeypatch.setattr(rater_readings, "refresh_whole", noting)
+    worker = start(lambda: actions.readings.refresh(question.pk))
+    gate.wait_until_reached()
+    free = list(RaterReading.objects.filter(question=question, span="all").values_list("rater_id", flat=True))
+    while actions.readings._refresh_beside(question.pk):
+        pass
+    done = RaterReading.objects.filter(question=question, span="all").count()
+    assert done > len(free)
+    gate.open()
+    finish(worker)
+    monkeypatch.undo()
+    invariants.check(question.pk)
 
 
 @postgresql_only
