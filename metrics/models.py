@@ -226,7 +226,7 @@ class Slice(models.Model):
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="slices", db_index=False)
     kind = models.CharField(max_length=9, choices=Kind.choices)
-    key = models.CharField(max_length=64)  # SHA-256 of kind and spec
+    key = models.CharField(max_length=64)  # SHA-256 of format, kind and spec (slices.Wanted)
     spec = models.JSONField()  # the filter (filters.Filter.spec) and the raters
     waiting = models.BooleanField(default=True)
     asked_at = models.DateTimeField()

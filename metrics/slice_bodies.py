@@ -74,10 +74,10 @@ def choices(project: Project) -> dict[str, Any]:
             if len(counts) > VALUES:
                 found[name] = None
     groups = Counter(project.raters.exclude(group="").values_list("group", flat=True))
-    known = {name: dict(sorted(counts.items())) for name, counts in sorted(found.items()) if counts and _groups(counts)}
+    known = {name: counts for name, counts in sorted(found.items()) if counts and _groups(counts)}
     return {
         "attributes": dict(list(known.items())[:ATTRIBUTES]),
-        "groups": dict(sorted(groups.items())),
+        "groups": groups,
         "models": project.raters.filter(kind="model").exists(),
     }
 

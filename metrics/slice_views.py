@@ -48,7 +48,13 @@ class SliceFreshness(dashboard.Freshness):
 def choices(chosen: Selection) -> dict[str, Any] | None:
     """What there is to filter by; None while that is not known."""
     row = slices.ask(chosen.question, slices.Wanted(Slice.Kind.CHOICES, Filter()), version=0)
-    return row.body
+    return None if row.body is None else _in_order(row.body)
+
+
+def _in_order(body: dict[str, Any]) -> dict[str, Any]:
+    """Choices by name and value: PostgreSQL keeps no order in JSON."""
+    attributes = {name: dict(sorted(values.items())) for name, values in sorted(body["attributes"].items())}
+    return body | {"attributes": attributes, "groups": dict(sorted(body["groups"].items()))}
 
 
 def asked(chosen: Selection, fresh: dashboard.Freshness, kind: str, *raters: Rater) -> SliceFreshness:
@@ -56,7 +62,7 @@ def asked(chosen: Selection, fresh: dashboard.Freshness, kind: str, *raters: Rat
     if chosen.filter.group or chosen.filter.attributes:
         known = slices.ask(chosen.question, slices.Wanted(Slice.Kind.CHOICES, Filter()), version=0)
         if known.body is not None and known.catalogue == chosen.project.catalogue_version:
-            chosen.filter.check(known.body)
+            chosen.filter.check(_in_order(known.body))
     wanted = slices.Wanted(kind, chosen.filter, tuple(rater.pk for rater in raters))
     row = slices.ask(chosen.question, wanted, version=fresh.state.version if fresh.state else 0)
     row.question = chosen.question
@@ -118,6 +124,19 @@ def pair_list(rows: list[dict[str, Any]], raters: dict[int, Rater], weights: str
         for row in rows
         if row["a"] in raters and row["b"] in raters and weights in row
     ]
+
+
+def sorted_pairs(chosen: Selection, body: dict[str, Any], sort: str) -> list[pairs.Pair]:
+    """The pairs of the heat map by items in common or by kappa; undefined ones last, equals by key."""
+    raters, found = matrix(chosen, body)
+    place = {rater.pk: index for index, rater in enumerate(raters)}
+    found.sort(key=lambda pair: (place[pair.rater_a.pk], place[pair.rater_b.pk]))
+    down = sort.startswith("-")
+    if sort.endswith("items"):
+        return sorted(found, key=lambda pair: pair.n_items, reverse=down)
+    known = [pair for pair in found if pair.reading["value"] is not None]
+    known.sort(key=lambda pair: pair.reading["value"], reverse=down)
+    return known + [pair for pair in found if pair.reading["value"] is None]
 
 
 def short_reading(values: list[Any], n_items: int) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from .stores import json_text
 
 logger = logging.getLogger(__name__)
 
+FORMAT = 1  # of the bodies: a page never reads one that an older release wrote
 KEPT = 40  # slices of a question
 REST = 10  # times as long as computing took; then it takes a tenth of a worker at most,
 SHORTEST, LONGEST = datetime.timedelta(seconds=2), datetime.timedelta(minutes=10)  # within these bounds
@@ -48,7 +49,7 @@ class Wanted:
 
     @property
     def key(self) -> str:
-        return hashlib.sha256(json_text([self.kind, sorted(self.spec.items())]).encode()).hexdigest()
+        return hashlib.sha256(json_text([FORMAT, self.kind, sorted(self.spec.items())]).encode()).hexdigest()
 
 
 def ask(question: Question, wanted: Wanted, *, version: int) -> Slice:

@@ -101,9 +101,9 @@ def rater(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
 @require_safe
 def pair(request: HttpRequest, project_id: int) -> HttpResponse:
     """Two raters (?a=KEY&b=KEY), or, without them, the table of all pairs."""
-    if "a" not in request.GET and "b" not in request.GET:
-        return _all_pairs(request, _chosen(request, project_id))
     chosen = _chosen(request, project_id, filtered=True)
+    if "a" not in request.GET and "b" not in request.GET:
+        return _all_pairs(request, chosen)
     a, b = (by_key(Rater, chosen.project, request.GET.get(side, "")) for side in "ab")
     if a == b:
         raise Http404(_("A pair is two different raters."))
@@ -140,20 +140,37 @@ def pair(request: HttpRequest, project_id: int) -> HttpResponse:
 
 def _all_pairs(request: HttpRequest, chosen: Selection) -> HttpResponse:
     sort = one_of(request.GET, "sort", ["items", "-items", "kappa", "-kappa"]) or "-items"
-    paginator = Paginator(pair_list.listed(chosen.question, chosen.weights, sort), PAIRS_A_PAGE)
+    fresh = Freshness.of(chosen.question)
+    if chosen.filter:
+        fresh = slice_views.asked(chosen, fresh, Slice.Kind.DASHBOARD)
+        listed: list[Any] = slice_views.sorted_pairs(chosen, fresh.row.body or {}, sort)
+    else:
+        listed = pair_list.listed(chosen.question, chosen.weights, sort)
+    paginator = Paginator(listed, PAIRS_A_PAGE)
     number = page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("No such page."))
     page = paginator.page(number)
+    shown = list(page.object_list)
+    waiting = isinstance(fresh, slice_views.SliceFreshness) and fresh.row.body is None
+    unchanged = _live(request, chosen.project, fresh)
+    if unchanged is not None:
+        return unchanged
     context = {
         "project": chosen.project,
         "chosen": chosen,
+        "fresh": fresh,
+        "live": True,
+        "places": f"{waiting}-{bool(shown)}",
+        "waiting": waiting,
+        "filter_bar": FilterBar.of(request, chosen),
         "page": page,
-        "pairs": pair_list.read_listed(list(page.object_list), chosen.scale, chosen.weights),
+        "pairs": shown if chosen.filter else pair_list.read_listed(shown, chosen.scale, chosen.weights),
         "sort": sort,
-        "listed": pair_list.LISTED if paginator.count == pair_list.LISTED else None,
+        "listed": pair_list.LISTED if paginator.count == pair_list.LISTED and not chosen.filter else None,
+        "busiest": pair_list.SHOWN_RATERS,
     }
-    return render(request, "metrics/pairs.html", context | {"fresh": Freshness.of(chosen.question)})
+    return _answer(request, "metrics/pairs.html", context)
 
 
 @login_required

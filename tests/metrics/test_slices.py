@@ -399,6 +399,18 @@ def test_requests_read_no_ratings(rated: Any, open_page: Any, lead: Any, client_
     assert Project.objects.exists()
 
 
+@pytest.mark.parametrize("sort", ["items", "-items", "kappa", "-kappa"])
+def test_the_list_of_pairs_is_that_of_the_chosen_ratings(sort: str, rated: Any, open_page: Any) -> None:
+    given = {"item.language": "de", "sort": sort}
+    page = open_page(given, "pairs/").context
+    told = [pair.n_items if sort.endswith("items") else pair.reading["value"] for pair in page["pairs"]]
+    known = [value for value in told if value is not None]
+    assert known == sorted(known, reverse=sort.startswith("-"))
+    assert told[len(known) :] == [None] * (len(told) - len(known))
+    rows = open_page(given, "charts/pairs.json").json()["rows"]
+    assert len(known) >= len(rows) / 2 > 0
+
+
 # --- one rater, two raters
 
 
@@ -454,7 +466,7 @@ def test_a_rater_of_the_chosen_ratings_is_as_on_the_dashboard(
         assert sum(point.reading["n_items"] for point in page["points"]) == page["peers"]["n_items"]
 
 
-@pytest.mark.parametrize("path", ["raters/a/", "pairs/?a=a&b=c"])
+@pytest.mark.parametrize("path", ["raters/a/", "pairs/?a=a&b=c", "pairs/"])
 @pytest.mark.parametrize("given", [{}, {"item.language": "de"}], ids=["all", "some"])
 def test_a_page_asks_whether_it_is_still_right(
     given: dict[str, str], path: str, rated: Any, rate: Any, open_page: Any, lead: Any, client_for: Any
@@ -479,6 +491,6 @@ def test_a_page_asks_whether_it_is_still_right(
     slices.sweep()
     fresh = ask()
     assert fresh.headers["HX-Trigger"] == "charts-changed"
-    assert 'id="differing"' in fresh.content.decode() or 'id="stats"' in fresh.content.decode()
+    assert any(f'id="{part}"' in fresh.content.decode() for part in ("differing", "stats", "pair-list"))
     gone = client.get(address, headers={"X-Shown": "0.0", "X-Places": "other"})
     assert gone.headers["HX-Refresh"] == "true"
