@@ -17,7 +17,7 @@ from projects.models import Question
 from ratings.importing import leases
 from ratings.models import NOTHING, Rating
 
-from . import backlog, counting, hints, readings
+from . import backlog, counting, hints, readings, resampling
 from .models import CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading
 
 logger = logging.getLogger(__name__)
@@ -113,6 +113,7 @@ def sweep() -> int:
     waiting = left = waiting_questions()
     while left:
         left = [question_id for question_id in left if _sweep_one(question_id) is Left.MORE]
+    resampling.sweep()
     return len(waiting)
 
 

@@ -18,7 +18,7 @@ from projects.api_view import PAGING as PAGING_NAMES
 from projects.api_view import ApiView, Key, choice, invalid_cursor, page, parameters, question_of
 from projects.models import Item, Member, Project, Question, Rater
 
-from . import actions, periods, stores
+from . import actions, periods, resampling, stores
 from .agreement import cohen, pattern_coefficients
 from .models import CountState, PairTally, RaterReading, Reading, Span
 from .scales import QuestionScale
@@ -48,7 +48,9 @@ class Agreement(ApiView):
                     "rated": details.get("rated", 0),
                     "with_two_or_more": details.get("with_two_or_more", 0),
                 },
-                "coefficients": whole.coefficients if whole else _not_counted_coefficients(question),
+                "coefficients": resampling.filled(whole.coefficients, state.bootstrap if state else {})
+                if whole
+                else _not_counted_coefficients(question),
             }
         )
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from projects.models import Question, Rater
 
-from . import actions, backlog, charts, disputes, pairs, trends, words
+from . import actions, backlog, charts, disputes, pairs, resampling, trends, words
 from .findings import findings
 from .models import CountState, RaterReading, Reading, Span
 from .moves import Move, moves
@@ -52,7 +52,11 @@ class Freshness:
 
 
 def whole_reading(question: Question) -> Reading | None:
-    return Reading.objects.filter(question=question, span=Span.ALL).first()
+    rows = Reading.objects.select_related("question__count_state")
+    found = rows.filter(question=question, span=Span.ALL).first()
+    if found is not None:
+        found.coefficients = resampling.filled(found.coefficients, found.question.count_state.bootstrap)
+    return found
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,9 @@ class CountState(models.Model):
     backlog_done = models.PositiveBigIntegerField(default=0)
     # When the readings were last brought up to the counts, or a backlog began.
     read_at = models.DateTimeField(null=True, blank=True)
+    # Name -> {"low", "high", "bootstrap"} of coefficients without a standard error, and the version they belong to.
+    bootstrap = models.JSONField(default=dict, blank=True)
+    bootstrapped = models.PositiveBigIntegerField(default=0)
     # The Question.scale_version for which the readings were made; when it lags, all of them are made anew.
     scale_version = models.PositiveIntegerField(default=0)
 

@@ -21,6 +21,9 @@ class ReadingOut(serializers.Serializer):
     n_items = serializers.IntegerField(allow_null=True, help_text="Items that the value rests on")
     n_ratings = serializers.IntegerField(allow_null=True, help_text="Ratings that the value rests on")
     n_pairs = serializers.IntegerField(required=False, help_text="Of a mean over pairs: pairs that have a kappa")
+    bootstrap = serializers.IntegerField(
+        required=False, help_text="The interval is the bootstrap's, over items, of so many replicates"
+    )
     reason = serializers.CharField(
         allow_null=True, help_text="single_category, no_pairable_items, not_counted, ...; null where value is defined"
     )

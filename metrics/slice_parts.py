@@ -11,7 +11,7 @@ import numpy as np
 
 from ratings.days import date_of
 
-from . import disputes, periods, readings, slice_pairs, slice_raters
+from . import disputes, periods, readings, resampling, slice_pairs, slice_raters
 from .agreement import diagnosis, pattern_coefficients, tally
 from .agreement.tally import PairTables
 from .scales import QuestionScale
@@ -30,6 +30,7 @@ def dashboard(ratings: np.ndarray, scale: QuestionScale) -> Body:
         counted.counts, counted.n_items, scale=scale.kind, values=scale.values, weight_matrix=scale.matrix
     )
     coefficients = {name: estimate.reading() for name, estimate in estimates.items()}
+    coefficients = resampling.filled(coefficients, resampling.bootstrap(counted.counts, counted.n_items, scale))
     raters, n_ratings = np.unique(ratings["rater"], return_counts=True)
     busiest = raters[np.lexsort((raters, -n_ratings))]
     pairwise, by_rater = slice_pairs.mean_pairwise(ratings, raters, scale)
