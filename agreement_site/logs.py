@@ -107,14 +107,14 @@ def safe_path(request: HttpRequest) -> str:
 
 
 class SafePaths(logging.Filter):
-    """Django names the path of a request that failed: here without secrets too."""
+    """Django names the path of a request that failed: here without secrets, and not again where there is no trace."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         request = getattr(record, "request", None)
         if isinstance(request, HttpRequest) and isinstance(record.args, tuple):
             shown = safe_path(request)
             record.args = tuple(shown if part == request.path else part for part in record.args)
-        return True
+        return record.name != "django.request" or bool(record.exc_info)
 
 
 class LoggedTask(Task):

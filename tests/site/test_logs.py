@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import OperationalError
 from django.test import Client
 
 from agreement_site import logs
@@ -129,6 +130,20 @@ def test_a_failing_request_is_told_with_its_trace(
     assert trace["level"] == "ERROR"
     assert trace["request_id"] == line["request_id"] == answer.headers["X-Request-ID"]
     assert (trace["project_id"], trace["user_id"]) == (project.pk, lead.pk)
+
+
+def test_a_database_that_is_gone_is_told_once(
+    project: Any, lead: User, api_for: Any, lines: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*arguments: Any, **names: Any) -> None:
+        raise OperationalError("server closed the connection")
+
+    monkeypatch.setattr("projects.api_view.get_project", gone)
+    answer = api_for(lead).get(f"/api/v1/projects/{project.pk}/agreement/")
+    assert answer.status_code == 503
+    why, line = lines()
+    assert "server closed the connection" in why["message"]
+    assert (line["status"], line["request_id"]) == (503, why["request_id"])
 
 
 def test_the_secret_of_an_invitation_is_not_logged(
