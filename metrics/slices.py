@@ -14,6 +14,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from django.db import OperationalError
 from django.db.models import Q
 from django.utils import timezone
 
@@ -55,28 +56,38 @@ class Wanted:
 def ask(question: Question, wanted: Wanted, *, version: int) -> Slice:
     """The stored slice, or a new one that waits; an old one is computed anew. ``version``: CountState.version of now.
 
-    Its body, which may be large, is read from the database when somebody looks at it; that of choices at once.
+    Its body, which may be large, is read from the database when somebody looks at it; that of choices at once. A page
+    must not fail because a full or busy database takes no question: then nothing is asked, until the page asks again.
     """
     now = timezone.now()
     rows = Slice.objects.filter(question=question, key=wanted.key)
     if wanted.kind != Slice.Kind.CHOICES:
         rows = rows.defer("body")
-    row = rows.first()
-    if row is None:
-        fields = {"kind": wanted.kind, "spec": wanted.spec, "asked_at": now}
-        row, new = Slice.objects.get_or_create(question=question, key=wanted.key, defaults=fields)
+    row = rows.first() or Slice(question=question, key=wanted.key, kind=wanted.kind, spec=wanted.spec, asked_at=now)
+    try:
+        _ask(row, now, (version, question.project.catalogue_version))
+    except OperationalError as error:
+        logger.warning("slice %s of question %s was not asked for (%s)", row.kind, question.pk, error)
+    return row
+
+
+def _ask(row: Slice, now: datetime.datetime, current: tuple[int, int]) -> None:
+    """Make the row, or note that it is asked for and, when it is behind ``current`` and has rested, that it waits."""
+    if row.pk is None:
+        fields = {"kind": row.kind, "spec": row.spec, "asked_at": now}
+        made, new = Slice.objects.get_or_create(question=row.question, key=row.key, defaults=fields)
+        row.pk = made.pk
         if new:
-            _forget_oldest(question)
+            _forget_oldest(row.question)
             hints.start("metrics.tasks.compute_slice", row.pk)
-        return row
+        return
     if now - row.asked_at > ASKED:
         Slice.objects.filter(pk=row.pk).update(asked_at=now)
-    behind = (row.version, row.catalogue) != (version, question.project.catalogue_version)
+    behind = (row.version, row.catalogue) != current
     if behind and not row.waiting and (row.rests_until is None or row.rests_until <= now):
         row.waiting = True
         if Slice.objects.filter(pk=row.pk, waiting=False).update(waiting=True, asked_at=now):
             hints.start("metrics.tasks.compute_slice", row.pk)
-    return row
 
 
 def _forget_oldest(question: Question) -> None:

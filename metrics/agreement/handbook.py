@@ -81,6 +81,13 @@ the delta method with items as clusters (Liang & Zeger 1986, Biometrika 73, 13-2
 counts. On scales of more than 12 categories the counts for that are not kept and the interval is the wider one that
 takes an item's other raters as one voice.
 
+## Two raters over time
+
+An item that both rated belongs to the day of the later of the two ratings. `mean_difference` is the mean of first less
+second in category values or ranks, its standard error s / sqrt(n) over the period's items, its interval that of t(n - 1).
+A drift is told at the period that splits the course most clearly, when the means before and after are more than three
+standard errors and 0.15 apart.
+
 ## What explains a move
 
 Leave-one-out: with the move of Fleiss' kappa between two periods on all ratings, the contribution of a rater, a

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from metrics import hints, slice_pairs, slices, tasks
@@ -362,6 +363,18 @@ def test_a_dead_broker_leaves_it_to_the_sweep(
     client_for(lead).get(f"/projects/{rated.project_id}/?kind=human")
     tasks.sweep_all()
     assert not Slice.objects.filter(waiting=True).exists()
+
+
+def test_a_page_stands_though_the_database_takes_no_question(
+    rated: Any, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_arguments: Any, **_options: Any) -> None:
+        raise OperationalError("database or disk is full")
+
+    monkeypatch.setattr(Slice.objects, "get_or_create", full)
+    for path in ("", "?kind=human", "raters/a/?kind=human", "pairs/?a=a&b=c"):
+        assert client_for(lead).get(f"/projects/{rated.project_id}/{path}").status_code == 200
+    assert not Slice.objects.exists()
 
 
 def test_a_failure_leaves_it_waiting_and_the_others_computed(
