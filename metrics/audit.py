@@ -43,24 +43,26 @@ class Findings:
                 self.differences.append(f"{what} {key}: stored {_shown(have)}, recounted {_shown(want)}")
 
 
-def audit(question_id: int) -> Findings:
-    """Compare everything stored of a question; nothing is changed."""
+def audit(question_id: int, *, rater: int | None = None) -> Findings:
+    """Compare everything stored of a question, or only what is stored of one rater; nothing is changed."""
     with snapshot():
         question = Question.objects.get(pk=question_id)
         state = CountState.objects.filter(pk=question_id).first() or CountState(question=question)
         scale = QuestionScale.of(question)
         found = Findings(uncounted=Rating.objects.filter(question=question).uncounted().count())
-        recount = Recount.of(question_id, scale.width)
+        recount = Recount.of(question_id, scale.width, rater)
         found.ratings = recount.n_ratings
-        found.compare("number of counted ratings", {"": state.ratings}, {"": recount.n_ratings})
-        _compare_patterns(found, question_id, recount, scale)
+        if rater is None:
+            found.compare("number of counted ratings", {"": state.ratings}, {"": recount.n_ratings})
+            _compare_patterns(found, question_id, recount, scale)
         current = state.scale_version == question.scale_version
         _compare_pairs(found, state, recount, scale if current else None)
         _compare_peers(found, question_id, recount, scale)
         stale = (model.objects.filter(question_id=question_id, stale=True) for model in (PatternTally, PeerTally))
         found.settled = current and state.cumulative_from is None and not any(rows.exists() for rows in stale)
-        if found.settled:
+        if found.settled and rater is None:
             _compare_readings(found, question_id, recount, scale)
+        if found.settled:
             _compare_rater_readings(found, question_id, recount, scale)
         return found
 
@@ -96,11 +98,11 @@ def _compare_pairs(found: Findings, state: CountState, recount: Recount, scale: 
             expected[key] = [int(table.sum()), _cells(table), *values]
     stored = {}
     names = ("rater_a_id", "rater_b_id", "width", "table", "n_items", *(f"kappa_{name}" for name in stores.KAPPAS))
-    rows = PairTally.objects.filter(question_id=state.question_id).values_list(*names)
-    for a, b, width, data, n_items, *values in rows.iterator(chunk_size=stores.ROWS_AT_ONCE):
+    rows = recount.stored(PairTally.objects.filter(question_id=state.question_id), "rater_a", "rater_b")
+    for a, b, width, data, n_items, *values in rows.values_list(*names).iterator(chunk_size=stores.ROWS_AT_ONCE):
         stored[a, b] = [n_items, _cells(stores.array(data, width, width)), *(values if scale else [None] * len(values))]
     found.compare("table and kappas of the pair of raters", stored, expected)
-    if scale:
+    if scale and recount.rater is None:
         # Of the stored kappas: a kappa made in another batch may differ in its last bit.
         values = np.array([row[2:] for row in stored.values()], float).reshape(-1, len(stores.KAPPAS))
         sums = stores.no_sums()
@@ -120,7 +122,8 @@ def _compare_peers(found: Findings, question_id: int, recount: Recount, scale: Q
         for index, (rater, day) in enumerate(tables.keys)
     }
     stored = {}
-    for row in PeerTally.objects.filter(question_id=question_id).iterator(chunk_size=stores.ROWS_AT_ONCE):
+    rows = recount.stored(PeerTally.objects.filter(question_id=question_id), "rater")
+    for row in rows.iterator(chunk_size=stores.ROWS_AT_ONCE):
         moments = None if tables.moments is None else _cells(stores.array(row.moments, *[row.width] * 3))
         one = [row.n_items, row.n_ratings, _cells(stores.array(row.table, row.width, row.width)), moments]
         if any(one):
@@ -173,7 +176,7 @@ def _compare_rater_readings(found: Findings, question_id: int, recount: Recount,
             groups.setdefault((rater, span, date_of(first)), []).append(index)
     expected = _peer_readings(rows, groups, recount, scale)
     stored = {}
-    readings = RaterReading.objects.filter(question_id=question_id)
+    readings = recount.stored(RaterReading.objects.filter(question_id=question_id), "rater")
     for rater, span, start, n_ratings, coefficients in readings.values_list(
         "rater_id", "span", "start", "n_ratings", "coefficients"
     ).iterator(chunk_size=stores.ROWS_AT_ONCE):

@@ -132,7 +132,7 @@ def finish(share: Share, change: Change) -> bool:
     counting.mark_counted(change.rows)
     state = counting.lock(share.question_id)
     state.backlog_done += int(counting.moved(change.rows).sum())
-    counting.add(state, change)
+    counting.add(state, change, QuestionScale.of(Question.objects.get(pk=share.question_id)))
     mine.delete()
     return True
 

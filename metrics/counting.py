@@ -104,17 +104,19 @@ def count_some(question_id: int, *, items: int | None = None) -> Progress:
     if rows.size == 0:
         return Progress(0, more=False)
     # Read with the lock in hand, and after the rows: the categories know every code in them.
-    change = Change.of(rows, QuestionScale.of(Question.objects.get(pk=question_id)).width)
-    add(state, change)
+    scale = QuestionScale.of(Question.objects.get(pk=question_id))
+    change = Change.of(rows, scale.width)
+    add(state, change, scale)
     mark_counted(rows)
     return Progress(change.items, more=change.items == items)
 
 
-def add(state: CountState, change: Change) -> None:
-    """Add the change to the stored counts. Under the question's lock, in the transaction that marks the ratings."""
-    # Of two counters that waited for each other, the second sees the scale (or its newer version) for which the first
-    # made the kappas: it is read with the lock in hand.
-    scale = QuestionScale.of(Question.objects.get(pk=state.question_id))
+def add(state: CountState, change: Change, scale: QuestionScale) -> None:
+    """Add the change to the stored counts. Under the question's lock, in the transaction that marks the ratings.
+
+    The scale must have been read with the lock in hand: of two counters that waited for each other, the second sees
+    that (or its newer version) for which the first made the kappas.
+    """
     if scale.width > change.patterns.counts.shape[1]:
         change = change.widen(scale.width)
     sums = stores.no_sums() | state.pair_sums

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from django.db import connection, transaction
+from django.db.models import Q, QuerySet
 
 from ratings.models import NOTHING, Rating
 
@@ -47,19 +50,40 @@ class Recount:
     pairs: tally.PairTables
     peers: tally.PeerTables
     own: dict[tuple[int, int], int]
+    rater: int | None = None  # whose counts alone these are, but for the patterns
 
     @classmethod
-    def of(cls, question_id: int, width: int) -> Recount:
+    def of(cls, question_id: int, width: int, rater: int | None = None) -> Recount:
+        """Of all ratings, or of the items of one rater."""
         found = cls(
             0,
             tally.Patterns.empty(width, by_day=True),
             tally.PairTables.empty(width),
             tally.PeerTables.empty(width, by_day=True),
             {},
+            rater,
         )
-        for rows in _whole_items(question_id):
+        for rows in _whole_items(question_id, rater):
             found._add(rows, width)
-        return found
+        return found if rater is None else found._only(rater)
+
+    def _only(self, rater: int) -> Recount:
+        pairs, peers = self.pairs, self.peers
+        with_them = (pairs.rater_a == rater) | (pairs.rater_b == rater)
+        theirs = peers.rater == rater
+        day, moments = (None if part is None else part[theirs] for part in (peers.day, peers.moments))
+        return replace(
+            self,
+            pairs=tally.PairTables(pairs.rater_a[with_them], pairs.rater_b[with_them], pairs.tables[with_them]),
+            peers=tally.PeerTables(peers.rater[theirs], day, peers.tables[theirs], moments, peers.n_items[theirs]),
+            own={key: number for key, number in self.own.items() if key[0] == rater},
+        )
+
+    def stored(self, rows: QuerySet, *raters: str) -> QuerySet:
+        """The stored rows that these counts are to be compared with; ``raters`` names their columns of raters."""
+        if self.rater is None:
+            return rows
+        return rows.filter(functools.reduce(operator.or_, (Q(**{name: self.rater}) for name in raters)))
 
     def _add(self, rows: np.ndarray, width: int) -> None:
         item, rater, code, day = (rows[name] for name in ROW.names or ())
@@ -73,10 +97,13 @@ class Recount:
                 self.own[key] = self.own.get(key, 0) + number
 
 
-def _whole_items(question_id: int) -> Iterator[np.ndarray]:
-    """The counted ratings in parts that hold all ratings of their items. Arrays of ROW."""
+def _whole_items(question_id: int, rater: int | None) -> Iterator[np.ndarray]:
+    """The counted ratings, those of the rater's items alone where one is named, in parts that hold all ratings of
+    their items. Arrays of ROW."""
     after = -1
     counted = Rating.objects.filter(question_id=question_id, counted__gt=NOTHING)
+    if rater is not None:
+        counted = counted.filter(item__in=counted.filter(rater=rater).values("item"))
     while True:
         rows = counted.filter(item__gt=after).order_by("item_id", "rater_id")
         columns = rows.values_list("item_id", "rater_id", "counted", "counted_day")[:RATINGS_AT_ONCE]

@@ -1,7 +1,8 @@
 """The workers audit by themselves: a question now and then, the one whose last audit is the longest ago.
 
-The work is bounded: questions with more ratings than RATINGS are left to ``manage.py audit``. An audit reads one state
-of the database and locks nothing, so counting goes on meanwhile.
+The work is bounded: of a question with more than RATINGS ratings only the pairs, peers and readings of one rater are
+made again, another one each time; ``manage.py audit`` does all. An audit reads one state of the database and locks
+nothing, so counting goes on meanwhile.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from django.db.models import Count, F, Max, OuterRef, Q, Subquery
 from django.utils import timezone
 
 from .audit import audit
-from .models import AuditResult, CountState
+from .models import EVER, AuditResult, CountState, PeerTally
 
 logger = logging.getLogger(__name__)
 
 EVERY = datetime.timedelta(minutes=5)  # one audit of one question
 AGAIN = datetime.timedelta(hours=1)  # a question that stood still since is not audited again before that
 RATINGS = 200_000  # about two seconds
+RATINGS_OF_RATER = 10_000  # their items have several times as many; nobody in a large question: the one with the fewest
 SHOWN = 20
 
 
@@ -30,7 +32,7 @@ def audit_one() -> int | None:
     if question_id is None:
         return None
     try:
-        found = audit(question_id)
+        found = audit(question_id, rater=_sampled_rater(question_id))
     except Exception:
         logger.exception("the audit of question %s failed; the next sweep tries again", question_id)
         return None
@@ -58,11 +60,21 @@ def _next() -> int | None:
         return None
     last = AuditResult.objects.filter(pk=OuterRef("pk")).values("audited_at")
     waiting = (
-        CountState.objects.filter(counted_at__isnull=False, ratings__lte=RATINGS)
+        CountState.objects.filter(counted_at__isnull=False)
         .annotate(audited_at=Subquery(last))
         .filter(Q(audited_at__isnull=True) | Q(audited_at__lte=F("counted_at")) | Q(audited_at__lte=now - AGAIN))
     )
     return waiting.order_by(F("audited_at").asc(nulls_first=True), "pk").values_list("pk", flat=True).first()
+
+
+def _sampled_rater(question_id: int) -> int | None:
+    """One of those with not too many ratings, by chance; None where the question is small enough to be audited whole."""
+    if not CountState.objects.filter(pk=question_id, ratings__gt=RATINGS).exists():
+        return None
+    raters = PeerTally.objects.filter(question_id=question_id, day=EVER)
+    some = raters.filter(n_ratings__range=(1, RATINGS_OF_RATER)).order_by("?")
+    fewest = raters.filter(n_ratings__gt=0).order_by("n_ratings")
+    return some.values_list("rater_id", flat=True).first() or fewest.values_list("rater_id", flat=True).first()
 
 
 def last() -> dict[str, Any] | None:

@@ -12,8 +12,10 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from agreement_site.management.commands.status import status
-from metrics import sampling, tasks
-from metrics.models import AuditResult, CountState, PairTally
+from metrics import actions, sampling, tasks
+from metrics.models import EVER, AuditResult, CountState, PairTally, PeerTally, RaterReading
+from ratings.actions import NewRating, record
+from ratings.models import NOTHING, Rating
 
 pytestmark = pytest.mark.django_db
 
@@ -57,6 +59,41 @@ def test_a_difference_is_an_error_that_is_seen(
     assert client.get("/admin/metrics/auditresult/").status_code == 200
     with pytest.raises(CommandError, match="1 questions differ from a recount"):
         call_command("status", stdout=io.StringIO())
+
+
+@pytest.fixture
+def large(counted: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A question too large to be audited whole, with one rater whose ratings are few enough."""
+    monkeypatch.setattr(sampling, "RATINGS", 11)
+    monkeypatch.setattr(sampling, "RATINGS_OF_RATER", 3)
+    PeerTally.objects.filter(question=counted, day=EVER).exclude(rater__key="rater 1").update(n_ratings=4)
+    first = Rating.objects.filter(question=counted, rater__key="rater 1").order_by("item")[0]
+    record(question=counted, ratings=[NewRating(first.item_id, first.rater_id, NOTHING)], by=None, source="api")
+    actions.sweep()
+    be_due()
+    return counted
+
+
+def test_of_a_large_question_one_rater_is_audited(large: Any) -> None:
+    assert sampling.audit_one() == large.pk
+    result = AuditResult.objects.get()
+    assert (result.ratings, result.shown) == (9, [])  # of three items, three ratings each
+
+
+@pytest.mark.parametrize("model", [PairTally, PeerTally, RaterReading])
+def test_what_is_stored_of_the_audited_rater_is_compared(large: Any, model: Any) -> None:
+    name = "rater_a" if model is PairTally else "rater"
+    rater = large.project.raters.get(key="rater 1")
+    others = model.objects.filter(question=large).exclude(**{name: rater})
+    others = others.exclude(rater_b=rater) if model is PairTally else others
+    others.delete()
+    sampling.audit_one()
+    assert AuditResult.objects.get().shown == []
+    model.objects.filter(question=large, **{name: rater})[:1].get().delete()
+    be_due()
+    sampling.audit_one()
+    (difference,) = AuditResult.objects.get().shown
+    assert str(rater.pk) in difference
 
 
 def test_without_an_audit_there_is_nothing_to_say(client_for: Any, lead: Any) -> None:
