@@ -38,10 +38,10 @@ test: setup-dev ## the whole suite on SQLite, then on PostgreSQL, with a real Va
 	exit $$status
 
 test-sqlite: setup-dev ## the suite on SQLite
-	$(SERVICES) $(PYTEST) -n 2 --dist loadgroup
+	$(SERVICES) $(PYTEST) -n 2 --dist loadfile
 
 test-postgres: setup-dev ## the suite on PostgreSQL
-	$(SERVICES) --postgres $(PYTEST) -n 2 --dist loadgroup -m "$(ONCE)" --ignore=tests/metrics/agreement
+	$(SERVICES) --postgres $(PYTEST) -n 2 --dist loadfile -m "$(ONCE)" --ignore=tests/metrics/agreement
 
 check: setup-dev ## lint, format, types, import rules, templates, migrations, deployment settings
 	@$(MAKE) --no-print-directory --keep-going \

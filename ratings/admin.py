@@ -8,7 +8,7 @@ from django.contrib import admin
 
 from projects.admin import ReadOnly
 
-from .models import Assignment, Desk, ImportRun, Rating, Revision
+from .models import Assignment, DayMove, Desk, ImportRun, Rating, Revision
 
 
 class RevisionInline(admin.TabularInline):
@@ -67,3 +67,9 @@ class ImportRunAdmin(ReadOnly):
     list_filter = ("state",)
     list_select_related = ("project", "question", "by")
     search_fields = ("file_name", "project__name")
+
+
+@admin.register(DayMove)
+class DayMoveAdmin(ReadOnly):
+    list_display = ("project", "question", "item", "rater")
+    list_select_related = ("project",)

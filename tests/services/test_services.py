@@ -16,7 +16,7 @@ from agreement_site import embedded
 
 from .conftest import Installation, wait_for
 
-pytestmark = [pytest.mark.services, pytest.mark.xdist_group("services")]
+pytestmark = pytest.mark.services
 
 
 @pytest.fixture(scope="module")

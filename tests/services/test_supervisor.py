@@ -13,7 +13,7 @@ from agreement_site import embedded
 
 from .conftest import BASE_DIR, wait_for
 
-pytestmark = [pytest.mark.services, pytest.mark.xdist_group("services")]
+pytestmark = pytest.mark.services
 
 SCRIPT = """
 import sys

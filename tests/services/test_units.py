@@ -19,7 +19,7 @@ from tests import deployment
 from tests.deployment import BASE_DIR, DEPLOY
 from tests.services.conftest import Installation, wait_for
 
-pytestmark = [pytest.mark.services, pytest.mark.xdist_group("services")]
+pytestmark = pytest.mark.services
 
 
 class Units:

@@ -13,7 +13,7 @@ import redis
 
 from .conftest import BASE_DIR, wait_for
 
-pytestmark = [pytest.mark.services, pytest.mark.xdist_group("services")]
+pytestmark = pytest.mark.services
 
 QUESTIONS = """
 import os, psycopg, redis
