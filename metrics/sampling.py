@@ -68,7 +68,7 @@ def _next() -> int | None:
 
 
 def _sampled_rater(question_id: int) -> int | None:
-    """One of those with not too many ratings, by chance; None where the question is small enough to be audited whole."""
+    """One of those with not too many ratings, by chance; None where the question is small enough for a whole audit."""
     if not CountState.objects.filter(pk=question_id, ratings__gt=RATINGS).exists():
         return None
     raters = PeerTally.objects.filter(question_id=question_id, day=EVER)

@@ -17,6 +17,14 @@ PASSWORD = "a long password"
 LABELS = ("none", "minor", "major", "critical")
 
 
+@pytest.fixture(autouse=True)
+def no_remembered_numbers() -> None:
+    """Ids come again in the next test: what the process remembers of them must not."""
+    from django.core.cache import cache
+
+    cache.clear()
+
+
 @pytest.fixture
 def make_user(db: None) -> Callable[..., User]:
     def make(username: str, **fields: Any) -> User:

@@ -84,9 +84,9 @@ takes an item's other raters as one voice.
 ## Two raters over time
 
 An item that both rated belongs to the day of the later of the two ratings. `mean_difference` is the mean of first less
-second in category values or ranks, its standard error s / sqrt(n) over the period's items, its interval that of t(n - 1).
-A drift is told at the period that splits the course most clearly, when the means before and after are more than three
-standard errors and 0.15 apart.
+second in category values or ranks, its standard error s / sqrt(n) over the period's items, its interval that of
+t(n - 1). A drift is told at the period that splits the course most clearly, when the means before and after are more
+than three standard errors and 0.15 apart.
 
 ## What explains a move
 

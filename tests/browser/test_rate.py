@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import User
-from django.core.cache import cache
 from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 
@@ -23,7 +22,6 @@ GUIDELINES = "# What to look for\n\n* **minor**: a slip\n* **major**: the meanin
 
 @pytest.fixture
 def items(project: Any) -> list[Item]:
-    cache.clear()
     project.guidelines = GUIDELINES
     project.save()
     return Item.objects.bulk_create(

@@ -33,7 +33,7 @@ def ids(question: Any) -> Ids:
     """A backlog: nine items that three raters rated."""
     items = [Item.objects.create(project=question.project, key=str(number)).pk for number in range(9)]
     raters = [Rater.objects.create(project=question.project, key=str(number)).pk for number in range(3)]
-    put(question, *((item, rater, (item + rater) % 3) for item in items for rater in raters))
+    put(question, *((item, rater, (i + r) % 3) for i, item in enumerate(items) for r, rater in enumerate(raters)))
     return items, raters
 
 
@@ -108,11 +108,11 @@ def test_what_changes_while_a_share_is_counted_stays_uncounted(question: Any, id
     """Also where a rating that was not read as changed changes, and one that was is taken back (see count_some)."""
     items, raters = ids
     actions.bring_up_to_date(question.pk)
-    put(question, (items[0], raters[0], 2), (items[0], raters[1], 2), (items[4], raters[1], 2))
+    put(question, (items[0], raters[0], 3), (items[0], raters[1], 3), (items[4], raters[1], 3))
     backlog.open_for(question.pk)
     share = take(question)
     change = backlog.read(share)
-    put(question, (items[0], raters[2], NOTHING), (items[0], raters[0], items[0] % 3))
+    put(question, (items[0], raters[2], NOTHING), (items[0], raters[0], 0))
     assert counting.count_some(question.pk) == counting.Progress(0, more=True)
     assert backlog.finish(share, change)
     assert Rating.objects.uncounted().filter(item=items[0]).count() >= 1
@@ -122,7 +122,7 @@ def test_what_changes_while_a_share_is_counted_stays_uncounted(question: Any, id
 
 def test_a_recount_takes_the_shares_from_their_workers(question: Any, ids: Ids) -> None:
     actions.bring_up_to_date(question.pk)
-    put(question, *((item, ids[1][0], 2) for item in ids[0]))
+    put(question, *((item, ids[1][0], 3) for item in ids[0]))
     backlog.open_for(question.pk)
     share = take(question)
     change = backlog.read(share)
@@ -134,7 +134,7 @@ def test_a_recount_takes_the_shares_from_their_workers(question: Any, ids: Ids) 
 
 def test_a_category_that_is_added_meanwhile_widens_the_tally(question: Any, ids: Ids) -> None:
     actions.bring_up_to_date(question.pk)
-    put(question, *((item, ids[1][0], 2) for item in ids[0][:4]))
+    put(question, *((item, ids[1][0], 3) for item in ids[0][:4]))
     backlog.open_for(question.pk)
     shares = [take(question), take(question)]
     changes = [backlog.read(share) for share in shares]

@@ -3,18 +3,12 @@
 import datetime
 
 import pytest
-from django.core.cache import cache
 from django.utils import timezone
 
 from projects.models import Category, Item, Member, Question, Rater
 from ratings.models import Assignment, Rating, Revision
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def no_remembered_numbers():
-    cache.clear()
 
 
 @pytest.fixture

@@ -46,7 +46,6 @@ def filled(route, values):
 @pytest.fixture
 def world(project, question, rate, client_for, annotator, lead):
     """Three items rated by the annotator and others, two by others alone; the annotator has one open, one skipped."""
-    cache.clear()
     change_project(project=project, by=lead, guidelines="Look twice.")
     with time_machine.travel(NOW, tick=False):
         Item.objects.bulk_create(

@@ -10,7 +10,6 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 
 import pytest
 from django.conf import settings
-from django.core.cache import cache
 from django.test import Client
 from django.utils import translation
 
@@ -116,7 +115,6 @@ def walk(client: Client, start: str) -> dict[str, Page]:
 
 @pytest.fixture(autouse=True)
 def language_of_the_test_process():
-    cache.clear()
     with translation.override(settings.LANGUAGE_CODE):
         yield
 

@@ -100,5 +100,5 @@ def test_today_is_the_projects_day(zone, rated, now, today, project, question, a
         record(question=question, ratings=[NewRating(item.pk, project.raters.get().pk, 1)], by=annotator, source="form")
     with time_machine.travel(utc(*now), tick=False):
         text = client_for(annotator).get(f"/projects/{project.pk}/my-ratings/").content.decode()
-    assert f"1 items rated, {today} of them today." in text
+    assert f"Items rated: 1, of them today: {today}." in text
     assert f"Times are in the zone {zone}." in text
