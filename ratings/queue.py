@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -26,6 +26,7 @@ from . import places
 from .models import Assignment, Desk, Rating
 
 State = Assignment.State
+TakeOne = Callable[[Rater, list[int]], Item | None]
 
 AT_ONCE = 16  # candidates in a probe: when others hold the first, there is a second
 RANDOM_STARTS = 6  # places that are tried before the whole project is searched
@@ -50,10 +51,14 @@ def next_item(rater: Rater, *, besides: int | None = None) -> Item | None:
     if found is not None:
         return found
     release_expired()
-    with transaction.atomic():
-        desk = lock_desk(rater)
-        # A second window may have been served while this one waited.
-        return _open_on_desk(rater, besides) or _hand_out(rater, desk)
+    for take in _ways_to_take():
+        with transaction.atomic():
+            desk = lock_desk(rater)
+            # A second window may have been served while this one waited.
+            found = _open_on_desk(rater, besides) or _hand_out(rater, desk, take)
+        if found is not None:
+            return found
+    return None
 
 
 def take_place(rater: Rater, item: Item) -> bool:
@@ -124,8 +129,14 @@ def _answered_elsewhere(rater: Rater, assignment: Assignment) -> bool:
     return True
 
 
-def _hand_out(rater: Rater, desk: Desk) -> Item | None:
-    item = _find(rater, desk)
+def _ways_to_take() -> tuple[TakeOne, ...]:
+    """Items that somebody else holds locked for a moment are passed by; only when there is no other, they are waited
+    for, in a transaction that holds no item: else two who wait may wait for each other."""
+    return (_take_first, _wait_for_one) if _can_skip_locked() else (_take_first,)
+
+
+def _hand_out(rater: Rater, desk: Desk, take: TakeOne) -> Item | None:
+    item = next((item for ids in _candidates(rater, desk) if (item := take(rater, ids)) is not None), None)
     if item is None:
         return None
     Desk.objects.filter(pk=desk.pk).update(position=item.pk, handed_out=F("handed_out") + 1)
@@ -140,19 +151,6 @@ def _open(rater: Rater, item: Item, *, taken: int) -> None:
     if not again.update(**opened, skip_reason=""):
         Assignment.objects.create(item=item, rater=rater, **opened)
     Item.objects.filter(pk=item.pk).update(places_taken=taken + 1)
-
-
-def _find(rater: Rater, desk: Desk) -> Item | None:
-    """An open item that is new to the rater, opened for them.
-
-    Items that somebody else holds locked for a moment are passed by; only when there is no other, they are waited for.
-    """
-    for wait in (False, True) if _can_skip_locked() else (True,):
-        for candidates in _candidates(rater, desk):
-            item = _take_first(rater, candidates, wait=wait)
-            if item is not None:
-                return item
-    return None
 
 
 def _candidates(rater: Rater, desk: Desk) -> Iterator[list[int]]:
@@ -229,11 +227,11 @@ def _open_ids(
     return sorted(found, reverse=descending)[:size]
 
 
-def _take_first(rater: Rater, item_ids: list[int], *, wait: bool) -> Item | None:
+def _take_first(rater: Rater, item_ids: list[int]) -> Item | None:
     """Open the first of the items that has a free place still, looked at under its lock."""
     left = list(item_ids)
     overlap = rater.project.overlap
-    locked = Item.objects.select_for_update(no_key=True, skip_locked=not wait)
+    locked = Item.objects.select_for_update(no_key=True, skip_locked=_can_skip_locked())
     while left:
         item = locked.filter(pk__in=left, places_taken__lt=overlap).order_by("id").first()
         if item is None:
@@ -245,4 +243,19 @@ def _take_first(rater: Rater, item_ids: list[int], *, wait: bool) -> Item | None
         # More raters than the row said (it is kept exact below the overlap only, and the overlap was raised).
         Item.objects.filter(pk=item.pk).update(places_taken=len(taken))
         left.remove(item.pk)
+    return None
+
+
+def _wait_for_one(rater: Rater, item_ids: list[int]) -> Item | None:
+    """The same, waiting for the lock of each item, which is given back before the next one is waited for."""
+    overlap = rater.project.overlap
+    for item_id in item_ids:
+        with transaction.atomic():
+            locked = Item.objects.select_for_update(no_key=True).filter(pk=item_id, places_taken__lt=overlap)
+            item = locked.first()
+            taken = places.of_item(item_id)
+            if item is not None and len(taken) < overlap:
+                _open(rater, item, taken=len(taken))
+                return item
+            transaction.set_rollback(True)
     return None

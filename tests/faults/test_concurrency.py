@@ -17,7 +17,7 @@ from metrics import actions, backlog, counting, rater_readings, stores
 from metrics.models import CountState, PairTally, RaterReading
 from projects import actions as set_up
 from projects.models import Category, Item, Project, Question, Rater
-from ratings import day_moves, writing
+from ratings import day_moves, queue, writing
 from ratings.actions import NewRating, record, record_all
 from ratings.models import Rating
 from tests.faults.threads import PATIENCE, Gate, finish, start
@@ -270,6 +270,21 @@ def test_a_counter_waits_for_a_rater_without_holding_what_the_rater_needs_next(
     finish(futures)
     actions.sweep()
     invariants.check(question.pk)
+
+
+@postgresql_only
+def test_a_rater_waits_for_an_item_without_holding_another(project: Any, question: Any, ids: Any) -> None:
+    """The queue tries items in the rater's own order, so that two who waited with items in hand could wait in a circle."""
+    (first, *others), (one, two, rater, _) = ids
+    put(question, *((item, by, 1) for item in others for by in (one, two)))
+    Item.objects.filter(pk__in=others).update(places_taken=0)  # as after the overlap was raised: more than the row says
+    Project.objects.filter(pk=project.pk).update(overlap=1)
+    with transaction.atomic():
+        Item.objects.select_for_update(no_key=True).get(pk=first)
+        futures = start(lambda: queue.next_item(Rater.objects.get(pk=rater)))
+        wait_until_blocked()
+        assert list(Item.objects.select_for_update(no_key=True, nowait=True).filter(pk__in=others))
+    assert [item.pk for item in finish(futures)] == [first]
 
 
 @postgresql_only
