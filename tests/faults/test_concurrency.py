@@ -277,7 +277,8 @@ def test_a_rater_waits_for_an_item_without_holding_another(project: Any, questio
     """The queue tries items in the rater's own order, so that two who waited with items in hand could wait in a circle."""
     (first, *others), (one, two, rater, _) = ids
     put(question, *((item, by, 1) for item in others for by in (one, two)))
-    Item.objects.filter(pk__in=others).update(places_taken=0)  # as after the overlap was raised: more than the row says
+    # As after the overlap was raised: more raters than the row says.
+    Item.objects.filter(pk__in=others).update(places_taken=0)
     Project.objects.filter(pk=project.pk).update(overlap=1)
     with transaction.atomic():
         Item.objects.select_for_update(no_key=True).get(pk=first)
