@@ -5,6 +5,8 @@ from django.urls import include, path, re_path
 from . import errors, health, language, sign_in
 
 urlpatterns = [
+    path("api/v1/", include("agreement_site.api_urls")),  # first: what is asked most
+    re_path(r"^api/.*$", errors.api_not_found),
     path("healthz", health.healthz, name="healthz"),
     path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
     path("sign-out/", LogoutView.as_view(), name="sign_out"),
@@ -13,8 +15,6 @@ urlpatterns = [
     path("language/", language.choose, name="choose_language"),
     path("admin/login/", sign_in.admin_sign_in),
     path("admin/", admin.site.urls),
-    path("api/v1/", include("agreement_site.api_urls")),
-    re_path(r"^api/.*$", errors.api_not_found),
     path("", include("metrics.urls")),
     path("", include("ratings.urls")),
     path("", include("projects.urls")),

@@ -7,7 +7,7 @@ from typing import Any
 from django.urls import reverse
 
 wsgi_app = "agreement_site.wsgi:application"
-worker_class = "gthread"
+worker_class = "agreement_site.web_worker.Worker"
 # Loaded once and forked: the processes share what they do not change, which is most of their memory.
 preload_app = True
 timeout = 60

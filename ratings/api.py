@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 from typing import Any
 
@@ -38,7 +37,7 @@ class Ratings(ApiView):
         project = self.project(request, project_id, role=Member.Role.ANNOTATOR)
         parameters(request)
         groups = incoming.resolve(project, request.user, rows_of(request.data))
-        return Response(dataclasses.asdict(_record(groups, request.user)))
+        return Response(vars(_record(groups, request.user)))
 
     @reads(
         "listRatings",

@@ -7,19 +7,37 @@ millisecond, and the process's others wait behind it. Single statements outside 
 
 from __future__ import annotations
 
+import functools
 import sqlite3
 import threading
 import time
+from typing import Any
 
 from django.db.backends.sqlite3 import base
 
 PACE = 0.001  # seconds
+LONGEST_KEPT = 2_000  # characters of a statement whose form for SQLite is remembered
 
 # Held while asking, never while writing: nobody can wait for it in a circle.
 _asking = threading.Lock()
 
 
+class Cursor(base.SQLiteCursorWrapper):
+    def convert_query(self, query: str, *, param_names: Any = None) -> str:
+        if param_names is None and len(query) < LONGEST_KEPT:
+            return _question_marks(query)
+        return super().convert_query(query, param_names=param_names)
+
+
+@functools.lru_cache(maxsize=500)
+def _question_marks(query: str) -> str:
+    return base.FORMAT_QMARK_REGEX.sub("?", query).replace("%%", "%")
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
+    def create_cursor(self, name: str | None = None) -> Cursor:
+        return self.connection.cursor(factory=Cursor)
+
     def _start_transaction_under_autocommit(self) -> None:
         """BEGIN IMMEDIATE. Raises OperationalError ("database is locked") after OPTIONS["timeout"] seconds."""
         patience = self.settings_dict["OPTIONS"].get("timeout", 5.0)

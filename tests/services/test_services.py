@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import os
 import signal
 import socket
@@ -14,7 +16,7 @@ import redis
 
 from agreement_site import embedded
 
-from .conftest import Installation, wait_for
+from .conftest import PATIENCE, Installation, wait_for
 
 pytestmark = pytest.mark.services
 
@@ -120,6 +122,27 @@ def test_given_database_and_broker_are_used(new_installation: Callable[[], Insta
     assert installation.process is not None
     installation.process.terminate()
     assert installation.process.wait(timeout=60) == 0
+
+
+def test_kept_connections_take_turns_on_one_thread(new_installation: Callable[[], Installation]) -> None:
+    """A thread stays with its client only while nobody else waits for it."""
+    installation = new_installation()
+    installation.more = {"WEB_PROCESSES": "1", "WEB_THREADS": "1", "GUNICORN_CMD_ARGS": "--keep-alive 60"}
+    installation.start()
+    clients = [http.client.HTTPConnection("127.0.0.1", installation.port, timeout=PATIENCE) for _ in range(3)]
+    for client in clients:
+        client.connect()
+    kept = [client.sock for client in clients]
+    for _ in range(3):
+        for client in clients:
+            client.request("GET", "/healthz")
+        for client in clients:
+            answer = client.getresponse()
+            assert answer.status == 200
+            assert json.load(answer)["status"] == "ok"
+    assert [client.sock for client in clients] == kept
+    for client in clients:
+        client.close()
 
 
 def test_kill_9_of_the_supervisor_leaves_nothing_and_it_starts_again(running: Installation) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -108,6 +109,19 @@ def test_compose_file_names_what_exists() -> None:
     volumes = [volume.split(":")[0] for service in services.values() for volume in service.get("volumes", ())]
     assert set(volumes) == set(compose()["volumes"])
     assert services["concord"]["healthcheck"]["test"][3] in get_commands()
+
+
+def test_all_web_servers_are_started_alike() -> None:
+    """By the supervisor and by the unit, but for where they listen."""
+    from agreement_site.services import Installation, web
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        embedded = web(Installation.from_environment(), {}, listener)
+    unit = deployment.unit(DEPLOY / "systemd" / "concord-web.service")
+    where = unit.command.index("--bind") + 1
+    assert [*unit.command[1:where], *unit.command[where + 1 :]] == [
+        word for word in embedded.command[1:] if not word.startswith("fd://")
+    ]
 
 
 def test_all_workers_are_started_alike() -> None:

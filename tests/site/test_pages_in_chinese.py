@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 LATIN = set(
     """
     Concord Kappa Krippendorff Gwet Brennan Prediger McNemar Bowker Stuart Maxwell Landis Koch
-    Enter Esc Ctrl Alt API REST CSV JSON Lines SVG PNG UTF NUL UTC Markdown Excel
+    Enter Esc Ctrl Alt API REST CSV JSON Lines SVG PNG UTF NUL UTC Markdown Excel Parquet
     Windows ISO Latin GB Mac Roman Shift JIS EUC KR LE BE MB KB item rater label comment timestamp csv gz
     ZIP PDF HTML XML Parquet gzip avif flac gif jpg ogg png webp wav webm
     """.split()  # noqa: SIM905 - a list of this length is easier to read as words
