@@ -112,7 +112,7 @@ def _next_items(question_id: int, after: int, last: int) -> np.ndarray:
 def read(share: Share) -> Change:
     """The tally of the share's items as they are now, without any lock."""
     there = Rating.objects.filter(question_id=share.question_id, item__gte=share.first, item__lte=share.last)
-    rows = counting.ratings_of(share.question_id, there.uncounted().values("item_id"))
+    rows = counting.ratings_of(share.question_id, there.uncounted().values("item_id").distinct())
     # After the rows: the categories know every code in them.
     scale = QuestionScale.of(Question.objects.get(pk=share.question_id))
     return Change.of(rows, scale.width)

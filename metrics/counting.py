@@ -8,10 +8,11 @@ that stands by then. A rating that changed meanwhile therefore stays uncounted, 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from django.db import connection, transaction
-from django.db.models import QuerySet
+from django.db.models import BooleanField, F, Func, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from projects import bulk
@@ -27,6 +28,9 @@ from .scales import QuestionScale
 # Items of one transaction: small enough that raters never wait long for the rows or, on SQLite, for the file.
 # A question with more uncounted ones has a backlog, and that is counted in shares (metrics.backlog).
 ITEMS_AT_ONCE = 2_000
+
+# The arguments of a Func: "column = ANY(ARRAY(subquery))", which is asked once and found through the column's index.
+_ONE_OF: dict[str, Any] = {"arg_joiner": " = ANY(ARRAY", "template": "%(expressions)s)", "output_field": BooleanField()}
 
 ROW = np.dtype(
     [
@@ -138,8 +142,12 @@ def uncounted_items(question_id: int, items: int) -> np.ndarray:
 
 
 def ratings_of(question_id: int, items: QuerySet) -> np.ndarray:
-    """All ratings of the chosen items. Array of ROW."""
-    rows = Rating.objects.filter(question_id=question_id, item_id__in=items)
+    """All ratings of the chosen items (a query of ids). Array of ROW."""
+    chosen: Any = Q(item_id__in=items)
+    if connection.vendor == "postgresql":
+        # A join may be planned to look for the items again for each rating, while the table is believed to be empty.
+        chosen = Func(F("item_id"), Subquery(items), **_ONE_OF)
+    rows = Rating.objects.filter(chosen, question_id=question_id)
     columns = rows.values_list("id", "item_id", "rater_id", "code", "counted", "day", "counted_day")
     return np.fromiter(columns.iterator(chunk_size=20_000), dtype=ROW)
 
@@ -195,7 +203,7 @@ def _hold(ids: list[int]) -> None:
         return
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT count(*) FROM (SELECT 1 FROM ratings_rating WHERE id = ANY(%s)"
+            "SELECT count(*) FROM (SELECT 1 FROM ratings_rating WHERE id = ANY(%s::bigint[])"
             " ORDER BY item_id, rater_id FOR NO KEY UPDATE) AS held",
             [ids],
         )

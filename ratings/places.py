@@ -23,18 +23,30 @@ if TYPE_CHECKING:
 AT_ONCE = 5_000
 EVERY = 2**31 - 1
 
-# Both tables are asked through their index on the item; UNION leaves a rater who stands in both only once.
-_RECOUNT = """
-    UPDATE projects_item SET places_taken = (SELECT count(*) FROM (
-        SELECT rater_id FROM ratings_rating WHERE item_id = projects_item.id AND code >= 0
-        UNION SELECT rater_id FROM ratings_assignment WHERE item_id = projects_item.id AND state = 'open') AS takers)
+# UNION leaves a rater who stands in both only once.
+_TAKERS = """
+    SELECT {columns} FROM ratings_rating WHERE item_id {of_item} AND code >= 0
+    UNION SELECT {columns} FROM ratings_assignment WHERE item_id {of_item} AND state = 'open'
     """
-_CHOSEN = "WHERE id = ANY(%s) AND places_taken < %s"
-_CHOSEN_BY_SQLITE = "WHERE id IN (SELECT value FROM json_each(%s)) AND places_taken < %s"
+_CHOSEN = "WHERE id = ANY(%s::bigint[]) AND places_taken < %s"
 _LOCK = f"SELECT 1 FROM projects_item {_CHOSEN} ORDER BY id FOR NO KEY UPDATE"  # noqa: S608 - a constant
 # An item that was above ``below`` when the others were locked, and is no longer, is taken without waiting: to wait for
 # it now would be out of order. Who holds it counts it next, or the queue does, which looks before it hands out.
-_CHOSEN_NOW = f"WHERE id = ANY(ARRAY(SELECT id FROM projects_item {_CHOSEN} FOR NO KEY UPDATE SKIP LOCKED))"  # noqa: S608
+_STILL_CHOSEN = f"SELECT id FROM projects_item {_CHOSEN} FOR NO KEY UPDATE SKIP LOCKED"  # noqa: S608 - a constant
+# Each table is asked once for all items, never once an item: PostgreSQL plans by what it last heard of it. Told that
+# it is empty (when looked at, all its rows were still being written), it may read all ratings whenever it is asked.
+_RECOUNT = f"""
+    UPDATE projects_item SET places_taken = counted.number
+    FROM (SELECT chosen.id, count(taker.rater_id) AS number FROM unnest(%s::bigint[]) AS chosen (id)
+        LEFT JOIN ({_TAKERS.format(columns="item_id, rater_id", of_item="= ANY(%s::bigint[])")}) AS taker
+        ON taker.item_id = chosen.id GROUP BY chosen.id) AS counted
+    WHERE projects_item.id = counted.id AND projects_item.id = ANY(ARRAY({_STILL_CHOSEN}))
+    """  # noqa: S608 - a constant
+_RECOUNT_BY_SQLITE = f"""
+    UPDATE projects_item SET places_taken = (
+        SELECT count(*) FROM ({_TAKERS.format(columns="rater_id", of_item="= projects_item.id")}) AS takers)
+    WHERE id IN (SELECT value FROM json_each(%s)) AND places_taken < %s
+    """  # noqa: S608 - a constant
 
 
 def of_item(item_id: int) -> set[int]:
@@ -61,9 +73,9 @@ def _recounting(item_ids: Collection[int], below: int) -> list[bulk.Statement]:
     for start in range(0, len(ids), AT_ONCE):
         part = ids[start : start + AT_ONCE]
         if connection.vendor == "postgresql":
-            found += [(_LOCK, [part, below]), (_RECOUNT + _CHOSEN_NOW, [part, below])]
+            found += [(_LOCK, [part, below]), (_RECOUNT, [part, part, part, part, below])]
         else:
-            found.append((_RECOUNT + _CHOSEN_BY_SQLITE, [json.dumps(part), below]))
+            found.append((_RECOUNT_BY_SQLITE, [json.dumps(part), below]))
     return found
 
 

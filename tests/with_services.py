@@ -29,8 +29,11 @@ from agreement_site.supervisor import Watcher
 
 PATIENCE = 30.0  # seconds until a service must answer
 
-# A database for tests may forget everything at a power cut; tests of many annotators open 32 connections each.
+# A database for tests may forget everything at a power cut; tests of many annotators open 32 connections each. Nothing
+# looks at its tables but the tests: rows of a test that will be rolled back are no rows to VACUUM, and the planner,
+# told that a full table is empty, would plan every test after that for an empty one.
 FAST = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=200", "listen_addresses="]
+FAST += ["autovacuum=off"]
 
 
 def postgres_programs() -> Path | None:

@@ -1,0 +1,79 @@
+"""PostgreSQL plans by what it last heard of a table, and that may be that a full table is empty: when it was looked at,
+all rows were still being written. No statement may then read all ratings again for each of many items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from metrics import actions
+from projects.models import Item, Question, Rater
+from ratings import places
+from ratings.actions import NewRating, record
+from ratings.models import Rating
+from tests.metrics import invariants
+
+ITEMS = 300
+RATERS = 4
+LOOKS = 60  # at each rating, by everything below together; ITEMS of them already, when one statement goes astray
+
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.skipif("__import__('django.db').db.connection.vendor != 'postgresql'", reason="it is PostgreSQL's"),
+]
+
+
+@pytest.fixture
+def believed_empty() -> Callable[[], None]:
+    """Make the planner believe so. With an empty index a plan through any index costs the same."""
+
+    def fool() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
+            if cursor.fetchone() != (True,):
+                pytest.skip("only a superuser can tell the planner lies")
+            cursor.execute(
+                "UPDATE pg_class SET reltuples = 0, relpages = 10 WHERE relname ~ '^(projects|ratings|metrics)_'"
+                " OR oid IN (SELECT indexrelid FROM pg_index WHERE indrelid::regclass::text ~ '^(projects|ratings)_')"
+            )
+
+    return fool
+
+
+def read(table: str) -> int:
+    """Rows of the table that this transaction has looked at so far."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)"
+            " FROM pg_stat_xact_user_tables WHERE relname = %s",
+            [table],
+        )
+        return int(cursor.fetchone()[0])
+
+
+def test_no_statement_reads_all_ratings_for_each_item(question: Question, believed_empty: Callable[[], None]) -> None:
+    project = question.project
+    items = Item.objects.bulk_create(Item(project=project, key=f"i{number}", body={}) for number in range(ITEMS))
+    raters = Rater.objects.bulk_create(Rater(project=project, key=f"r{number}") for number in range(RATERS))
+
+    def rate(code: int) -> Any:
+        said = [NewRating(item.pk, rater.pk, code) for item in items for rater in raters]
+        return record(question=question, ratings=said, by=None, source="api")
+
+    rate(0)
+    before = read("ratings_rating")
+    believed_empty()
+    places.recount_project(project)
+    actions.bring_up_to_date(question.pk)
+    rate(1)
+    rate(-1)
+    rate(2)
+    actions.bring_up_to_date(question.pk)
+
+    assert read("ratings_rating") - before < LOOKS * ITEMS * RATERS
+    assert set(Item.objects.values_list("places_taken", flat=True)) == {RATERS}
+    assert Rating.objects.uncounted().count() == 0
+    invariants.check(question.pk)
