@@ -274,7 +274,7 @@ def test_a_counter_waits_for_a_rater_without_holding_what_the_rater_needs_next(
 
 @postgresql_only
 def test_a_rater_waits_for_an_item_without_holding_another(project: Any, question: Any, ids: Any) -> None:
-    """The queue tries items in the rater's own order, so that two who waited with items in hand could wait in a circle."""
+    """The queue tries items in each rater's own order: two who waited with items in hand could wait in a circle."""
     (first, *others), (one, two, rater, _) = ids
     put(question, *((item, by, 1) for item in others for by in (one, two)))
     # As after the overlap was raised: more raters than the row says.
