@@ -231,7 +231,7 @@ def next_item(site: Site, count: int) -> str:
     for _turn in range(60):
         shown = target.call("GET", f"/projects/{site.project}/rate/", **cookie)
         times.append(shown.seconds)
-        item = shown.body.split(f"/projects/{site.project}/rate/".encode(), 1)[1].split(b"/", 1)[0].decode()
+        item = shown.body.split(b'data-item="', 1)[1].split(b'"', 1)[0].decode()
         skipped = target.call("POST", f"/projects/{site.project}/rate/{item}/skip/", b"reason=x", **cookie, **form)
         if skipped.status != 200:
             sys.exit(f"skip: {skipped.status} {skipped.body[:500]!r}")

@@ -24,6 +24,7 @@ DURABLE = ["fsync=on", "synchronous_commit=on", "max_connections=200", "listen_a
 
 SET_UP = """
 import django; django.setup()
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
@@ -31,7 +32,7 @@ from projects import tokens
 user, _ = User.objects.get_or_create(username="bench", is_superuser=True)
 session = SessionStore()
 session[SESSION_KEY] = str(user.pk)
-session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
 session[HASH_SESSION_KEY] = user.get_session_auth_hash()
 session.create()
 print(tokens.create(user=user), session.session_key)

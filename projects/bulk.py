@@ -7,6 +7,7 @@ from the code alone, never from a request.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
@@ -48,8 +49,12 @@ def upsert(
     *,
     key: Sequence[str],
     update: dict[str, str] | None = None,
+    then: Statement | None = None,
 ) -> None:
     """Insert the rows; where ``key`` exists, set ``update`` (column -> SQL expression, "excluded.x" by default).
+
+    ``then`` is an INSERT that reads the rows as they stand now, in their order, from ``written``. It is cheaper than to
+    send what it says once more.
 
     Must run inside a transaction. Rows must not repeat a key.
     """
@@ -60,9 +65,37 @@ def upsert(
             _copy(cursor, table, columns, rows)
             # In key order everywhere, so that two writers never wait for each other in a circle.
             source = f"SELECT {_names(columns)} FROM incoming ORDER BY {_names(key)}"
-            cursor.execute(_upsert(table, columns, source, key=key, update=update))
+            sql = _upsert(table, columns, source, key=key, update=update)
+            if then is None:
+                cursor.execute(sql)
+            else:
+                cursor.execute(f"WITH written AS ({sql} RETURNING *) {then[0]}", then[1])
         else:
             cursor.executemany(upsert_one(table, columns, key=key, update=update), rows)
+            if then is not None:
+                _read_written(cursor, table, columns, rows, key=key, then=then)
+
+
+def _read_written(
+    cursor: Any,
+    table: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    key: Sequence[str],
+    then: Statement,
+) -> None:
+    """``then``, with the rows found again by their key, which is of whole numbers."""
+    places = [columns.index(column) for column in key]
+    keys = json.dumps([[row[place] for place in places] for row in rows])
+    if connection.vendor == "postgresql":
+        listed, part = "jsonb_array_elements(%s::jsonb) WITH ORDINALITY AS k(value, line)", "(k.value->>{})::bigint"
+    else:
+        listed, part = "json_each(%s) AS k", "json_extract(k.value, '$[{}]')"
+    same = " AND ".join(f't."{column}" = {part.format(place)}' for place, column in enumerate(key))
+    # CROSS: SQLite reads the list first.
+    found = f"SELECT t.* FROM {listed} CROSS JOIN {table} t WHERE {same}"
+    cursor.execute(f"WITH written AS ({found}) {then[0]}", [keys, *then[1]])
 
 
 def upsert_one(table: str, columns: Sequence[str], *, key: Sequence[str], update: dict[str, str] | None = None) -> str:

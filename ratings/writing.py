@@ -35,6 +35,10 @@ _APPEND = (
     f" SELECT id, {', '.join(['%s'] * len(_HISTORY))} FROM ratings_rating"
     " WHERE question_id = %s AND item_id = %s AND rater_id = %s"
 )
+_APPEND_WRITTEN = (
+    f"INSERT INTO ratings_revision (rating_id, {', '.join(_HISTORY)})"
+    " SELECT id, code, rated_at, changed_at, %s, %s, comment, false, guidelines FROM written"
+)
 FEW = 8  # lines of history that go on one journey with all that belongs to them
 
 
@@ -84,8 +88,12 @@ def write(question_id: int, rows: Sequence[Row], shared: Circumstances, *, then:
         upserts = [(_UPSERT, rating) for rating in ratings]
         bulk.several([*upserts, *((_APPEND, line) for line in history), *then])
         return
-    bulk.upsert("ratings_rating", _COLUMNS, ratings, key=_KEY, update=_UPDATE)
-    _append_history(history)
+    if len(history) == len(ratings):  # each line says what its rating says now
+        line = (_APPEND_WRITTEN, [shared.by_id, shared.source])
+        bulk.upsert("ratings_rating", _COLUMNS, ratings, key=_KEY, update=_UPDATE, then=line)
+    else:
+        bulk.upsert("ratings_rating", _COLUMNS, ratings, key=_KEY, update=_UPDATE)
+        _append_history(history)
     bulk.several(then)
 
 
