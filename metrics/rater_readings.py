@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from statistics import median
 from typing import Any
 
@@ -71,18 +71,17 @@ def refresh_whole(question_id: int, scale: QuestionScale) -> bool:
 def _refresh_raters(question_id: int, moved: dict[int, list[int]], scale: QuestionScale) -> None:
     """``moved``: rater -> the days that moved. Only the periods that contain one of them are made anew."""
     tallies = PeerTally.objects.filter(question_id=question_id, rater__in=list(moved))
-    pairwise = mean_pairwise_by_rater(question_id, list(moved))
-    _save(question_id, Span.ALL, _Sums.of(tallies.filter(day=EVER), scale), scale=scale, pairwise=pairwise)
-    _save_seconds(question_id, list(moved))
+    parts: list[tuple[str, _Sums]] = [(Span.ALL, _Sums.of(tallies.filter(day=EVER), scale))]
     days = sorted({day for days in moved.values() for day in days})
-    if not days:
-        return
-    whole = periods.whole(days)
-    wanted = Q(day__in=whole) if len(whole) < MANY_DAYS else Q(day__gte=whole[0], day__lte=whole[-1])
-    daily = _Sums.of(tallies.filter(wanted), scale)
-    for span in periods.SPANS:
-        keys = [(rater, start) for rater, own in moved.items() for start in _starts(own, span)]
-        _save(question_id, span, daily.by(span).only(keys), scale=scale, pairwise={})
+    if days:
+        whole = periods.whole(days)
+        wanted = Q(day__in=whole) if len(whole) < MANY_DAYS else Q(day__gte=whole[0], day__lte=whole[-1])
+        daily = _Sums.of(tallies.filter(wanted), scale)
+        for span in periods.SPANS:
+            keys = [(rater, start) for rater, own in moved.items() for start in _starts(own, span)]
+            parts.append((span, daily.by(span).only(keys)))
+    _save(question_id, parts, scale=scale, pairwise=mean_pairwise_by_rater(question_id, list(moved)))
+    _save_seconds(question_id, list(moved))
 
 
 def _save_seconds(question_id: int, raters: list[int]) -> None:
@@ -128,6 +127,13 @@ class _Sums:
         numbers = np.array([row[:4] for row in rows], np.int64).reshape(-1, 4)
         return cls(numbers[:, :2], tables, moments, numbers[:, 2], numbers[:, 3])
 
+    @classmethod
+    def joined(cls, parts: list[_Sums]) -> _Sums:
+        """One after the other."""
+        each: list[Any] = [[getattr(part, field.name) for part in parts] for field in fields(cls)]
+        joined: list[Any] = [None if arrays[0] is None else np.concatenate(arrays) for arrays in each]
+        return cls(*joined)
+
     def by(self, span: str) -> _Sums:
         """Summed over the days of each period."""
         starts = np.stack([self.keys[:, 0], periods.starts(self.keys[:, 1], span)], axis=1)
@@ -148,30 +154,33 @@ class _Sums:
 
 
 def _save(
-    question_id: int, span: str, sums: _Sums, *, scale: QuestionScale, pairwise: dict[int, dict[str, Any]]
+    question_id: int, parts: list[tuple[str, _Sums]], *, scale: QuestionScale, pairwise: dict[int, dict[str, Any]]
 ) -> None:
+    """The readings of all spans in one go: the formulas are vectorised, a call costs as much as a thousand rows."""
+    spans = [str(span) for span, sums in parts for _ in sums.keys]
+    sums = _Sums.joined([sums for _, sums in parts])
     tables = scale.ordered(sums.tables, axes=2)
     moments = None if sums.moments is None else scale.ordered(sums.moments, axes=3)
     estimates = peer_estimates(tables, moments, sums.n_items, scale)
     moment = connection.ops.adapt_datetimefield_value(timezone.now())
     rows, gone = [], []
     each = zip(*(estimate.readings() for estimate in estimates.values()), strict=True)
-    for index, ((rater, start), parts) in enumerate(zip(sums.keys.tolist(), each, strict=True)):
-        date = ALL_START if span == "all" else date_of(start)
+    for index, (span, (rater, start), found) in enumerate(zip(spans, sums.keys.tolist(), each, strict=True)):
+        date = ALL_START if span == Span.ALL else date_of(start)
         if not sums.n_ratings[index]:
-            gone.append((rater, date))
+            gone.append((rater, span, date))
             continue
-        readings = dict(zip(estimates, parts, strict=True))
-        if rater in pairwise:
+        readings, details = dict(zip(estimates, found, strict=True)), {}
+        if span == Span.ALL:
             rests_on = {name: readings["vs_peers"][name] for name in ("n_items", "n_ratings")}
             readings |= {name: {**mean, **rests_on} for name, mean in pairwise[rater].items()}
-        details = {"table": tables[index].tolist()} if span == "all" else {}
-        rows.append(_row(question_id, rater, str(span), date, int(sums.n_ratings[index]), readings, details, moment))
+            details = {"table": tables[index].tolist()}
+        rows.append(_row(question_id, rater, span, date, int(sums.n_ratings[index]), readings, details, moment))
     columns = (
         "question_id", "rater_id", "span", "start", "n_ratings", "coefficients", "details", "computed_at",
     )  # fmt: skip
     bulk.upsert("metrics_raterreading", columns, rows, key=("question_id", "span", "rater_id", "start"))
-    for rater, date in gone:
+    for rater, span, date in gone:
         RaterReading.objects.filter(question_id=question_id, rater_id=rater, span=span, start=date).delete()
 
 

@@ -188,17 +188,14 @@ def _refresh_project(state: CountState, scale: QuestionScale, days: list[int]) -
     _save(question_id, [(Span.ALL, ALL_START, whole_reading, whole_reading, details)])
     each = [[next(readings) for _ in span.begins] for span in spans]
     cumulative = [[{} if put_off else next(readings) for _ in span.begins] for span in spans]
+    rows: list[tuple[Any, ...]] = []
     for span, own, total in zip(spans, each, cumulative, strict=True):
-        empty = set(span.empty())
-        rows: list[tuple[Any, ...]] = [
-            (span.name, start, *pair, {})
-            for start, *pair in zip(span.starts(), own, total, strict=True)
-            if start not in empty
-        ]
-        _save(question_id, rows, cumulative=not put_off)
-        gone = list(empty)
+        gone = span.empty()
         if gone:
             Reading.objects.filter(question_id=question_id, span=span.name, start__in=gone).delete()
+        both = zip(span.starts(), own, total, strict=True)
+        rows += [(span.name, start, *pair, {}) for start, *pair in both if start not in gone]
+    _save(question_id, rows, cumulative=not put_off)
 
 
 def _load(question_id: int, scale: QuestionScale, wanted: Q) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
