@@ -15,7 +15,7 @@ from django.db import connection, transaction
 from projects import bulk
 from projects.models import Item, Project
 
-from .models import NOTHING, Assignment, Rating
+from .models import NOTHING
 
 if TYPE_CHECKING:
     from .actions import NewRating
@@ -28,6 +28,7 @@ _TAKERS = """
     SELECT {columns} FROM ratings_rating WHERE item_id {of_item} AND code >= 0
     UNION SELECT {columns} FROM ratings_assignment WHERE item_id {of_item} AND state = 'open'
     """
+_TAKERS_OF_ONE = _TAKERS.format(columns="rater_id", of_item="= %s")
 _CHOSEN = "WHERE id = ANY(%s::bigint[]) AND places_taken < %s"
 _LOCK = f"SELECT 1 FROM projects_item {_CHOSEN} ORDER BY id FOR NO KEY UPDATE"  # noqa: S608 - a constant
 # An item that was above ``below`` when the others were locked, and is no longer, is taken without waiting: to wait for
@@ -51,9 +52,7 @@ _RECOUNT_BY_SQLITE = f"""
 
 def of_item(item_id: int) -> set[int]:
     """The raters who take a place of the item. To be believed until the item's lock is given back."""
-    rated = Rating.objects.filter(item_id=item_id).standing().values_list("rater_id", flat=True)
-    asked = Assignment.objects.filter(item_id=item_id, state=Assignment.State.OPEN).values_list("rater_id", flat=True)
-    return set(rated.union(asked))
+    return {rater for rows in bulk.several([(_TAKERS_OF_ONE, [item_id, item_id])]) for (rater,) in rows}
 
 
 def recount(item_ids: Collection[int], *, below: int = EVERY) -> None:
