@@ -1,7 +1,7 @@
 """Gunicorn's threaded worker, whose threads wait a moment for the next request of the client that they have answered.
 
 Gunicorn gives each connection back to its one main thread between two requests. For a client that sends one rating
-after the other that costs two changes of threads a request, a quarter of the processor time of a rating.
+after the other that is two changes of threads a request, and a good part of the processor time of a rating.
 """
 
 from __future__ import annotations
