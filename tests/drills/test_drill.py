@@ -1,8 +1,8 @@
 """`make drill`: everything is killed and frozen while ratings arrive, and then nothing may be missing.
 
 DRILL_ROUNDS (2), DRILL_SECONDS of a round (20), DRILL_CLIENTS (8) and DRILL_SEED change the drill; it prints a table, a
-line a round, and stops at the first that failed, with what the site said. Before a release, a quarter of an hour for
-each database:
+line a round, and what was hurt how often. It stops at the first round that failed, with what the site said. Before a
+release, a quarter of an hour for each database:
 
     DRILL_ROUNDS=20 make drill > drill.txt 2>&1
     DRILL_ROUNDS=20 .venv/bin/python -m pytest tests/drills -m drill -k SQLite        # one database alone
@@ -67,8 +67,10 @@ def test_nothing_acknowledged_is_lost_and_counts_are_exact(site: Site, capsys: p
     database = "PostgreSQL" if site.postgres else "SQLite"
     with capsys.disabled():
         say(f"\nseed {SEED}\n{HEAD}")
+        done: Counter[str] = Counter()
         for number in range(1, ROUNDS + 1):
-            say(one_round(site, clients, chance, f"{database:12}{number:6}"))
+            say(one_round(site, clients, chance, f"{database:12}{number:6}", done))
+        say(", ".join(f"{what} {times} x" for what, times in sorted(done.items())))
 
 
 def say(line: str) -> None:
@@ -76,13 +78,14 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def one_round(site: Site, clients: Clients, chance: random.Random, name: str) -> str:
-    """Hurt the site under load, let it rest, judge. The line of the report."""
+def one_round(site: Site, clients: Clients, chance: random.Random, name: str, all_done: Counter[str]) -> str:
+    """Hurt the site under load, let it rest, judge. The line of the report; what was done is added to ``all_done``."""
     clients.start(chance.randrange(10**6))
     try:
         done = hurt(faults(site, chance), chance, seconds=SECONDS)
     finally:
         clients.stop()
+    all_done.update(done)
     quiet = time.monotonic()
     try:
         wait_for(site.is_quiet, f"everything to be counted after {Counter(done)}")
