@@ -309,7 +309,7 @@ def make_project(size: int, options: Any) -> tuple[Any, list[int]]:
         codes = np.clip(truth + rng.choice([-1, 0, 0, 0, 1], (len(some), PER_ITEM)), 0, LABELS - 1)
         day = (np.arange(start, start + len(some)) * options.days // n_items).tolist()
         rows = [
-            (question.pk, item, rater, code, moments[day[i]], stamp, DAY0 + day[i], "", -1, 0)
+            (question.pk, item, rater, code, moments[day[i]], moments[day[i]], DAY0 + day[i], "", -1, 0)
             for i, item in enumerate(some.tolist())
             for rater, code in zip(who[i].tolist(), codes[i].tolist(), strict=True)
         ]

@@ -16,7 +16,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+# As `manage.py services` sets it: threads that wait for small matrices would count as work.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np  # noqa: E402 - reads the environment
 
 ROOT = Path(__file__).resolve().parent.parent
 PER_ITEM = 5
