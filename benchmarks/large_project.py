@@ -20,7 +20,7 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import numpy as np  # noqa: E402 - reads the environment
+import numpy as np  # reads the environment
 
 ROOT = Path(__file__).resolve().parent.parent
 PER_ITEM = 5
