@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from projects.models import Question, Rater
 
 from . import actions, backlog, charts, disputes, pairs, resampling, trends, words
-from .findings import findings
+from .findings import apart_sentences, findings, raters_apart
 from .models import CountState, RaterReading, Reading, Span
 from .moves import Move, moves
 from .selection import Selection, headlines, one_of, page_number
@@ -83,8 +83,10 @@ def whole(request: HttpRequest, chosen: Selection) -> Parts:
     raters, n_raters = pairs.busiest_raters(chosen.question)
     stored = pairs.stored_among(chosen.question, raters)
     shown = stored if len(raters) <= TABLE_RATERS else []
+    reading = whole_reading(chosen.question)
+    apart = raters_apart({chosen.question.pk: reading}).get(chosen.question.pk, []) if reading else []
     return Parts(
-        reading=whole_reading(chosen.question),
+        reading=reading,
         n_items=chosen.project.items.count(),
         period=period,
         points=trends.project_points(chosen.question, period, chosen.coefficient),
@@ -93,7 +95,10 @@ def whole(request: HttpRequest, chosen: Selection) -> Parts:
         pairs=pairs.among(shown, raters, chosen.scale, chosen.weights),
         has_pairs=bool(stored),
         moves=moves(chosen, raters),
-        findings=findings(chosen.question.pk, stored, raters, chosen.scale),
+        findings=[
+            *apart_sentences(apart),
+            *findings(chosen.question.pk, stored, raters, chosen.scale),
+        ],
         disputes=disputes.most_disputed(chosen.question, chosen.scale, chosen.weights),
         rater_page=rater_page(request, chosen),
     )

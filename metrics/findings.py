@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from projects.models import Rater
 
 from . import stores
 from .agreement import diagnosis
 from .agreement.tally import PairTables
-from .models import EVER, PairTally, PatternTally
+from .models import EVER, PairTally, PatternTally, RaterReading, Reading, Span
 from .pairs import stored_table
 from .scales import QuestionScale
 from .templatetags.readings import figure, percent, whole
@@ -39,6 +40,35 @@ def sentences(found: list[tuple[str, dict[str, Any]]], raters: list[Rater], scal
     """Findings, each a name and its figures, in the reader's language."""
     names = {rater.pk: rater.key for rater in raters}
     return [_SENTENCES[name](figures, scale.labels, names) for name, figures in found]
+
+
+def raters_apart(readings: Mapping[int, Reading]) -> dict[int, list[str]]:
+    """Question -> raters whose agreement with peers lies, interval and all, below the whole interval of the project."""
+    floors = {
+        question: reading.coefficients["fleiss_kappa"]["low"]
+        for question, reading in readings.items()
+        if reading.coefficients.get("fleiss_kappa", {}).get("low") is not None
+    }
+    rows = RaterReading.objects.filter(question__in=list(floors), span=Span.ALL).order_by("question_id", "rater__key")
+    found: dict[int, list[str]] = {}
+    for question, key, high in rows.values_list("question_id", "rater__key", "coefficients__vs_peers__high"):
+        if high is not None and high < floors[question]:
+            found.setdefault(question, []).append(key)
+    return found
+
+
+def apart_sentences(keys: list[str]) -> list[str]:
+    """What there is to say of raters by their keys: one sentence, or none."""
+    names = ", ".join(keys[:3])
+    if len(keys) > 3:
+        many = _("%(n)s raters agree less with the others than the project does, among them %(names)s.")
+        return [many % {"n": len(keys), "names": names}]
+    few = ngettext(
+        "%(names)s agrees less with the others than the project does.",
+        "%(names)s agree less with the others than the project does.",
+        len(keys),
+    )
+    return [few % {"names": names}] if keys else []
 
 
 def _pair_tables(rows: list[PairTally], scale: QuestionScale) -> PairTables | None:
@@ -83,6 +113,17 @@ def _overlap(figures: dict[str, Any], _labels: list[str], _names: dict[int, str]
     ) % {"shared": whole(figures["shared_items"]), "rated": whole(figures["rated_items"])}
 
 
+def _confused(figures: dict[str, Any], labels: list[str], _names: dict[int, str]) -> str:
+    return _(
+        "%(share)s of all disagreement is between “%(one)s” and “%(other)s”: the guidelines should draw the line "
+        "between them more clearly."
+    ) % {
+        "share": percent(figures["share"]),
+        "one": labels[figures["category_a"]],
+        "other": labels[figures["category_b"]],
+    }
+
+
 def _bias(figures: dict[str, Any], labels: list[str], names: dict[int, str]) -> str:
     a, b = names.get(figures["rater_a"], "?"), names.get(figures["rater_b"], "?")
     more, less = (a, b) if figures["difference"] > 0 else (b, a)
@@ -110,6 +151,7 @@ _SENTENCES: dict[str, Sentence] = {
     "prevalence_paradox": _paradox,
     "unequal_numbers": _unequal,
     "little_overlap": _overlap,
+    "confused_categories": _confused,
     "rater_bias": _bias,
     "consistency_only": _consistency,
 }

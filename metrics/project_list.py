@@ -13,7 +13,8 @@ from django.utils.translation import ngettext
 from projects.models import Item, Member, Project, Question
 from ratings.models import Rating
 
-from .models import RaterReading, Reading, Span
+from .findings import apart_sentences, raters_apart
+from .models import Reading, Span
 
 PROJECTS_A_PAGE = 50
 SPARK_DAYS = 30
@@ -64,7 +65,7 @@ def rows(projects: list[Project], user: Any) -> list[Row]:
     readings = {row.question_id: row for row in Reading.objects.filter(question__in=ids, span=Span.ALL)}
     lines = _sparks(ids)
     uncounted = _uncounted(projects)
-    apart = _raters_apart(readings)
+    apart = raters_apart(readings)
     for row in found:
         row.question = questions.get(row.project.pk)
         row.n_items = n_items.get(row.project.pk, 0)
@@ -93,21 +94,6 @@ def _uncounted(projects: list[Project]) -> dict[int, int]:
     return dict(waiting.order_by().values_list("question__project_id").annotate(Count("id")))
 
 
-def _raters_apart(readings: dict[int, Reading]) -> dict[int, list[str]]:
-    """Question -> raters whose agreement with peers lies, interval and all, below the whole interval of the project."""
-    floors = {
-        question: reading.coefficients["fleiss_kappa"]["low"]
-        for question, reading in readings.items()
-        if reading.coefficients.get("fleiss_kappa", {}).get("low") is not None
-    }
-    rows = RaterReading.objects.filter(question__in=list(floors), span=Span.ALL).order_by("question_id", "rater__key")
-    found: dict[int, list[str]] = {}
-    for question, key, high in rows.values_list("question_id", "rater__key", "coefficients__vs_peers__high"):
-        if high is not None and high < floors[question]:
-            found.setdefault(question, []).append(key)
-    return found
-
-
 def _attention(row: Row, uncounted: int, apart: list[str]) -> list[str]:
     """What a lead should look at, the most pressing first."""
     said = []
@@ -120,8 +106,7 @@ def _attention(row: Row, uncounted: int, apart: list[str]) -> list[str]:
             ngettext("%(n)s rating is not counted yet.", "%(n)s ratings are not counted yet.", uncounted)
             % {"n": uncounted}
         )
-    if apart:
-        said.append(_apart(apart))
+    said += apart_sentences(apart)
     short = row.n_items - row.enough
     if row.n_ratings and short > 0:
         said.append(
@@ -130,16 +115,3 @@ def _attention(row: Row, uncounted: int, apart: list[str]) -> list[str]:
             % {"n": short, "overlap": row.project.overlap}
         )  # fmt: skip
     return said
-
-
-def _apart(keys: list[str]) -> str:
-    names = ", ".join(keys[:3])
-    if len(keys) > 3:
-        return _("%(n)s raters agree less with the others than the project does, among them %(names)s.") % {
-            "n": len(keys), "names": names,
-        }  # fmt: skip
-    return ngettext(
-        "%(names)s agrees less with the others than the project does.",
-        "%(names)s agree less with the others than the project does.",
-        len(keys),
-    ) % {"names": names}

@@ -75,6 +75,7 @@ def parts(request: HttpRequest, chosen: Selection, body: dict[str, Any]) -> dash
     period = chosen.period or default_period(body["trend"])
     raters, shown = matrix(chosen, body)
     n_items = body.get("n_items")
+    said = [(found["name"], found["figures"]) for found in body["findings"]]
     return dashboard.Parts(
         reading=reading,
         n_items=chosen.project.items.count() if n_items is None else n_items,
@@ -85,10 +86,19 @@ def parts(request: HttpRequest, chosen: Selection, body: dict[str, Any]) -> dash
         pairs=shown,
         has_pairs=bool(body["pairs"]),
         moves=[],
-        findings=findings.sentences([(f["name"], f["figures"]) for f in body["findings"]], raters, chosen.scale),
+        findings=[*_apart(body), *findings.sentences(said, raters, chosen.scale)],
         disputes=_disputes(body["disputes"], chosen),
         rater_page=_rater_page(request, chosen, body["raters"]),
     )
+
+
+def _apart(body: dict[str, Any]) -> list[str]:
+    """The sentence about raters who agree less with the others than all do."""
+    floor = body["coefficients"]["fleiss_kappa"]["low"]
+    highs = ((row["id"], row["coefficients"]["vs_peers"]["high"]) for row in body["raters"])
+    below = [rater for rater, high in highs if floor is not None and high is not None and high < floor]
+    keys = Rater.objects.filter(pk__in=below).order_by("key").values_list("key", flat=True) if below else []
+    return findings.apart_sentences(list(keys))
 
 
 def default_period(trend: dict[str, Any]) -> str:

@@ -5,6 +5,7 @@
     rater_bias            raters use the categories unequally often (Stuart-Maxwell, Bonferroni over pairs)
     unequal_numbers       items have unequal numbers of ratings and the two definitions of Fleiss' kappa part by > 0.01
     little_overlap        few items have two or more ratings
+    confused_categories   most disagreement is between two of three or more categories (the coincidence matrix)
     consistency_only      raters order items alike but not on the same level: high correlation, low agreement
 
 The thresholds are conventions, named here, and given with the figures.
@@ -28,6 +29,8 @@ PARADOX_GAP = 0.2  # AC1 less kappa
 UNEQUAL_GAP = 0.01  # between the two definitions of Fleiss' kappa
 FEW_ITEMS = 30
 SMALL_SHARE = 0.5  # of the rated items
+CONFUSED_SHARE = 0.4  # of all disagreement, between one pair of categories
+CONFUSED_TIMES = 1.5  # as much as if all pairs of categories were confused alike
 SIGNIFICANT = 0.01  # after Bonferroni: many questions are looked at, few alarms should be false
 CONSISTENCY_GAP = 0.2  # Pearson less quadratic kappa
 
@@ -55,6 +58,7 @@ def diagnose(
     value = {name: number(estimate.value) for name, estimate in found.items()}
     sums = pattern_sums(counts, n_items)
     findings = [_paradox(value, sums.totals), _unequal(value, counts, n_items), _overlap(sums.n, sums.n2)]
+    findings.append(_confused(np.asarray(counts, float), np.asarray(n_items, float)))
     if pairs is not None and len(pairs):
         findings.append(_bias(pairs))
         if ordered:
@@ -98,6 +102,26 @@ def _overlap(n: npt.NDArray[np.float64], n2: npt.NDArray[np.float64]) -> Finding
         "little_overlap",
         f"Only {shared} of {rated} rated items have two or more ratings: everything about agreement rests on these.",
         {"rated_items": rated, "shared_items": shared},
+    )
+
+
+def _confused(counts: npt.NDArray[np.float64], n_items: npt.NDArray[np.float64]) -> Finding | None:
+    k, sizes = counts.shape[1], counts.sum(axis=1)
+    shared = sizes >= 2
+    weighted = counts[shared] * (n_items[shared] / (sizes[shared] - 1))[:, None]
+    apart = np.triu(weighted.T @ counts[shared], 1)  # above the diagonal of the coincidence matrix
+    total = float(apart.sum())
+    if k < 3 or total < FEW_ITEMS:
+        return None
+    a, b = divmod(int(np.argmax(apart)), k)
+    share = float(apart[a, b]) / total
+    if share < max(CONFUSED_SHARE, CONFUSED_TIMES * 2 / (k * (k - 1))):
+        return None
+    return Finding(
+        "confused_categories",
+        f"{share:.0%} of all disagreement is between two categories: the guidelines should draw the line between them "
+        "more clearly.",
+        {"category_a": a, "category_b": b, "share": share},
     )
 
 

@@ -17,10 +17,10 @@ from metrics.templatetags import readings
 # Address -> queries of one request. A query more is paid by every request: raise a number only for a reason.
 PINNED = {
     "/": 12,
-    "/projects/{project}/": 25,
-    "/projects/{project}/?period=day": 23,
-    "/projects/{project}/?sort=vs_peers": 25,
-    "/projects/{project}/live/?version=&places=trend-3": 24,
+    "/projects/{project}/": 26,
+    "/projects/{project}/?period=day": 24,
+    "/projects/{project}/?sort=vs_peers": 26,
+    "/projects/{project}/live/?version=&places=trend-3": 25,
     "/projects/{project}/charts/trend.json?period=day": 6,
     "/projects/{project}/charts/pairs.json": 8,
     "/projects/{project}/charts/rater-trend.json?rater=a": 9,

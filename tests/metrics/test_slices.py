@@ -51,6 +51,27 @@ def rated(question: Any, utc: Any) -> Any:
     return question
 
 
+@pytest.mark.parametrize("given", [{}, {"from": "2020-01-01"}], ids=["all ratings", "a filter"])
+def test_the_page_says_who_is_apart_and_what_is_confused(
+    given: dict[str, str], question: Any, open_page: Any, utc: Any
+) -> None:
+    """c says "major" where the others, who agree, say "minor", and the other way round."""
+    project = question.project
+    raters = [Rater.objects.create(project=project, key=key) for key in "cabde"]
+    items = [Item.objects.create(project=project, key=f"i{n}") for n in range(60)]
+    said = [(item.pk, ((0, 2, 1, 3)[place % 4], *[place % 4] * 4)) for place, item in enumerate(items)]
+    ratings = [
+        NewRating(item, rater.pk, code, rated_at=utc(2026, 3, 2, 12))
+        for item, codes in said
+        for rater, code in zip(raters, codes, strict=True)
+    ]
+    record(question=question, ratings=ratings, by=None, source="import")
+    bring_up_to_date(question.pk)
+    findings = open_page(given).context["findings"]
+    assert findings[0] == "c agrees less with the others than the project does."
+    assert any(text.startswith("100 % of all disagreement is between “minor” and “major”:") for text in findings)
+
+
 FILTERS: list[dict[str, str]] = [
     {"from": "2026-03-10"},
     {"to": "2026-03-24"},

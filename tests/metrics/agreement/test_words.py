@@ -1,5 +1,7 @@
 """Bands, sensitivity, scores and diagnosis: what numbers mean in words."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -146,6 +148,23 @@ def test_unequal_numbers_of_ratings_are_found():
 def test_little_overlap_is_found():
     found = names([[0, -1]] * 50 + [[0, 1]] * 5, 2)["little_overlap"]
     assert found.figures == {"rated_items": 55, "shared_items": 5}
+
+
+def test_the_two_categories_that_are_confused_are_named():
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 4, (200, 3))
+    codes[:, 1:] = np.where(codes[:, [0]] >= 2, rng.integers(2, 4, (200, 2)), codes[:, [0]])
+    codes[:20, 2] = -1
+    found = names(codes, 4)["confused_categories"].figures
+    disagreement = np.zeros((4, 4))
+    for row in codes:
+        said = row[row >= 0]
+        for one, other in itertools.permutations(said, 2):
+            disagreement[one, other] += (one != other) / (len(said) - 1)
+    assert (found["category_a"], found["category_b"]) == (2, 3)
+    assert found["share"] == pytest.approx((disagreement[2, 3] + disagreement[3, 2]) / disagreement.sum())
+    assert "confused_categories" not in names(rng.integers(0, 4, (200, 3)), 4)
+    assert "confused_categories" not in names(rng.integers(0, 2, (200, 3)), 2)
 
 
 def test_good_data_have_no_diagnosis():
