@@ -14,8 +14,6 @@
     if (event.target.matches("select[data-submit]")) event.target.form.requestSubmit();
   });
 
-  document.documentElement.classList.add("has-js");
-
   const last = new WeakMap();
 
   function poll() {

@@ -52,6 +52,19 @@ def rated(question: Any, utc: Any) -> Any:
     return question
 
 
+# What moved without anybody's doing, kept by the page itself.
+WATCH = """
+    window.moved = [];
+    new PerformanceObserver((list) => window.moved.push(
+        ...list.getEntries().filter((entry) => !entry.hadRecentInput).map((entry) => entry.value)
+    )).observe({ type: "layout-shift", buffered: true });
+"""
+BYTES = """() => [
+    ...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")
+].filter((entry) => !entry.name.includes("vega-bundle")).reduce((sum, entry) => sum + entry.encodedBodySize, 0)"""
+MOST_BYTES = 400_000  # at the first visit, apart from the charts' bundle; here without compression
+
+
 @pytest.fixture
 def open_page(browser: Browser, live_server: Any, client_for: Callable[[User], Client], lead: User) -> Iterator[Any]:
     """``open_page(address, ...)`` as the lead. Afterwards the browser has complained of nothing."""
@@ -62,6 +75,7 @@ def open_page(browser: Browser, live_server: Any, client_for: Callable[[User], C
         contexts.append(context)
         cookie = client_for(lead).cookies["sessionid"]
         context.add_cookies([{"name": "sessionid", "value": cookie.value, "url": live_server.url}])
+        context.add_init_script(WATCH)
         page = context.new_page()
         page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -85,6 +99,8 @@ def drawn(page: Page) -> None:
 def test_page_is_accessible(name: str, scheme: str, project: Any, rated: Any, open_page: Any) -> None:
     page = open_page(PAGES[name].format(project.pk), color_scheme=scheme)
     drawn(page)
+    assert page.evaluate("window.moved") == []
+    assert 0 < page.evaluate(BYTES) < MOST_BYTES
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
 
@@ -94,6 +110,7 @@ def test_page_fits_a_phone(name: str, project: Any, rated: Any, open_page: Any) 
     page = open_page(PAGES[name].format(project.pk), viewport={"width": 390, "height": 800})
     drawn(page)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    assert page.evaluate("window.moved") == []
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
