@@ -48,6 +48,12 @@ _RECOUNT_BY_SQLITE = f"""
         SELECT count(*) FROM ({_TAKERS.format(columns="rater_id", of_item="= projects_item.id")}) AS takers)
     WHERE id IN (SELECT value FROM json_each(%s)) AND places_taken < %s
     """  # noqa: S608 - a constant
+# One item, as most requests have it, is planned in a third of the time; nothing can be out of order.
+_OF_ONE = "WHERE id = %s AND places_taken < %s"
+_LOCK_ONE = f"SELECT 1 FROM projects_item {_OF_ONE} FOR NO KEY UPDATE"  # noqa: S608 - a constant
+_RECOUNT_ONE = f"""
+    UPDATE projects_item SET places_taken = (SELECT count(*) FROM ({_TAKERS_OF_ONE}) AS takers) {_OF_ONE}
+    """  # noqa: S608 - a constant
 
 
 def of_item(item_id: int) -> set[int]:
@@ -69,6 +75,9 @@ def recount(item_ids: Collection[int], *, below: int = EVERY) -> None:
 def _recounting(item_ids: Collection[int], below: int) -> list[bulk.Statement]:
     ids = sorted(item_ids)
     found: list[bulk.Statement] = []
+    if len(ids) == 1:
+        lock: list[bulk.Statement] = [(_LOCK_ONE, [*ids, below])] if connection.vendor == "postgresql" else []
+        return [*lock, (_RECOUNT_ONE, [*ids * 3, below])]
     for start in range(0, len(ids), AT_ONCE):
         part = ids[start : start + AT_ONCE]
         if connection.vendor == "postgresql":
