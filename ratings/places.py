@@ -48,7 +48,7 @@ _RECOUNT_BY_SQLITE = f"""
         SELECT count(*) FROM ({_TAKERS.format(columns="rater_id", of_item="= projects_item.id")}) AS takers)
     WHERE id IN (SELECT value FROM json_each(%s)) AND places_taken < %s
     """  # noqa: S608 - a constant
-# One item, as most requests have it, is planned in a third of the time; nothing can be out of order.
+# One item, as most requests have it, takes little more than half of the time; nothing can be out of order.
 _OF_ONE = "WHERE id = %s AND places_taken < %s"
 _LOCK_ONE = f"SELECT 1 FROM projects_item {_OF_ONE} FOR NO KEY UPDATE"  # noqa: S608 - a constant
 _RECOUNT_ONE = f"""
