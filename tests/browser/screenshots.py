@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 
+from metrics import tasks
 from metrics.example import loading
 from projects.models import Member, Project
 
@@ -53,6 +54,8 @@ def test_pictures(
     browser: Browser, live_server: Any, client_for: Callable[[User], Client], lead: User, example: Project
 ) -> None:
     people = {"lead": lead, "ada": ada(example)}
+    client_for(lead).get(f"/projects/{example.pk}/")  # asks for what a worker makes
+    tasks.sweep_all()
     for name, (who, path, size, scheme) in PICTURES.items():
         with browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce") as context:  # type: ignore[arg-type]  # plain dicts
             cookie = client_for(people[who]).cookies["sessionid"]
