@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from ratings.importing.files import unpacked
 from ratings.importing.problems import Unreadable, message
 from ratings.importing.reading import Reader
 
@@ -58,7 +59,8 @@ def read(
     if not path.is_file():
         raise BadFile("There is no such file.")
     try:
-        rows = list(_rows(path, question))
+        with unpacked(path) as plain:
+            rows = list(_rows(plain, question))
     except Unreadable as error:
         raise BadFile(_at(error.problem.line, message(error.problem.as_json()))) from None
     if not rows:

@@ -6,9 +6,11 @@ import codecs
 import gzip
 import os
 import secrets
+import tempfile
 import time
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import IO
@@ -20,6 +22,7 @@ from .reading import CHUNK, ENCODINGS, REGIONS, marked_encoding, wrong_byte
 
 FOLDER = "imports"  # below DATA_DIR
 SCRATCH = ".rows"  # the staged rows of "imports/abc" lie in "imports/abc.rows…"
+GZIP = b"\x1f\x8b"  # how a packed file begins
 HEAD = 4096  # bytes that tell the encoding and what is no CSV
 ABANDONED = 3600.0  # seconds after which a file that no run speaks of is removed
 
@@ -65,11 +68,25 @@ def store(upload: IO[bytes]) -> Stored:
     upload.seek(0)
     try:
         with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as copy:
-            encoding, size, trouble = _copy(_unpacked(upload) if head == b"\x1f\x8b" else _plain(upload), copy)
+            encoding, size, trouble = _copy(_unpacked(upload) if head == GZIP else _plain(upload), copy)
     except BaseException:
         target.unlink(missing_ok=True)
         raise
     return Stored(path, size, encoding, trouble)
+
+
+@contextmanager
+def unpacked(path: Path) -> Iterator[Path]:
+    """The file; of one that is packed with gzip a plain copy, for as long as the context lasts. Raises Unreadable."""
+    with path.open("rb") as source:
+        if source.read(2) != GZIP:
+            yield path
+            return
+        source.seek(0)
+        with tempfile.NamedTemporaryFile() as copy:
+            copy.writelines(_unpacked(source))
+            copy.flush()
+            yield Path(copy.name)
 
 
 def _plain(source: IO[bytes]) -> Iterator[bytes]:

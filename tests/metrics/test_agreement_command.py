@@ -1,5 +1,6 @@
 """`manage.py agreement FILE.csv` works without a database and says what is wrong with a file, and where."""
 
+import gzip
 import json
 
 import pytest
@@ -35,6 +36,15 @@ def test_json_is_the_report_with_the_order_that_was_asked_for(file, capsys):
     assert found["raters"] == ["ann", "bob"]
     expected = report([[1, 2], [0, 0], [2, -1]], 3)
     assert {name: found[name] for name in expected} == json.loads(json.dumps(expected))
+
+
+def test_a_packed_file_is_read_as_it_is(file, capsys, tmp_path):
+    packed = tmp_path / "ratings.csv.gz"
+    packed.write_bytes(gzip.compress(lines(ROWS).encode()))
+    assert run(capsys, str(packed), "--json") == run(capsys, file(lines(ROWS)), "--json")
+    packed.write_bytes(packed.read_bytes()[:-9])
+    with pytest.raises(CommandError, match=r"ratings.csv.gz: .*damaged or cut off"):
+        run(capsys, str(packed))
 
 
 def test_without_an_order_labels_are_sorted_and_numbers_by_size(file, capsys):

@@ -26,7 +26,9 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path, help="CSV in UTF-8; its first line names the columns")
+        parser.add_argument(
+            "file", type=Path, help="CSV in UTF-8, perhaps packed with gzip; its first line names the columns"
+        )
         parser.add_argument("--question", help="take the rows whose column 'question' says this")
         parser.add_argument("--scale", choices=SCALES, default="nominal", help="what is printed as making sense")
         parser.add_argument("--order", help="all categories from lowest to highest, separated by commas")
