@@ -64,10 +64,11 @@ def test_killed_program_comes_back(running: Installation, name: str) -> None:
 
 
 def test_killed_web_process_comes_back(running: Installation) -> None:
-    master, *processes = sorted(running.pids("gunicorn"))
-    os.kill(processes[0], signal.SIGKILL)
+    wait_for(lambda: len(running.pids("gunicorn")) == 3, "the web server's master and its two processes")
+    master, killed, _other = sorted(running.pids("gunicorn"))
+    os.kill(killed, signal.SIGKILL)
 
-    wait_for(lambda: len(running.pids("gunicorn") - {processes[0]}) == len(processes) + 1, "the web process")
+    wait_for(lambda: len(running.pids("gunicorn") - {killed}) == 3, "another web process")
     assert master in running.pids("gunicorn")
     assert running.status() == 200
 
