@@ -169,6 +169,7 @@ def join(page: Page, link: str) -> None:
     page.keyboard.press("g")
     expect(page.get_by_role("dialog")).to_contain_text("Read twice.")
     page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()  # and the focus is where it was
 
 
 def rate_by_keyboard(page: Page, numbers: range) -> None:

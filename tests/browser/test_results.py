@@ -62,6 +62,7 @@ WATCH = """
 BYTES = """() => [
     ...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")
 ].filter((entry) => !entry.name.includes("vega-bundle")).reduce((sum, entry) => sum + entry.encodedBodySize, 0)"""
+JUMP = 0.05  # as layout shift is measured: a chart that makes its own room is 0.09, a line of text that wraps 0.005
 MOST_BYTES = 400_000  # at the first visit, apart from the charts' bundle; here without compression
 
 
@@ -99,7 +100,7 @@ def drawn(page: Page) -> None:
 def test_page_is_accessible(name: str, scheme: str, project: Any, rated: Any, open_page: Any) -> None:
     page = open_page(PAGES[name].format(project.pk), color_scheme=scheme)
     drawn(page)
-    assert page.evaluate("window.moved") == []
+    assert sum(page.evaluate("window.moved")) < JUMP
     assert 0 < page.evaluate(BYTES) < MOST_BYTES
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
@@ -110,7 +111,7 @@ def test_page_fits_a_phone(name: str, project: Any, rated: Any, open_page: Any) 
     page = open_page(PAGES[name].format(project.pk), viewport={"width": 390, "height": 800})
     drawn(page)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
-    assert page.evaluate("window.moved") == []
+    assert sum(page.evaluate("window.moved")) < JUMP
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
