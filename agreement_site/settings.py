@@ -68,6 +68,8 @@ def database(url: str) -> dict:
             "PORT": str(parts.port or ""),
             "CONN_MAX_AGE": 60,
             "CONN_HEALTH_CHECKS": True,
+            # Off: behind a pooler that gives each transaction another server.
+            "PREPARED_STATEMENTS": env_bool("PREPARED_STATEMENTS", True),
             "OPTIONS": query,
         }
     raise ImproperlyConfigured(f"DATABASE_URL={url!r}: it starts with sqlite:/// or postgresql://")

@@ -10,6 +10,7 @@ from django.db import connection
 from django.http import Http404
 from django.utils.translation import gettext as _
 
+from .bulk import Statement, several
 from .models import Member, Project
 
 # Who may do a thing that needs the role on the left.
@@ -37,7 +38,7 @@ def get_project(user: Any, project_id: int, *, role: str = ANY, token: Any = Non
     and annotators) or LEAD. Raises Http404 for a stranger and for a project that does not exist, alike;
     PermissionDenied for a member whose role is not enough. ``token`` narrows to the token's project.
     """
-    project = _with_role(user, project_id)
+    project = _with_role(user, project_id, token)
     found = project.role if project else None
     if project is None or found is None or (token is not None and token.project_id not in (None, project.pk)):
         raise Http404(_("No such project."))
@@ -53,19 +54,27 @@ _WITH_ROLE = (
     f"SELECT {', '.join(f'p.{field.column}' for field in _FIELDS)}, m.role FROM projects_project p"  # noqa: S608 - only fixed names
     " LEFT JOIN projects_member m ON m.project_id = p.id AND m.user_id = %s WHERE p.id = %s"
 )
+_WITH_ROLE_OF_TOKEN = _WITH_ROLE.replace("= %s", "= (SELECT user_id FROM projects_apitoken WHERE digest = %s)", 1)
 LARGEST_ID = 2**63 - 1
 
 
-def _with_role(user: Any, project_id: int) -> Any:
+def for_token(digest: str, project_id: int) -> list[Statement]:
+    """What ``get_project`` asks for the owner of a token, to be sent with the question whether there is such a token.
+    ``get_project`` takes the answer from ``token.asked``: (project_id, rows)."""
+    return [(_WITH_ROLE_OF_TOKEN, [digest, project_id])] if project_id <= LARGEST_ID else []
+
+
+def _with_role(user: Any, project_id: int, token: Any) -> Any:
     """The project with the user's role in it as ``role`` (see role_in); None when there is none of this id."""
     if project_id > LARGEST_ID or not user.is_authenticated or not user.is_active:
         return None
-    with connection.cursor() as cursor:
-        cursor.execute(_WITH_ROLE, [user.pk, project_id])
-        row = cursor.fetchone()
-    if row is None:
+    # Once: who asks again wants to know what stands by then.
+    asked, rows = token.__dict__.pop("asked", (None, [])) if token is not None else (None, [])
+    if asked != project_id:
+        (rows,) = several([(_WITH_ROLE, [user.pk, project_id])])
+    if not rows:
         return None
-    *values, role = row
+    *values, role = rows[0]
     for place, column, convert in _converters(connection.vendor):
         values[place] = convert(values[place], column, connection)
     project: Any = Project.from_db(connection.alias, [field.attname for field in _FIELDS], values)

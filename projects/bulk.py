@@ -15,6 +15,7 @@ from django.db import connection
 
 COPY_FROM = 200  # rows from which COPY into a temporary table beats single statements on PostgreSQL
 KEYS_AT_ONCE = 5_000
+PREPARED_UP_TO = 20  # parameters: a statement with more was made for one number of rows, and would not come again
 
 Statement = tuple[str, Sequence[Any]]  # SQL and its parameters
 
@@ -31,11 +32,19 @@ def several(statements: Iterable[Statement]) -> list[list[tuple[Any, ...]]]:
     with connection.cursor() as cursor:
         if connection.vendor != "postgresql" or connection.settings_dict["OPTIONS"].get("server_side_binding"):
             return [_fetched(cursor.execute(sql, parameters) or cursor) for sql, parameters in wanted]
-        cursor.execute(";".join(sql for sql, _ in wanted), [value for _, values in wanted for value in values])
+        known: dict[str, str] = connection.prepared(  # type: ignore[attr-defined]  # agreement_site.postgresql
+            [sql for sql, values in wanted if len(values) <= PREPARED_UP_TO]
+        )
+        texts = [_execution(known[sql], len(values)) if sql in known else sql for sql, values in wanted]
+        cursor.execute(";".join(texts), [value for _, values in wanted for value in values])
         found = [_fetched(cursor)]
         while cursor.nextset():
             found.append(_fetched(cursor))
         return found
+
+
+def _execution(name: str, values: int) -> str:
+    return f"EXECUTE {name} ({', '.join(['%s'] * values)})" if values else f"EXECUTE {name}"
 
 
 def _fetched(cursor: Any) -> list[tuple[Any, ...]]:

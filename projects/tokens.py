@@ -13,6 +13,7 @@ from django.utils import timezone
 from rest_framework import authentication, exceptions
 from rest_framework.request import Request
 
+from . import access, bulk
 from .models import ApiToken
 
 PREFIX = "ccd_"  # so that secret scanners and people recognise one
@@ -41,19 +42,24 @@ _LIVING = (
 )
 
 
-def _living(token_digest: str) -> ApiToken | None:
-    """The token with its user, unless it is unknown, expired, revoked, or its user may not sign in any more."""
+def _living(token_digest: str, asked: int | None) -> ApiToken | None:
+    """The token with its user, unless it is unknown, expired, revoked, or its user may not sign in any more.
+
+    ``asked`` is the project that the request is about: it is looked up on the same journey to the database.
+    """
     now = timezone.now()
     moment = connection.ops.adapt_datetimefield_value
-    with connection.cursor() as cursor:
-        cursor.execute(_LIVING, [moment(now - USED_EVERY), token_digest, moment(now)])
-        row = cursor.fetchone()
-    if row is None:
+    project = [] if asked is None else access.for_token(token_digest, asked)
+    living = (_LIVING, [moment(now - USED_EVERY), token_digest, moment(now)])
+    rows, *projects = bulk.several([living, *project])
+    if not rows:
         return None
-    pk, user_id, project_id, scope, username, is_staff, is_superuser, unnoticed = row
+    pk, user_id, project_id, scope, username, is_staff, is_superuser, unnoticed = rows[0]
     token = _partly(ApiToken, {"id": pk, "user_id": user_id, "project_id": project_id, "scope": scope})
     flags = {"is_staff": bool(is_staff), "is_superuser": bool(is_superuser), "is_active": True}
     token.user = _partly(get_user_model(), {"id": user_id, "username": username, **flags})
+    if projects:
+        token.asked = asked, projects[0]
     if unnoticed:
         ApiToken.objects.filter(pk=pk).update(last_used_at=now)
     return token
@@ -77,7 +83,8 @@ class TokenAuthentication(authentication.BaseAuthentication):
             return None
         if len(header) != 2:
             raise exceptions.AuthenticationFailed("The header must be 'Authorization: Bearer TOKEN'.")
-        token = _living(digest(header[1].decode("latin-1")))
+        match = request.resolver_match
+        token = _living(digest(header[1].decode("latin-1")), match.kwargs.get("project_id") if match else None)
         if token is None:
             raise exceptions.AuthenticationFailed("This token is unknown, expired or revoked.")
         if token.scope == ApiToken.Scope.READ and request.method not in ("GET", "HEAD", "OPTIONS"):

@@ -254,7 +254,8 @@ def test_number_of_queries(
 
     api.get(address())  # the token's first use writes
     few = queries()
-    assert few == [8, 5, 5, 5, 6]
+    together = connection.vendor == "postgresql"  # token and project on one journey
+    assert few == [number - together for number in (8, 5, 5, 5, 6)]
     for number in range(8):
         rate(rated, "i1", f"rater{number}", "minor")
         rate(rated, f"other{number}", "ann", "minor")
