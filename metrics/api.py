@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,16 +18,20 @@ from projects.api_schema import PAGING, QUESTION, page_of, parameter, reads
 from projects.api_view import PAGING as PAGING_NAMES
 from projects.api_view import ApiView, Key, choice, invalid_cursor, page, parameters, question_of
 from projects.models import Item, Member, Project, Question, Rater
+from ratings.days import EPOCH
 
-from . import actions, periods, resampling, stores
+from . import actions, periods, rater_readings, resampling, stores
 from .agreement import cohen, pattern_coefficients
-from .models import CountState, PairTally, RaterReading, Reading, Span
+from .models import CountState, PairTally, PeerTally, RaterReading, Reading, Span
 from .scales import QuestionScale
 from .serializers import AgreementOut, PairOut, PeriodOut, RaterOut, RaterPeriodOut, not_counted
 
 VIEWER = Member.Role.VIEWER
 PERIOD = parameter("period", "Length of a period; week when left out", enum=periods.SPANS)
 TREND_PAGE = 1_000  # almost three years of days
+
+# Of the first so many periods after a date, ascending: (first day, what is shown of it ...).
+ReadPeriods = Callable[[datetime.date, int], Iterable[tuple[Any, ...]]]
 
 
 class Agreement(ApiView):
@@ -113,12 +118,12 @@ class Trend(ApiView):
         span = choice(found, "period", periods.SPANS, default="week")
         name = choice(found, "coefficient", _names(question), default="fleiss_kappa")
         rows = Reading.objects.filter(question=question, span=span)
-        columns = ("start", f"coefficients__{name}", f"cumulative__{name}")
+        read = _stored(rows, f"coefficients__{name}", f"cumulative__{name}")
 
         def shown(start: datetime.date, reading: Any, cumulative: Any) -> dict[str, Any]:
             return {**_period(span, start, reading), "cumulative": cumulative or not_counted()}
 
-        return Response(_periods_page(request, found, rows, columns=columns, shown=shown))
+        return Response(_periods_page(request, found, read, shown))
 
 
 class RaterTrend(ApiView):
@@ -136,12 +141,12 @@ class RaterTrend(ApiView):
         rater = Rater.objects.filter(project=project, key=rater_key).first() if "\x00" not in rater_key else None
         if rater is None:
             raise Http404(_("No such rater."))
-        rows = RaterReading.objects.filter(question=question, rater=rater, span=span)
-
-        def shown(start: datetime.date, reading: Any) -> dict[str, Any]:
-            return _period(span, start, reading)
-
-        return Response(_periods_page(request, found, rows, columns=("start", f"coefficients__{name}"), shown=shown))
+        if span == Span.DAY:
+            read = _days(rater_readings.days_of(question, rater), QuestionScale.of(question), name)
+        else:
+            stored = RaterReading.objects.filter(question=question, rater=rater, span=span)
+            read = _stored(stored, f"coefficients__{name}")
+        return Response(_periods_page(request, found, read, partial(_period, span)))
 
 
 def _asked(view: ApiView, request: Request, project_id: int, *allowed: str) -> tuple[Project, Question, dict[str, str]]:
@@ -214,14 +219,32 @@ def _period(span: str, start: datetime.date, reading: Any) -> dict[str, Any]:
 
 
 def _periods_page(
-    request: Request, found: dict[str, str], rows: QuerySet[Any], *, columns: Sequence[str], shown: Callable[..., Any]
+    request: Request, found: dict[str, str], read: ReadPeriods, shown: Callable[..., Any]
 ) -> dict[str, Any]:
-    def read(after: Key | None, size: int) -> list[tuple[Key, Any]]:
-        later = rows.filter(start__gt=_date(after[0])) if after else rows
-        chosen = later.order_by("start").values_list(*columns)[:size]
+    def rows(after: Key | None, size: int) -> list[tuple[Key, Any]]:
+        chosen = read(_date(after[0]) if after else datetime.date.min, size)
         return [((start.toordinal(),), shown(start, *readings)) for start, *readings in chosen]
 
-    return page(request, found, key=1, read=read, default_size=TREND_PAGE)
+    return page(request, found, key=1, read=rows, default_size=TREND_PAGE)
+
+
+def _stored(rows: QuerySet[Any], *columns: str) -> ReadPeriods:
+    """Reads (start, columns ...) of stored readings."""
+
+    def read(after: datetime.date, size: int) -> Iterable[tuple[Any, ...]]:
+        return rows.filter(start__gt=after).order_by("start").values_list("start", *columns)[:size]
+
+    return read
+
+
+def _days(rows: QuerySet[PeerTally], scale: QuestionScale, name: str) -> ReadPeriods:
+    """Reads (day, reading) of the single days of a rater."""
+
+    def read(after: datetime.date, size: int) -> Iterable[tuple[Any, ...]]:
+        later = rows.filter(day__gt=(after - EPOCH).days).order_by("day")
+        return rater_readings.of_days(later[:size], scale, [name])
+
+    return read
 
 
 def _date(ordinal: int) -> datetime.date:

@@ -17,7 +17,7 @@ from projects.models import Question
 from ratings.days import date_of
 from ratings.models import Rating
 
-from . import periods, stores
+from . import periods, rater_readings, stores
 from .agreement import pattern_coefficients
 from .agreement import peers as peer_agreement
 from .models import ALL_START, EVER, CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading
@@ -171,7 +171,7 @@ def _compare_rater_readings(found: Findings, question_id: int, recount: Recount,
         if day == EVER:
             groups.setdefault((rater, "all", ALL_START), []).append(index)
             continue
-        for span in periods.SPANS:
+        for span in rater_readings.STORED:
             first = int(periods.starts(np.array([day]), span)[0])
             groups.setdefault((rater, span, date_of(first)), []).append(index)
     expected = _peer_readings(rows, groups, recount, scale)

@@ -224,7 +224,7 @@ def rater_page(request: HttpRequest, chosen: Selection) -> RaterPage:
         raise Http404(_("No such page."))
     page = paginator.page(number)
     found = list(page.object_list)
-    lines = trends.sparklines(chosen.question, [row.rater_id for row in found], Span.WEEK, coefficient=chosen.vs_peers)
+    lines = trends.sparklines(chosen.question, [row.rater_id for row in found], chosen.vs_peers)
     return RaterPage(page, [RaterRow(row, lines.get(row.rater_id, [])) for row in found])
 
 

@@ -182,7 +182,8 @@ class RaterReading(models.Model):
         constraints = [
             # (question, span, ...) first: the rater table reads all raters' "all" rows.
             models.UniqueConstraint(fields=["question", "span", "rater", "start"], name="rater_reading_unique"),
-            models.CheckConstraint(condition=Q(span__in=Span.values), name="rater_reading_span_known"),
+            # Single days are not stored (rater_readings.of_days).
+            models.CheckConstraint(condition=Q(span__in=["all", "week", "month"]), name="rater_reading_span_known"),
         ]
 
 

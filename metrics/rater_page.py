@@ -39,7 +39,7 @@ def of(chosen: Selection, rater: Rater, fresh: Freshness) -> RaterParts:
         return RaterParts(whole, body is None, period, lines[0], lines[1], shown)
     question = chosen.question
     period = chosen.period or trends.rater_period(question, rater)
-    lines = [trends.rater_points(question, rater, period, name) for name in (chosen.vs_peers, "vs_peers_bias")]
+    lines = trends.rater_lines(question, rater, period, chosen.vs_peers, "vs_peers_bias", scale=chosen.scale)
     whole = RaterReading.objects.filter(question=question, rater=rater, span=Span.ALL).first()
     shown = pairs.with_rater(question, rater, chosen.scale, chosen.weights)
     return RaterParts(whole, False, period, lines[0], lines[1], shown)

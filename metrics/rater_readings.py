@@ -1,9 +1,15 @@
-"""Peer counts -> each rater's agreement with peers: ever, and per day, week and month of the rater's own ratings."""
+"""Peer counts -> each rater's agreement with peers: ever, and per day, week and month of the rater's own ratings.
+
+Ever, weeks and months are stored; single days, which are many and seldom looked at, are read off the counts (of_days).
+"""
 
 from __future__ import annotations
 
 import datetime
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
+from operator import itemgetter
 from statistics import median
 from typing import Any
 
@@ -13,7 +19,7 @@ from django.db.models import Avg, Count, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from projects import bulk
-from projects.models import Rater
+from projects.models import Question, Rater
 from ratings.days import date_of
 from ratings.models import NOTHING, Rating
 
@@ -23,7 +29,9 @@ from .agreement import tally
 from .agreement.estimate import Estimate
 from .models import ALL_START, EVER, PairTally, PeerTally, RaterReading, Span
 from .scales import QuestionScale
+from .words import weighted
 
+STORED = (Span.WEEK.value, Span.MONTH.value)  # beside Span.ALL
 ROWS_AT_ONCE = 4_000
 TIMED = 500  # newest ratings of a rater of which the median seconds are taken: so many say how long it takes now
 RATERS_AT_ONCE = 5  # where workers share the raters of a question
@@ -77,7 +85,7 @@ def _refresh_raters(question_id: int, moved: dict[int, list[int]], scale: Questi
         whole = periods.whole(days)
         wanted = Q(day__in=whole) if len(whole) < MANY_DAYS else Q(day__gte=whole[0], day__lte=whole[-1])
         daily = _Sums.of(tallies.filter(wanted), scale)
-        for span in periods.SPANS:
+        for span in STORED:
             keys = [(rater, start) for rater, own in moved.items() for start in _starts(own, span)]
             parts.append((span, daily.by(span).only(keys)))
     _save(question_id, parts, scale=scale, pairwise=mean_pairwise_by_rater(question_id, list(moved)))
@@ -113,7 +121,7 @@ class _Sums:
     def of(cls, tallies: QuerySet[PeerTally], scale: QuestionScale) -> _Sums:
         """The stored rows, each a (rater, day) of its own."""
         names = ("rater_id", "day", "n_items", "n_ratings", "width", "table", "moments")
-        rows = list(tallies.order_by("rater_id", "day").values_list(*names))
+        rows = sorted(tallies.values_list(*names), key=itemgetter(0, 1))
         width = scale.width
         tables = np.zeros((len(rows), width, width), np.int64)
         keep = width <= tally.MOMENTS_UP_TO
@@ -152,6 +160,12 @@ class _Sums:
         moments = None if self.moments is None else self.moments[rows]
         return _Sums(self.keys[rows], self.tables[rows], moments, self.n_items[rows], self.n_ratings[rows])
 
+    def estimates(self, scale: QuestionScale, names: Collection[str] | None = None) -> dict[str, Estimate]:
+        """Name -> Estimate (G,), of all coefficients or of those named."""
+        tables = scale.ordered(self.tables, axes=2)
+        moments = None if self.moments is None else scale.ordered(self.moments, axes=3)
+        return peer_estimates(tables, moments, self.n_items, scale, names=names)
+
 
 def _save(
     question_id: int, parts: list[tuple[str, _Sums]], *, scale: QuestionScale, pairwise: dict[int, dict[str, Any]]
@@ -159,9 +173,7 @@ def _save(
     """The readings of all spans in one go: the formulas are vectorised, a call costs as much as a thousand rows."""
     spans = [str(span) for span, sums in parts for _ in sums.keys]
     sums = _Sums.joined([sums for _, sums in parts])
-    tables = scale.ordered(sums.tables, axes=2)
-    moments = None if sums.moments is None else scale.ordered(sums.moments, axes=3)
-    estimates = peer_estimates(tables, moments, sums.n_items, scale)
+    estimates = sums.estimates(scale)
     moment = connection.ops.adapt_datetimefield_value(timezone.now())
     rows, gone = [], []
     each = zip(*(estimate.readings() for estimate in estimates.values()), strict=True)
@@ -174,7 +186,7 @@ def _save(
         if span == Span.ALL:
             rests_on = {name: readings["vs_peers"][name] for name in ("n_items", "n_ratings")}
             readings |= {name: {**mean, **rests_on} for name, mean in pairwise[rater].items()}
-            details = {"table": tables[index].tolist()}
+            details = {"table": scale.ordered(sums.tables[index], axes=2).tolist()}
         rows.append(_row(question_id, rater, span, date, int(sums.n_ratings[index]), readings, details, moment))
     columns = (
         "question_id", "rater_id", "span", "start", "n_ratings", "coefficients", "details", "computed_at",
@@ -184,17 +196,44 @@ def _save(
         RaterReading.objects.filter(question_id=question_id, rater_id=rater, span=span, start=date).delete()
 
 
+def days_of(question: Question, rater: Rater) -> QuerySet[PeerTally]:
+    """The counts of the rater's single days on which a rating of theirs stands."""
+    return PeerTally.objects.filter(question=question, rater=rater, day__gt=EVER, n_ratings__gt=0)
+
+
+def of_days(days: QuerySet[PeerTally], scale: QuestionScale, names: Sequence[str]) -> list[tuple[Any, ...]]:
+    """(date, READING of each name) of days of one rater (``days_of``, a bounded part of it), oldest first; one query.
+
+    The same formulas on the same counts as the stored readings of weeks and months, so the same numbers. A day is as
+    new as the counts: between counting and refreshing (a moment; up to a minute while a backlog is counted) it holds
+    ratings that its week does not hold yet and that the page still tells as not in the numbers. A rater of whom
+    nothing was read yet has no page to show a day on.
+    """
+    sums = _Sums.of(days, scale)
+    if not len(sums.keys):
+        return []
+    estimates = sums.estimates(scale, names)
+    dates = map(date_of, sums.keys[:, 1].tolist())
+    return list(zip(dates, *(estimates[name].readings() for name in names), strict=True))
+
+
 def peer_estimates(
-    tables: np.ndarray, moments: np.ndarray | None, n_items: np.ndarray, scale: QuestionScale
+    tables: np.ndarray,
+    moments: np.ndarray | None,
+    n_items: np.ndarray,
+    scale: QuestionScale,
+    *,
+    names: Collection[str] | None = None,
 ) -> dict[str, Estimate]:
-    """Name -> Estimate (G,) of raters against their peers; tables (G, k, k) in declared order."""
-    found = {}
-    for name, matrix in scale.weightings().items():
-        suffix = "" if name == "none" else f"_{name}"
-        found[f"vs_peers{suffix}"] = peer_agreement.kappa(tables, moments, n_items, weights=matrix)
-    found["vs_peers_percent"] = peer_agreement.percent_agreement(tables, moments, n_items)
-    found["vs_peers_bias"] = peer_agreement.bias(tables, moments, n_items, values=scale.values)
-    return found
+    """Name -> Estimate (G,) of raters against their peers, all or those named; tables (G, k, k) in declared order."""
+    counts = tables, moments, n_items
+    formulas = {
+        weighted("vs_peers", name): partial(peer_agreement.kappa, *counts, weights=matrix)
+        for name, matrix in scale.weightings().items()
+    }
+    formulas["vs_peers_percent"] = partial(peer_agreement.percent_agreement, *counts)
+    formulas["vs_peers_bias"] = partial(peer_agreement.bias, *counts, values=scale.values)
+    return {name: formula() for name, formula in formulas.items() if names is None or name in names}
 
 
 def _row(question_id: int, rater: int, span: str, date: datetime.date, *rest: Any) -> tuple[Any, ...]:

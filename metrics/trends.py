@@ -1,4 +1,5 @@
-"""Trends as the pages show them: points read from stored readings, and the period that suits their density."""
+"""Trends as the pages show them: points from stored readings (a rater's days: from the counts), and the period that
+suits their density."""
 
 from __future__ import annotations
 
@@ -8,19 +9,21 @@ from statistics import median
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from projects.models import Project, Question, Rater
+from ratings.days import date_of
 
-from . import periods
+from . import periods, rater_readings
 from .models import RaterReading, Reading, Span
+from .scales import QuestionScale
 
 POINTS = 400  # the newest so many: more cannot be told apart on a screen
 FIRM = 10  # a point on fewer items is shown in grey
 DENSE = 30  # the finest period whose middle point has so many items is the default,
 LATELY = 60  # so many newest days, weeks and months decide it
 POINTS_WANTED = 3  # unless it leaves fewer points than this: then the coarsest that leaves as many
-SPAN_DAYS = {Span.DAY: 1, Span.WEEK: 7, Span.MONTH: 31}
+SPAN_DAYS = {"day": 1, "week": 7, "month": 31}
 
 
 @dataclass(frozen=True)
@@ -58,15 +61,22 @@ def project_points(question: Question, span: str, coefficient: str) -> list[Poin
     return marked(points, question.project)
 
 
-def rater_points(question: Question, rater: Rater, span: str, coefficient: str) -> list[Point]:
-    """The newest points of a rater's trend, oldest first."""
-    rows = (
-        RaterReading.objects.filter(question=question, rater=rater, span=span)
-        .order_by("-start")
-        .values_list("start", f"coefficients__{coefficient}")[:POINTS]
-    )
-    points = [Point(start, periods.end_date(start, span), reading or {}) for start, reading in reversed(rows)]
-    return marked(points, question.project)
+def rater_lines(
+    question: Question, rater: Rater, span: str, *coefficients: str, scale: QuestionScale
+) -> list[list[Point]]:
+    """The newest points of a rater's trends, oldest first: a list a coefficient, all read by one query."""
+    rows: list[tuple[Any, ...]]
+    if span == Span.DAY:
+        newest = rater_readings.days_of(question, rater).order_by("-day")[:POINTS]
+        rows = rater_readings.of_days(newest, scale, coefficients)
+    else:
+        stored = RaterReading.objects.filter(question=question, rater=rater, span=span).order_by("-start")
+        rows = list(stored.values_list("start", *(f"coefficients__{name}" for name in coefficients))[:POINTS])[::-1]
+    lines = [
+        [Point(row[0], periods.end_date(row[0], span), row[place] or {}) for row in rows]
+        for place in range(1, 1 + len(coefficients))
+    ]
+    return [marked(points, question.project) for points in lines]
 
 
 def marked(points: list[Point], project: Project) -> list[Point]:
@@ -85,24 +95,33 @@ def marked(points: list[Point], project: Project) -> list[Point]:
 
 def project_period(question: Question) -> str:
     """The finest period whose middle point rests on at least DENSE items; a finer one where that leaves no line."""
-    rows = _lately(Reading.objects.filter(question=question))
-    return finest(list(rows.values_list("span", "coefficients__percent_agreement__n_items")))
+    rows = Reading.objects.filter(question=question)
+    newest = rows.filter(span=Span.DAY).order_by("-start").values_list("start", flat=True).first()
+    if newest is None:
+        return finest([])
+    recent = rows.filter(_lately(newest, *periods.SPANS)).order_by()
+    return finest(list(recent.values_list("span", "coefficients__percent_agreement__n_items")))
 
 
 def rater_period(question: Question, rater: Rater) -> str:
-    rows = _lately(RaterReading.objects.filter(question=question, rater=rater))
-    return finest(list(rows.values_list("span", "coefficients__vs_peers_percent__n_items")))
+    """The same of a rater's own trend, by the items shared with others."""
+    days = rater_readings.days_of(question, rater).order_by("-day")
+    daily = dict(days.values_list("day", "n_items")[:LATELY])
+    if not daily:
+        return finest([])
+    newest = max(daily)
+    rows = RaterReading.objects.filter(question=question, rater=rater)
+    recent = rows.filter(_lately(date_of(newest), *rater_readings.STORED)).order_by()
+    sizes = [(Span.DAY.value, n_items) for day, n_items in daily.items() if day > newest - LATELY]
+    return finest([*sizes, *recent.values_list("span", "coefficients__vs_peers_percent__n_items")])
 
 
-def _lately(rows: QuerySet[Any]) -> QuerySet[Any]:
-    """The rows of the LATELY days, weeks and months up to the newest: years of them cost more than they tell."""
-    newest = rows.filter(span=Span.DAY).order_by("-start").values_list("start", flat=True).first()
-    if newest is None:
-        return rows.none()
+def _lately(newest: datetime.date, *spans: str) -> Q:
+    """The last LATELY days, weeks and months up to the newest day: years of them cost more than they tell."""
     recent = Q()
-    for span, days in SPAN_DAYS.items():
-        recent |= Q(span=span, start__gt=newest - datetime.timedelta(days=LATELY * days))
-    return rows.filter(recent).order_by()
+    for span in spans:
+        recent |= Q(span=span, start__gt=newest - datetime.timedelta(days=LATELY * SPAN_DAYS[span]))
+    return recent
 
 
 def finest(sizes: list[tuple[str, Any]]) -> str:
@@ -116,14 +135,13 @@ def finest(sizes: list[tuple[str, Any]]) -> str:
     return telling[-1] if telling else "week"
 
 
-def sparklines(question: Question, raters: list[int], span: str, *, coefficient: str) -> dict[int, list[float | None]]:
-    """Rater -> the newest values of a trend, at most 26 periods back from the newest of all; one query each."""
-    rows = RaterReading.objects.filter(question=question, span=span, rater__in=raters)
+def sparklines(question: Question, raters: list[int], coefficient: str) -> dict[int, list[float | None]]:
+    """Rater -> the newest values by week, at most 26 weeks back from the newest of all."""
+    rows = RaterReading.objects.filter(question=question, span=Span.WEEK, rater__in=raters)
     newest = rows.order_by("-start").values_list("start", flat=True).first()
     if newest is None:
         return {}
-    days = 26 * SPAN_DAYS[Span(span)]
-    recent = rows.filter(start__gt=newest - datetime.timedelta(days=days)).order_by("rater_id", "start")
+    recent = rows.filter(start__gt=newest - datetime.timedelta(weeks=26)).order_by("rater_id", "start")
     found: dict[int, list[float | None]] = {}
     for rater, value in recent.values_list("rater_id", f"coefficients__{coefficient}__value"):
         found.setdefault(rater, []).append(value)

@@ -104,7 +104,7 @@ def _trend_of_rater(request: HttpRequest, chosen: Selection, coefficient: str) -
         points = slice_views.points(chosen, lines, period, coefficient)
     else:
         period = chosen.period or trends.rater_period(chosen.question, rater)
-        points = trends.rater_points(chosen.question, rater, period, coefficient)
+        (points,) = trends.rater_lines(chosen.question, rater, period, coefficient, scale=chosen.scale)
     rows = _trend_rows(points, cumulative=False)
     title = str(words.coefficient(coefficient))
     bias = coefficient == "vs_peers_bias"

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from metrics import stores
+from metrics import rater_readings, stores
 from metrics.agreement import cohen, pattern_coefficients, peers, tally
 from metrics.models import CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading
 from metrics.scales import QuestionScale
+from metrics.words import weighted
 from projects.models import Question
 from ratings.models import Rating
 from tests.metrics.counting_oracle import recounted, stored
@@ -34,7 +35,7 @@ def check(question_id: int) -> None:
     check_pairs(question, scale)
     check_state(question, len(ratings))
     same(project_readings(question), expected_readings(ratings, scale))
-    same(rater_readings(question), expected_rater_readings(ratings, scale))
+    same(stored_rater_readings(question), expected_rater_readings(ratings, scale))
 
 
 def check_pairs(question: Question, scale: QuestionScale) -> None:
@@ -72,9 +73,18 @@ def project_readings(question: Question) -> dict[Key, Any]:
     return {(row.span, row.start): {"each": row.coefficients, "cumulative": row.cumulative} for row in rows}
 
 
-def rater_readings(question: Question) -> dict[Key, Any]:
+def stored_rater_readings(question: Question) -> dict[Key, Any]:
+    """With the single days, which are read off the counts."""
     rows = RaterReading.objects.filter(question=question)
-    return {(row.rater_id, row.span, row.start): {"n": row.n_ratings, "each": row.coefficients} for row in rows}
+    found = {(row.rater_id, row.span, row.start): {"n": row.n_ratings, "each": row.coefficients} for row in rows}
+    scale = QuestionScale.of(question)
+    names = [weighted("vs_peers", name) for name in scale.weightings()] + ["vs_peers_percent", "vs_peers_bias"]
+    for rater in question.project.raters.all():
+        days = rater_readings.days_of(question, rater)
+        numbers = days.order_by("day").values_list("n_ratings", flat=True)
+        for n, (start, *each) in zip(numbers, rater_readings.of_days(days, scale, names), strict=True):
+            found[rater.pk, "day", start] = {"n": n, "each": dict(zip(names, each, strict=True))}
+    return found
 
 
 # --- the same from the ratings, by the pure library
@@ -104,10 +114,12 @@ def coefficients(items: Iterable[list[int]], scale: QuestionScale) -> dict[str, 
     return {name: estimate.reading() for name, estimate in estimates.items()}
 
 
-def expected_rater_readings(ratings: list[Rating], scale: QuestionScale) -> dict[Key, Any]:
+def expected_rater_readings(
+    ratings: list[Rating], scale: QuestionScale, spans: tuple[str, ...] = SPANS
+) -> dict[Key, Any]:
     columns = [[getattr(rating, name) for rating in ratings] for name in ("item_id", "rater_id", "code")]
     found: dict[Key, Any] = {}
-    for span in SPANS:
+    for span in spans:
         starts = [start_of(rating.day, span) for rating in ratings]
         periods = [(start - EPOCH).days for start in starts]
         tables = tally.peer_tables(*columns, scale.width, day=periods)

@@ -120,7 +120,7 @@ def test_what_is_counted_but_not_read_is_still_waiting(
     readings.refresh(question.pk)
     assert actions.waiting_ratings(question, CountState.objects.get(question=question)) == 0
     assert RaterReading.objects.filter(question=question, span="all").count() == 2
-    assert RaterReading.objects.filter(question=question, span="day").count() == 2
+    assert RaterReading.objects.filter(question=question, span="week").count() == 2
 
 
 def test_recount_from_nothing_gives_the_same_counts(question: Any, rate: Any) -> None:

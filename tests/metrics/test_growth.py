@@ -24,11 +24,13 @@ PINNED = {
     "/projects/{project}/charts/trend.json?period=day": 6,
     "/projects/{project}/charts/pairs.json": 8,
     "/projects/{project}/charts/rater-trend.json?rater=a": 9,
+    "/projects/{project}/charts/rater-trend.json?rater=a&period=day": 7,
     "/projects/{project}/charts/rater-bias.json?rater=a": 9,
     "/projects/{project}/charts/rater-confusion.json?rater=a": 7,
     "/projects/{project}/charts/pair-table.json?a=a&b=b": 8,
     "/projects/{project}/charts/change.json": 8,
-    "/projects/{project}/raters/a/": 18,
+    "/projects/{project}/raters/a/": 17,
+    "/projects/{project}/raters/a/?period=day": 15,
     "/projects/{project}/pairs/": 11,
     "/projects/{project}/pairs/?sort=kappa": 11,
     "/projects/{project}/pairs/?a=a&b=b": 15,
@@ -46,6 +48,7 @@ PINNED = {
     "/api/v1/projects/{project}/agreement/raters/": 5,
     "/api/v1/projects/{project}/agreement/trend/": 5,
     "/api/v1/projects/{project}/agreement/raters/a/trend/": 6,
+    "/api/v1/projects/{project}/agreement/raters/a/trend/?period=day": 6,
 }
 
 

@@ -64,7 +64,7 @@ BROKEN = {
     "reading_unique": (Reading, {}),
     "reading_span_known": (Reading, {"span": "year"}),
     "rater_reading_unique": (RaterReading, {}),
-    "rater_reading_span_known": (RaterReading, {"span": "year"}),
+    "rater_reading_span_known": (RaterReading, {"span": "day"}),
     "attribution_unique": (Attribution, {}),
     "attribution_span_known": (Attribution, {"span": "year"}),
     "attribution_has_result": (Attribution, {"weights": "linear", "waiting": False, "result": None}),

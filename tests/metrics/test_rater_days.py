@@ -1,0 +1,233 @@
+"""A rater's single days are read off the counts when somebody asks: what page and API show of them."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import numpy as np
+import pytest
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.utils import timezone
+
+from metrics import actions, counting, rater_readings, readings, trends
+from metrics.agreement.tally import MOMENTS_UP_TO
+from metrics.models import EVER, CountState, PeerTally, RaterReading
+from metrics.scales import QuestionScale
+from projects.models import Category, Question
+from ratings.models import Rating
+from tests.metrics import invariants
+
+NAMES = ("vs_peers", "vs_peers_linear", "vs_peers_quadratic", "vs_peers_percent", "vs_peers_bias")
+
+
+def rate_many(question: Question, rate: Any, utc: Any, *, seed: int) -> None:
+    """Four raters on 30 items over ten days; "d" mostly alone; some change their mind, some withdraw."""
+    rng = np.random.default_rng(seed)
+    labels = [category.label for category in question.active_categories()]
+    for number in range(30):
+        for rater in "abcd":
+            if rng.random() < 0.25 or (rater == "d" and number % 5):
+                continue
+            day = 1 + int(rng.integers(10))
+            rate(question, f"i{number}", rater, str(rng.choice(labels)), rated_at=utc(2026, 3, day, 12))
+    rate(question, "lonely", "d", labels[0], rated_at=utc(2026, 3, 25, 12))
+    for number in range(0, 30, 7):
+        rate(question, f"i{number}", "a", None if number % 2 else labels[1])
+
+
+@pytest.fixture
+def rated(question: Question, rate: Any, utc: Any) -> Question:
+    """Counted, a part of it before the scale got one more category."""
+    rate_many(question, rate, utc, seed=1)
+    actions.sweep()
+    Category.objects.create(question=question, code=4, label="worst", position=4, value=9)
+    Question.objects.filter(pk=question.pk).update(scale_version=question.scale_version + 1)
+    changed = Question.objects.get(pk=question.pk)
+    rate_many(changed, rate, utc, seed=2)
+    actions.sweep()
+    return changed
+
+
+@pytest.fixture
+def wide(make_project: Any, lead: Any, rate: Any, utc: Any) -> Question:
+    """More categories than moments are kept for."""
+    from projects.models import Member
+
+    project = make_project("Wide", labels=())
+    Member.objects.create(project=project, user=lead, role=Member.Role.LEAD)
+    question = project.questions.get()
+    for code in range(MOMENTS_UP_TO + 1):
+        Category.objects.create(question=question, code=code, label=f"grade {code}", position=code, value=code)
+    rate_many(question, rate, utc, seed=3)
+    actions.sweep()
+    return question
+
+
+def expected(question: Question, rater: str) -> dict[str, dict[str, Any]]:
+    """Date -> name -> READING of the days on which the rater has a rating, from the ratings by the pure library."""
+    ratings = list(Rating.objects.filter(question=question).standing())
+    mine = question.project.raters.get(key=rater).pk
+    found = invariants.expected_rater_readings(ratings, QuestionScale.of(question), spans=("day",))
+    return {start.isoformat(): row["each"] for (pk, _, start), row in found.items() if pk == mine}
+
+
+def assert_shown(shown: dict[str, Any], readings: dict[str, dict[str, Any]], name: str) -> None:
+    """The days as they are shown: none more, none less, every number; None where the rater was alone."""
+    assert sorted(shown) == sorted(readings)
+    for day, reading in readings.items():
+        fresh = reading.get(name) or {"value": None, "n_items": 0, "reason": "no_pairable_items"}
+        assert invariants.holds(shown[day], fresh), (day, shown[day], fresh)
+
+
+@pytest.mark.parametrize("which", ["rated", "wide"])
+def test_days_of_the_api_are_those_of_the_ratings(
+    which: str, request: pytest.FixtureRequest, lead: Any, api_for: Any
+) -> None:
+    question, api = request.getfixturevalue(which), api_for(lead)
+    assert not RaterReading.objects.filter(span="day").exists()
+    for rater in "abcd":
+        found = expected(question, rater)
+        for name in NAMES:
+            address = f"/api/v1/projects/{question.project_id}/agreement/raters/{rater}/trend/"
+            rows = api.get(address, {"period": "day", "coefficient": name}).json()["results"]
+            assert [row["start"] for row in rows] == sorted(found)
+            assert_shown({row["start"]: row for row in rows}, found, name)
+
+
+def test_days_of_the_api_are_paged(rated: Question, lead: Any, api_for: Any) -> None:
+    api, address = api_for(lead), f"/api/v1/projects/{rated.project_id}/agreement/raters/a/trend/?period=day"
+    whole = api.get(address).json()
+    assert whole["next"] is None
+    found, following = [], f"{address}&page_size=3"
+    while following:
+        answer = api.get(following).json()
+        assert len(answer["results"]) <= 3
+        found += answer["results"]
+        following = answer["next"]
+    assert found == whole["results"]
+
+
+@pytest.mark.parametrize("which", ["rated", "wide"])
+@pytest.mark.parametrize(("chart", "name"), [("rater-trend", "vs_peers_quadratic"), ("rater-bias", "vs_peers_bias")])
+def test_days_of_the_chart_are_those_of_the_ratings(
+    which: str, chart: str, name: str, request: pytest.FixtureRequest, lead: Any, client_for: Any
+) -> None:
+    question, client = request.getfixturevalue(which), client_for(lead)
+    for rater in "abc":
+        address = f"/projects/{question.project_id}/charts/{chart}.json"
+        asked = {"rater": rater, "period": "day", "weights": "quadratic"}
+        rows = client.get(address, asked).json()["rows"]
+        # A day without a value leaves a gap.
+        shown = {row["start"]: {part: row[part] for part in ("value", "low", "high", "n_items")} for row in rows}
+        found = {day: each[name] for day, each in expected(question, rater).items() if name in each}
+        found = {day: reading for day, reading in found.items() if reading["value"] is not None}
+        assert sorted(shown) == sorted(found)
+        assert all(invariants.holds(found[day], shown[day]) for day in shown)
+
+
+def test_a_page_reads_the_newest_days_alone(
+    rated: Question, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = f"/projects/{rated.project_id}/raters/a/?period=day"
+    whole = client_for(lead).get(page).context["points"]
+    monkeypatch.setattr(trends, "POINTS", 3)
+    assert client_for(lead).get(page).context["points"] == whole[-3:]
+
+
+def test_a_day_whose_ratings_were_withdrawn_is_not_shown(
+    question: Question, rate: Any, utc: Any, lead: Any, api_for: Any
+) -> None:
+    for rater in "ab":
+        rate(question, "i1", rater, "minor", rated_at=utc(2026, 3, 1, 12))
+        rate(question, "i2", rater, "minor", rated_at=utc(2026, 3, 2, 12))
+    actions.sweep()
+    rate(question, "i1", "a", None)
+    actions.sweep()
+    address = f"/api/v1/projects/{question.project_id}/agreement/raters/{{}}/trend/?period=day"
+    days = [[row["start"] for row in api_for(lead).get(address.format(key)).json()["results"]] for key in "ab"]
+    assert days == [["2026-03-02"], ["2026-03-01", "2026-03-02"]]
+
+
+def test_a_day_is_as_new_as_the_counts(
+    question: Question, rate: Any, utc: Any, lead: Any, client_for: Any, api_for: Any
+) -> None:
+    """Before the readings are made the page still tells the ratings as waiting, and shows no day without its rater."""
+    for rater in "ab":
+        rate(question, "i1", rater, "minor", rated_at=utc(2026, 3, 1, 12))
+    counting.count_some(question.pk)
+    page = f"/projects/{question.project_id}/raters/a/?period=day"
+    assert "has no counted rating" in client_for(lead).get(page).content.decode()
+    readings.refresh(question.pk)
+    rate(question, "i2", "a", "minor", rated_at=utc(2026, 3, 1, 12))
+    rate(question, "i2", "b", "major", rated_at=utc(2026, 3, 1, 12))
+    counting.count_some(question.pk)
+    assert actions.waiting_ratings(question, CountState.objects.get(question=question)) == 2
+    address = f"/api/v1/projects/{question.project_id}/agreement/raters/a/trend/?coefficient=vs_peers_percent"
+    values = [api_for(lead).get(f"{address}&period={span}").json()["results"][0]["value"] for span in ("day", "week")]
+    assert values == [0.5, 1.0]
+    readings.refresh(question.pk)
+    values = [api_for(lead).get(f"{address}&period={span}").json()["results"][0]["value"] for span in ("day", "week")]
+    assert values == [0.5, 0.5]
+
+
+def test_period_of_a_rater_follows_the_items_of_days_weeks_and_months(
+    question: Question, rate: Any, utc: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Items shared with others, two on each of eight days and then one: the newest part decides."""
+    for day in range(1, 13):
+        for number in range(2 if day < 9 else 1):
+            for rater in "ab":
+                rate(question, f"i{day}-{number}", rater, "minor", rated_at=utc(2026, 3, day, 12))
+        rate(question, f"alone-{day}", "a", "minor", rated_at=utc(2026, 3, day, 12))
+    actions.sweep()
+    rater = question.project.raters.get(key="a")
+    monkeypatch.setattr(trends, "DENSE", 2)
+    assert trends.rater_period(question, rater) == "day"
+    monkeypatch.setattr(trends, "LATELY", 3)
+    assert trends.rater_period(question, rater) == "week"
+    assert trends.rater_period(question, question.project.raters.create(key="new")) == "week"
+
+
+def test_items_of_a_day_are_those_of_its_reading(rated: Question) -> None:
+    """``rater_period`` counts on it."""
+    scale = QuestionScale.of(rated)
+    for rater in rated.project.raters.all():
+        days = rater_readings.days_of(rated, rater)
+        found = rater_readings.of_days(days, scale, ["vs_peers_percent"])
+        assert [reading["n_items"] for _, reading in found] == list(
+            days.order_by("day").values_list("n_items", flat=True)
+        )
+
+
+def test_stale_days_make_their_weeks_and_months_anew(question: Question, rate: Any, utc: Any) -> None:
+    for day in (2, 3, 12):
+        for rater in "ab":
+            rate(question, f"i{day}", rater, "minor", rated_at=utc(2026, 3, day, 12))
+    actions.sweep()
+    before = dict(RaterReading.objects.filter(rater__key="a").values_list("start", "computed_at"))
+    rate(question, "i3", "a", "major")
+    counting.count_some(question.pk)
+    stale = PeerTally.objects.filter(rater__key="a", stale=True)
+    assert sorted(stale.values_list("day", flat=True)) == [EVER, (datetime.date(2026, 3, 3) - invariants.EPOCH).days]
+    readings.refresh(question.pk)
+    after = dict(RaterReading.objects.filter(rater__key="a").values_list("start", "computed_at"))
+    moved = {start.isoformat() for start in after if after[start] != before[start]}
+    assert moved == {"1970-01-01", "2026-03-02", "2026-03-01"}  # ever, the week, the month
+
+
+@pytest.mark.django_db(transaction=True)
+def test_stored_days_go_when_the_database_is_upgraded(question: Question) -> None:
+    executor = MigrationExecutor(connection)
+    executor.migrate([("metrics", "0010_bootstrap")])
+    try:
+        old = executor.loader.project_state([("metrics", "0010_bootstrap")]).apps
+        rater = question.project.raters.get()
+        make = old.get_model("metrics", "RaterReading").objects.create
+        for span in ("all", "day", "week", "month"):
+            make(question_id=question.pk, rater_id=rater.pk, span=span, n_ratings=1, computed_at=timezone.now())
+    finally:
+        executor = MigrationExecutor(connection)
+        executor.migrate(executor.loader.graph.leaf_nodes())
+    assert sorted(RaterReading.objects.values_list("span", flat=True)) == ["all", "month", "week"]
