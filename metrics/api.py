@@ -185,7 +185,7 @@ def _pairs(rows: QuerySet[PairTally], scale: QuestionScale, weights: np.ndarray)
     found = list(rows.select_related("rater_a", "rater_b").only("rater_a__key", "rater_b__key", "width", "table"))
     if not found:
         return []
-    tables = np.stack([stores.widened(stores.array(row.table, row.width, row.width), scale.width) for row in found])
+    tables = stores.stacked([row.table for row in found], [row.width for row in found], scale.width, axes=2)
     tables = scale.ordered(tables, axes=2)
     estimates = cohen.kappa(tables, weights)
     return [

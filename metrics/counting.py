@@ -63,13 +63,14 @@ def lock(question_id: int) -> CountState:
 
 @dataclass(frozen=True)
 class Change:
-    """What counting some items changes in the counts, and the ratings as they were read. ``rows``: array of ROW."""
+    """What counting some items changes in the counts, and the ratings as they were read. ``rows``: array of ROW;
+    ``own`` (n, 3): rater, day, change in the number of ratings which the rater gave on that day."""
 
     rows: np.ndarray
     patterns: tally.Patterns
     pairs: tally.PairTables
     peers: tally.PeerTables
-    own: dict[tuple[int, int], int]
+    own: np.ndarray
     ratings: int
     items: int
 
@@ -168,19 +169,18 @@ def _day(code: str) -> str:
     return "day" if code == "code" else "counted_day"
 
 
-def own_counts(rows: np.ndarray) -> dict[tuple[int, int], int]:
-    """(rater, day) -> change in the number of ratings which the rater gave on that day."""
+def own_counts(rows: np.ndarray) -> np.ndarray:
+    """Change.own of the rows."""
     now, before = rows[rows["code"] > NOTHING], rows[rows["counted"] > NOTHING]
     rater = np.concatenate([now["rater"], before["rater"]])
     if not rater.size:
-        return {}
+        return np.zeros((0, 3), np.int64)
     day = np.concatenate([now["day"], before["counted_day"]])
     first, group = rank_rows([rater, day])
     size = first.size
     change = np.bincount(group[: now.size], minlength=size) - np.bincount(group[now.size :], minlength=size)
     kept = first[change != 0]
-    keys = zip(rater[kept].tolist(), day[kept].tolist(), strict=True)
-    return dict(zip(keys, change[change != 0].tolist(), strict=True))
+    return np.stack([rater[kept], day[kept], change[change != 0]], axis=1)
 
 
 def moved(rows: np.ndarray) -> np.ndarray:

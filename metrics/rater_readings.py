@@ -25,7 +25,7 @@ from ratings.models import NOTHING, Rating
 
 from . import periods, stores
 from .agreement import peers as peer_agreement
-from .agreement import tally
+from .agreement.counts import MOMENTS_UP_TO
 from .agreement.estimate import Estimate
 from .models import ALL_START, EVER, PairTally, PeerTally, RaterReading, Span
 from .scales import QuestionScale
@@ -123,15 +123,9 @@ class _Sums:
         names = ("rater_id", "day", "n_items", "n_ratings", "width", "table", "moments")
         rows = sorted(tallies.values_list(*names), key=itemgetter(0, 1))
         width = scale.width
-        tables = np.zeros((len(rows), width, width), np.int64)
-        keep = width <= tally.MOMENTS_UP_TO
-        moments = np.zeros((len(rows), width, width, width), np.int64) if keep else None
-        stored = np.array([row[4] for row in rows], np.int64)
-        for old in np.unique(stored).tolist():  # rows of a time when there were fewer categories
-            where = np.flatnonzero(stored == old)
-            tables[where, :old, :old] = stores.array(b"".join(rows[i][5] for i in where), -1, old, old)
-            if moments is not None:
-                moments[where, :old, :old, :old] = stores.array(b"".join(rows[i][6] for i in where), -1, old, old, old)
+        widths, keep = [row[4] for row in rows], width <= MOMENTS_UP_TO
+        tables = stores.stacked([row[5] for row in rows], widths, width, axes=2)
+        moments = stores.stacked([row[6] for row in rows], widths, width, axes=3) if keep else None
         numbers = np.array([row[:4] for row in rows], np.int64).reshape(-1, 4)
         return cls(numbers[:, :2], tables, moments, numbers[:, 2], numbers[:, 3])
 

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from django.db import transaction
@@ -13,10 +14,11 @@ from django.db import transaction
 from projects import bulk
 
 from .agreement import tally
+from .agreement.grouping import rank_rows
 from .models import EVER, PairTally, PatternTally, PeerTally
 from .scales import QuestionScale
 
-INT = np.dtype("<i8")
+INT = np.dtype("<i8")  # of patterns
 ROWS_AT_ONCE = 2_000
 
 
@@ -24,12 +26,38 @@ ROWS_AT_ONCE = 2_000
 json_text = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
-def blob(values: np.ndarray) -> bytes:
-    return np.ascontiguousarray(values, dtype=INT).tobytes()
+def compact_blobs(values: np.ndarray) -> list[bytes]:
+    """Each values[i] of (n, ...) in the narrowest integers (of 1, 2, 4 or 8 bytes) that hold its cells."""
+    flat = values.reshape(len(values), -1)
+    size = np.searchsorted([2**7, 2**15, 2**31], np.abs(flat).max(axis=1, initial=0), side="right")
+    found = [b""] * len(flat)
+    for one in np.unique(size).tolist():
+        where = np.flatnonzero(size == one)
+        length = flat.shape[1] << one
+        data = flat[where].astype(f"<i{1 << one}").tobytes()
+        for place, index in enumerate(where.tolist()):
+            found[index] = data[place * length : (place + 1) * length]
+    return found
 
 
 def array(data: bytes | memoryview, *shape: int) -> np.ndarray:
-    return np.frombuffer(bytes(data), dtype=INT).reshape(shape)
+    """The array (int64) of a blob; its length tells how many bytes a cell has."""
+    size = len(data) // math.prod(shape)
+    return np.frombuffer(data, dtype=f"<i{size}").reshape(shape).astype(np.int64)
+
+
+def stacked(blobs: Sequence[bytes | memoryview], widths: Sequence[int], width: int, *, axes: int) -> np.ndarray:
+    """The arrays of many blobs (n, width, ...), each with ``axes`` axes of its own width, the rest zeros. An empty blob
+    is all zeros."""
+    found = np.zeros((len(blobs), *[width] * axes), np.int64)
+    alike: dict[tuple[int, int], list[int]] = {}
+    for index, (data, old) in enumerate(zip(blobs, widths, strict=True)):
+        alike.setdefault((old, len(data)), []).append(index)
+    for (old, length), where in alike.items():
+        if length:
+            place: Any = (where, *[slice(old)] * axes)
+            found[place] = array(b"".join([blobs[index] for index in where]), len(where), *[old] * axes)
+    return found
 
 
 def widened(values: np.ndarray, width: int) -> np.ndarray:
@@ -49,7 +77,7 @@ def chunks(size: int) -> Iterator[slice]:
 
 def decode_patterns(row: PatternTally, width: int) -> tuple[np.ndarray, np.ndarray]:
     """counts (P, width) and n_items (P,) of one row."""
-    stored = array(row.patterns, -1, row.width + 1)
+    stored = np.frombuffer(row.patterns, dtype=INT).reshape(-1, row.width + 1)
     counts = np.zeros((len(stored), width), np.int64)
     counts[:, : row.width] = stored[:, :-1]
     return counts, stored[:, -1].copy()
@@ -71,7 +99,7 @@ def add_patterns(question_id: int, change: tally.Patterns) -> None:
             if day in stored:
                 old_counts, old_items = decode_patterns(stored[day], width)
                 counts, n_items = np.concatenate([old_counts, counts]), np.concatenate([old_items, n_items])
-            rows.append((question_id, day, width, blob(_merged(counts, n_items)), True))
+            rows.append((question_id, day, width, _merged(counts, n_items).astype(INT).tobytes(), True))
         columns = ("question_id", "day", "width", "patterns", "stale")
         bulk.upsert("metrics_patterntally", columns, rows, key=("question_id", "day"))
 
@@ -138,8 +166,8 @@ def _save_pairs(
     add_sums(sums, kappas)
     columns = [[value if math.isfinite(value) else None for value in kappas[name].tolist()] for name in KAPPAS]
     rows = [
-        (question_id, a, b, width, blob(table), n, *values)
-        for (a, b), table, n, *values in zip(pairs, tables, n_items, *columns, strict=True)
+        (question_id, a, b, width, table, n, *values)
+        for (a, b), table, n, *values in zip(pairs, compact_blobs(tables), n_items, *columns, strict=True)
     ]
     names = ("question_id", "rater_a_id", "rater_b_id", "width", "table", "n_items", *(f"kappa_{k}" for k in KAPPAS))
     bulk.upsert("metrics_pairtally", names, rows, key=("question_id", "rater_a_id", "rater_b_id"))
@@ -161,7 +189,7 @@ def renew_pairs(question_id: int, scale: QuestionScale) -> PairSums:
         )
         if not rows:
             return sums
-        tables = np.stack([widened(array(data, width, width), scale.width) for _, _, width, data in rows])
+        tables = stacked([data for *_, data in rows], [width for _, _, width, _ in rows], scale.width, axes=2)
         _save_pairs(question_id, [(a, b) for a, b, _, _ in rows], tables, scale=scale, sums=sums)
         last = rows[-1][:2]
 
@@ -169,48 +197,46 @@ def renew_pairs(question_id: int, scale: QuestionScale) -> PairSums:
 # --- raters against their peers: a row a rater and day, and one a rater for all days together
 
 
-def add_peers(question_id: int, change: tally.PeerTables, own: dict[tuple[int, int], int]) -> None:
-    """Add tables and moments, and ``own``: (rater, day) -> change in the number of own ratings. Mark the rows stale."""
-    days, raters = change.day, change.rater
-    if days is None:
+def add_peers(question_id: int, change: tally.PeerTables, own: np.ndarray) -> None:
+    """Add tables and moments, and ``own`` (n, 3): rater, day, change in the number of own ratings. Mark the rows stale.
+
+    What is added to a rater's day is added to the row of all their days too.
+    """
+    if change.day is None:
         raise ValueError("peer tables are counted by day")
-    width = change.tables.shape[-1]
-    moments = change.moments
-    place: dict[tuple[int, int], int] = {}
-    source: list[tuple[int, int]] = []
-    for index, (rater, day) in enumerate(zip(raters.tolist(), days.tolist(), strict=True)):
-        for key in ((rater, day), (rater, EVER)):
-            source.append((place.setdefault(key, len(place)), index))
-    ratings = dict.fromkeys(place, 0)
-    for (rater, day), number in own.items():
-        for key in ((rater, day), (rater, EVER)):
-            place.setdefault(key, len(place))
-            ratings[key] = ratings.get(key, 0) + number
-    keys = sorted(place)
-    rank = {place[key]: index for index, key in enumerate(keys)}
-    links = np.array([(rank[to], index) for to, index in source], dtype=np.int64).reshape(-1, 2)
-    links = links[np.argsort(links[:, 0], kind="stable")]
+    raters, days = np.tile(np.concatenate([change.rater, own[:, 0]]), 2), np.concatenate([change.day, own[:, 1]])
+    days = np.concatenate([days, np.full(len(days), EVER)])
+    first, place = rank_rows([raters, days])
+    keys = list(zip(raters[first].tolist(), days[first].tolist(), strict=True))
+    size = len(change.rater)
+    of_tables, of_own = (part.ravel() for part in np.split(place.reshape(2, -1), [size], axis=1))
+    n_ratings = np.zeros(len(keys), np.int64)
+    np.add.at(n_ratings, of_own, np.tile(own[:, 2], 2))
+    order = np.argsort(of_tables, kind="stable")
+    to = of_tables[order]
     for part in chunks(len(keys)):
-        lower, upper = np.searchsorted(links[:, 0], [part.start, part.stop])
-        here = links[lower:upper]
-        size = part.stop - part.start
-        tables = np.zeros((size, width, width), np.int64)
-        np.add.at(tables, here[:, 0] - part.start, change.tables[here[:, 1]])
-        cubes = np.zeros((size, width, width, width) if moments is not None else (size, 0), np.int64)
-        if moments is not None:
-            np.add.at(cubes, here[:, 0] - part.start, moments[here[:, 1]])
-        n_items = np.zeros(size, np.int64)
-        np.add.at(n_items, here[:, 0] - part.start, change.n_items[here[:, 1]])
-        numbers = np.array([ratings.get(key, 0) for key in keys[part]], np.int64)
-        _save_peers(question_id, keys[part], _PeerArrays(tables, cubes, n_items, numbers))
+        here = slice(*np.searchsorted(to, [part.start, part.stop]))
+        where = order[here] % max(size, 1), to[here] - part.start, part.stop - part.start
+        moments = None if change.moments is None else _summed(change.moments, *where)
+        tables, n_items = _summed(change.tables, *where), _summed(change.n_items, *where)
+        _save_peers(question_id, keys[part], _PeerArrays(tables, moments, n_items, n_ratings[part]))
+
+
+def _summed(values: np.ndarray, source: np.ndarray, to: np.ndarray, size: int) -> np.ndarray:
+    """Sums (size, ...) of values[source] by their places ``to``, which ascend."""
+    total = np.zeros((size, *values.shape[1:]), np.int64)
+    places, first = np.unique(to, return_index=True)
+    if len(places):
+        total[places] = np.add.reduceat(values[source], first)
+    return total
 
 
 @dataclass(frozen=True)
 class _PeerArrays:
-    """tables (G, width, width), moments (G, width, width, width) or (G, 0), n_items (G,), n_ratings (G,)."""
+    """tables (G, width, width), moments (G, width, width, width) or None, n_items (G,), n_ratings (G,)."""
 
     tables: np.ndarray
-    moments: np.ndarray
+    moments: np.ndarray | None
     n_items: np.ndarray
     n_ratings: np.ndarray
 
@@ -224,21 +250,20 @@ def _save_peers(question_id: int, keys: Sequence[tuple[int, int]], change: _Peer
         question_id=question_id,
         rater__in=sorted({rater for rater, _ in keys}),
         day__in=sorted({day for _, day in keys}),
-    )
-    for row in stored.iterator(ROWS_AT_ONCE):
-        index = place.get((row.rater_id, row.day))
-        if index is not None:
-            old = row.width
-            tables[index, :old, :old] += array(row.table, old, old)
-            if moments.ndim == 4 and row.moments:
-                moments[index, :old, :old, :old] += array(row.moments, old, old, old)
-            n_items[index] += row.n_items
-            n_ratings[index] += row.n_ratings
+    ).values_list("rater_id", "day", "width", "n_items", "n_ratings", "table", "moments")
+    found = [(index, *rest) for rater, day, *rest in stored if (index := place.get((rater, day))) is not None]
+    if found:
+        where, widths, items, ratings, old_tables, old_moments = map(list, zip(*found, strict=True))
+        tables[where] += stacked(old_tables, widths, width, axes=2)
+        if moments is not None:
+            moments[where] += stacked(old_moments, widths, width, axes=3)
+        n_items[where] += items
+        n_ratings[where] += ratings
+    cubes = [b""] * len(keys) if moments is None else compact_blobs(moments)
+    numbers = n_items.tolist(), n_ratings.tolist()
     rows = [
-        (question_id, rater, day, width, blob(table), blob(cube), items, ratings, True)
-        for (rater, day), table, cube, items, ratings in zip(
-            keys, tables, moments, n_items.tolist(), n_ratings.tolist(), strict=True
-        )
+        (question_id, rater, day, width, *rest, True)
+        for (rater, day), *rest in zip(keys, compact_blobs(tables), cubes, *numbers, strict=True)
     ]
     columns = ("question_id", "rater_id", "day", "width", "table", "moments", "n_items", "n_ratings", "stale")
     bulk.upsert("metrics_peertally", columns, rows, key=("question_id", "rater_id", "day"))

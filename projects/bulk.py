@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Sequence
+from operator import itemgetter
 from typing import Any
 
 from django.db import connection
@@ -133,7 +134,8 @@ def update_by_id(table: str, columns: Sequence[str], rows: Sequence[Sequence[Any
             cursor.execute(f"UPDATE {table} SET {changes} FROM incoming WHERE {table}.id = incoming.id")
         else:
             changes = ", ".join(f'"{column}" = %s' for column in columns)
-            cursor.executemany(f"UPDATE {table} SET {changes} WHERE id = %s", [(*row[1:], row[0]) for row in rows])
+            id_last = itemgetter(*range(1, 1 + len(columns)), 0)
+            cursor.executemany(f"UPDATE {table} SET {changes} WHERE id = %s", list(map(id_last, rows)))
 
 
 def _names(columns: Sequence[str]) -> str:
