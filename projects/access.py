@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.db import connection
 from django.http import Http404
 from django.utils.translation import gettext as _
 
 from .bulk import Statement, several
 from .models import Member, Project
+from .rows import Row
 
 # Who may do a thing that needs the role on the left.
 ROLES_ALLOWED = {
@@ -49,9 +48,9 @@ def get_project(user: Any, project_id: int, *, role: str = ANY, token: Any = Non
 
 
 # One plain query instead of two of the ORM: every page and every request of the API passes here.
-_FIELDS = Project._meta.concrete_fields
+_PROJECT = Row(Project)
 _WITH_ROLE = (
-    f"SELECT {', '.join(f'p.{field.column}' for field in _FIELDS)}, m.role FROM projects_project p"  # noqa: S608 - only fixed names
+    f"SELECT {_PROJECT.columns('p')}, m.role FROM projects_project p"  # noqa: S608 - only fixed names
     " LEFT JOIN projects_member m ON m.project_id = p.id AND m.user_id = %s WHERE p.id = %s"
 )
 _WITH_ROLE_OF_TOKEN = _WITH_ROLE.replace("= %s", "= (SELECT user_id FROM projects_apitoken WHERE digest = %s)", 1)
@@ -75,19 +74,6 @@ def _with_role(user: Any, project_id: int, token: Any) -> Any:
     if not rows:
         return None
     *values, role = rows[0]
-    for place, column, convert in _converters(connection.vendor):
-        values[place] = convert(values[place], column, connection)
-    project: Any = Project.from_db(connection.alias, [field.attname for field in _FIELDS], values)
+    project: Any = _PROJECT.made(values)
     project.role = Member.Role.LEAD.value if user.is_superuser else role
     return project
-
-
-@functools.cache
-def _converters(vendor: str) -> list[tuple[int, Any, Any]]:
-    """(place of a value, its column, how this database's value becomes Python's)."""
-    columns = [(place, field.cached_col) for place, field in enumerate(_FIELDS)]
-    return [
-        (place, column, convert)
-        for place, column in columns
-        for convert in (*connection.ops.get_db_converters(column), *column.get_db_converters(connection))
-    ]

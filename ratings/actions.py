@@ -16,10 +16,11 @@ from projects.locks import hold_categories
 from projects.models import Question
 
 from . import changes, places, writing
+from .days import aware
 from .models import NOTHING
 from .stamps import Guidelines
 
-FEW_RATERS = 5  # are asked for by name; of more, all ratings of the items are read
+ITEMS_AT_ONCE = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +64,9 @@ def record(*, question: Question, ratings: Sequence[NewRating], by: Any, source:
 Group = tuple[Question, Sequence[NewRating]]
 
 
-def record_all(groups: Sequence[Group], *, by: Any, source: str) -> Outcome:
+def record_all(groups: Sequence[Group], *, by: Any, source: str, then: Sequence[bulk.Statement] = ()) -> Outcome:
     """``record`` of several questions of one project, in a transaction of the caller's that ends without effect when
-    this raises anything.
+    this raises anything. ``then`` is sent with the last writing.
 
     In one order for all writers: question by question, and after all ratings the items whose places they take. Who
     held an item while asking for the next question's ratings could wait in a circle with who came from there.
@@ -73,6 +74,7 @@ def record_all(groups: Sequence[Group], *, by: Any, source: str) -> Outcome:
     outcome = Outcome()
     written: list[tuple[NewRating, int]] = []
     if not groups:
+        bulk.several(then)
         return outcome
     *others, last = sorted(groups, key=lambda group: group[0].pk)
     for question, ratings in others:
@@ -81,7 +83,7 @@ def record_all(groups: Sequence[Group], *, by: Any, source: str) -> Outcome:
         batch.write(by=by, source=source, then=[])
     batch = _prepare(*last, outcome)
     taken = places.following([*written, *batch.written()], overlap=last[0].project.overlap)
-    batch.write(by=by, source=source, then=taken)
+    batch.write(by=by, source=source, then=[*taken, *then])
     return outcome
 
 
@@ -144,7 +146,7 @@ _IN_FORCE = (
 
 def _in_force(question: Question, rows: list[tuple[Any, ...]]) -> _InForce:
     zone, number, since = rows[0][1:] if rows else (question.project.time_zone, 0, None)
-    return _InForce({row[0] for row in rows}, ZoneInfo(zone), Guidelines(number, since and _aware(since)))
+    return _InForce({row[0] for row in rows}, ZoneInfo(zone), Guidelines(number, since and aware(since)))
 
 
 _Standing = tuple[int, datetime.datetime, str]
@@ -158,7 +160,7 @@ def _read(question: Question, ratings: Sequence[NewRating]) -> tuple[_InForce, d
     statements = [*holding, (_IN_FORCE, [question.pk]), *_locked_rows(question.pk, wanted)]
     known, *parts = bulk.several(statements)[len(holding) :]
     standing = {
-        (item, rater): (code, _aware(rated_at), comment)
+        (item, rater): (code, aware(rated_at), comment)
         for part in parts
         for item, rater, code, rated_at, comment in part
         if (item, rater) in wanted
@@ -172,27 +174,22 @@ def _code_before(standing: dict[tuple[int, int], _Standing], new: NewRating) -> 
 
 
 def _locked_rows(question_id: int, wanted: set[tuple[int, int]]) -> Iterator[bulk.Statement]:
-    """For (item, rater, code, rated_at, comment) of what stands; none where nothing is wanted."""
-    if not wanted:
-        return
-    conditions, values = "question_id = %s", [question_id]
-    for column, ids in (("item_id", {item for item, _ in wanted}), ("rater_id", {rater for _, rater in wanted})):
-        if column == "item_id" or len(ids) <= FEW_RATERS:
-            condition, listed = bulk.among(column, sorted(ids))
-            conditions += f" AND {condition}"
-            values += listed
+    """For (item, rater, code, rated_at, comment) of what stands, some items at a time."""
+    items = sorted({item for item, _ in wanted})
+    raters = sorted({rater for _, rater in wanted})
     lock = " FOR UPDATE" if connection.features.has_select_for_update else ""
-    yield (
-        f"SELECT item_id, rater_id, code, rated_at, comment FROM ratings_rating WHERE {conditions}"  # noqa: S608 - only fixed names
-        # In one order everywhere, so that two writers never wait for each other in a circle.
-        f" ORDER BY item_id, rater_id{lock}",
-        values,
-    )
-
-
-def _aware(moment: datetime.datetime) -> datetime.datetime:
-    """A time as the database gives it; SQLite keeps UTC without saying so."""
-    return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+    for start in range(0, len(items), ITEMS_AT_ONCE):
+        conditions, values = "question_id = %s", [question_id]
+        for column, ids in (("item_id", items[start : start + ITEMS_AT_ONCE]), ("rater_id", raters)):
+            if column == "item_id" or len(ids) <= 5:
+                conditions += f" AND {column} IN ({', '.join(['%s'] * len(ids))})"
+                values += ids
+        yield (
+            f"SELECT item_id, rater_id, code, rated_at, comment FROM ratings_rating WHERE {conditions}"  # noqa: S608 - only fixed names
+            # In one order everywhere, so that two writers never wait for each other in a circle.
+            f" ORDER BY item_id, rater_id{lock}",
+            values,
+        )
 
 
 def _next_row(new: NewRating, old: _Standing | None, *, now: datetime.datetime) -> writing.Row | None:

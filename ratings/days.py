@@ -41,6 +41,11 @@ def date_of(day: int) -> datetime.date:
     return EPOCH + datetime.timedelta(days=day)
 
 
+def aware(moment: datetime.datetime) -> datetime.datetime:
+    """A time as the database gives it; SQLite keeps UTC without saying so."""
+    return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+
+
 def parse_rated_at(text: str, *, now: datetime.datetime) -> datetime.datetime:
     """An ISO-8601 time stamp with its zone, not in the future; WrongTime says what is wrong and what is allowed."""
     try:

@@ -28,7 +28,9 @@ _TAKERS = """
     SELECT {columns} FROM ratings_rating WHERE item_id {of_item} AND code >= 0
     UNION SELECT {columns} FROM ratings_assignment WHERE item_id {of_item} AND state = 'open'
     """
-_TAKERS_OF_ONE = _TAKERS.format(columns="rater_id", of_item="= %s")
+# The raters who take a place of an item (its id twice). To be believed until the item's lock is given back. "+ 0": else
+# PostgreSQL may read all ratings in the order of their raters, where it believes that there are none.
+TAKERS_OF_ONE = _TAKERS.format(columns="rater_id + 0 AS rater_id", of_item="= %s")
 _CHOSEN = "WHERE id = ANY(%s::bigint[]) AND places_taken < %s"
 _LOCK = f"SELECT 1 FROM projects_item {_CHOSEN} ORDER BY id FOR NO KEY UPDATE"  # noqa: S608 - a constant
 # An item that was above ``below`` when the others were locked, and is no longer, is taken without waiting: to wait for
@@ -52,13 +54,8 @@ _RECOUNT_BY_SQLITE = f"""
 _OF_ONE = "WHERE id = %s AND places_taken < %s"
 _LOCK_ONE = f"SELECT 1 FROM projects_item {_OF_ONE} FOR NO KEY UPDATE"  # noqa: S608 - a constant
 _RECOUNT_ONE = f"""
-    UPDATE projects_item SET places_taken = (SELECT count(*) FROM ({_TAKERS_OF_ONE}) AS takers) {_OF_ONE}
+    UPDATE projects_item SET places_taken = (SELECT count(*) FROM ({TAKERS_OF_ONE}) AS takers) {_OF_ONE}
     """  # noqa: S608 - a constant
-
-
-def of_item(item_id: int) -> set[int]:
-    """The raters who take a place of the item. To be believed until the item's lock is given back."""
-    return {rater for rows in bulk.several([(_TAKERS_OF_ONE, [item_id, item_id])]) for (rater,) in rows}
 
 
 def recount(item_ids: Collection[int], *, below: int = EVERY) -> None:
@@ -69,10 +66,11 @@ def recount(item_ids: Collection[int], *, below: int = EVERY) -> None:
     The items are locked first, in one order, and counted by a second statement: on PostgreSQL a statement sees what
     was committed when it began, and only the one that begins with the lock in hand sees what the last holder wrote.
     """
-    bulk.several(_recounting(item_ids, below))
+    bulk.several(recounting(item_ids, below=below))
 
 
-def _recounting(item_ids: Collection[int], below: int) -> list[bulk.Statement]:
+def recounting(item_ids: Collection[int], *, below: int = EVERY) -> list[bulk.Statement]:
+    """The statements of ``recount``, to be sent after what changes the rows."""
     ids = sorted(item_ids)
     found: list[bulk.Statement] = []
     if len(ids) == 1:
@@ -85,6 +83,11 @@ def _recounting(item_ids: Collection[int], below: int) -> list[bulk.Statement]:
         else:
             found.append((_RECOUNT_BY_SQLITE, [json.dumps(part), below]))
     return found
+
+
+def recounting_locked(item_id: int) -> bulk.Statement:
+    """The same for one item whose lock is held already."""
+    return _RECOUNT_ONE, [item_id, item_id, item_id, EVERY]
 
 
 def recount_project(project: Project) -> None:
@@ -107,4 +110,4 @@ def following(written: Collection[tuple[NewRating, int]], *, overlap: int) -> li
     """
     freed = {new.item_id for new, old in written if new.code == NOTHING != old}
     taken = {new.item_id for new, old in written if new.code != NOTHING == old}
-    return [*_recounting(freed, EVERY), *_recounting(taken, overlap)]
+    return [*recounting(freed), *recounting(taken, below=overlap)]

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from django.core.cache import cache
+from django.db import connection
 from django.utils import timezone
 
+from projects import bulk
 from projects.models import Item, Project, Rater
 
-from .models import Assignment, Rating
-from .querysets import RatingQuerySet
+from .models import Rating
 
 ITEMS_FOR = 60  # seconds for which the number of a project's items is remembered: counting a million takes long
 RATED_FOR = 600
@@ -35,36 +36,35 @@ class Progress:
         return max(self.rated + self.left, 1)
 
 
+# rated_at lies at or before changed_at, by which the rater's ratings are indexed.
+_RATED_SINCE = (
+    "SELECT count(DISTINCT item_id) FROM ratings_rating"
+    " WHERE rater_id = %s AND changed_at >= %s AND rated_at >= %s AND code >= 0"
+)
+_SKIPPED = "SELECT count(*) FROM ratings_assignment WHERE rater_id = %s AND state = 'skipped'"
+
+
 def of_rater(rater: Rater) -> Progress:
     """Items that the rater has rated today (in the project's time zone) and in all, skipped, and has left at most."""
     zone = ZoneInfo(rater.project.time_zone)
     midnight = timezone.now().astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
-    return Progress(
-        today=_items(_first_given_since(rater, midnight)),
-        rated=_rated(rater),
-        skipped=Assignment.objects.filter(rater=rater, state=Assignment.State.SKIPPED).count(),
-        items=_items_of(rater.project),
-    )
+    known, until = _known(rater)
+    moments = [connection.ops.adapt_datetimefield_value(moment) for moment in (midnight, until)]
+    counting = [(_RATED_SINCE, [rater.pk, moment, moment]) for moment in moments]
+    [[today]], [[since]], [[skipped]] = bulk.several([*counting, (_SKIPPED, [rater.pk])])
+    return Progress(today=today, rated=known + since, skipped=skipped, items=_items_of(rater.project))
 
 
-def _first_given_since(rater: Rater, moment: datetime.datetime) -> RatingQuerySet:
-    # rated_at lies at or before changed_at, by which the rater's ratings are indexed.
-    return Rating.objects.filter(rater=rater, changed_at__gte=moment, rated_at__gte=moment).standing()
-
-
-def _items(ratings: RatingQuerySet) -> int:
-    return ratings.values("item").distinct().count()
-
-
-def _rated(rater: Rater) -> int:
+def _known(rater: Rater) -> tuple[int, datetime.datetime]:
     """What was rated up to some minutes ago is remembered, what came since is counted: a rater of years waits no
     longer than a new one."""
     key = f"rated-by-{rater.pk}"
-    known, until = cache.get(key) or (None, timezone.now())
+    known = cache.get(key)
     if known is None:
-        known = _items(Rating.objects.filter(rater=rater).standing())
-        cache.set(key, (known, until), RATED_FOR)
-    return known + _items(_first_given_since(rater, until))
+        until = timezone.now()
+        known = (Rating.objects.filter(rater=rater).standing().values("item").distinct().count(), until)
+        cache.set(key, known, RATED_FOR)
+    return known
 
 
 def _items_of(project: Project) -> int:

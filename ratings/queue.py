@@ -7,33 +7,98 @@ are taken in one order everywhere: the rater's desk, assignments, ratings, items
 To find an item without counting: ``Item.places_taken`` is indexed, and an item is open on one of ``overlap`` levels
 (0 taken, 1 taken, ...). Each level is entered behind the item that the rater was given last, so what they have rated
 already lies behind, not in the way.
+
+Plain SQL, several statements a journey: an annotator waits for this between two items, and the ORM takes longer to
+build its queries than the database to answer them.
 """
 
 from __future__ import annotations
 
 import datetime
+import functools
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Sequence
+from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import F
 from django.utils import timezone
 
-from projects.models import Item, Project, QueueOrder, Rater
+from projects import bulk
+from projects.models import Item, QueueOrder, Rater
+from projects.rows import Row
 
 from . import places
-from .models import Assignment, Desk, Rating
+from .days import aware
+from .models import Assignment
 
 State = Assignment.State
-TakeOne = Callable[[Rater, list[int]], Item | None]
 
-AT_ONCE = 16  # candidates in a probe: when others hold the first, there is a second
+AT_ONCE = 16  # candidates of a search: when others hold the first, there is a second
 RANDOM_STARTS = 6  # places that are tried before the whole project is searched
 RANDOM_SPAN = 1_000  # ids that are looked at from each of them
-LEVELS_AT_ONCE = 100  # SQLite joins 500 SELECTs at most
+LEVELS = 100  # are entered one by one, and all above as one: SQLite joins 500 SELECTs at most
 EXPIRED_AT_ONCE = 20
 END = 2**63 - 1
+
+# What a desk shows of an item.
+ITEM = Row(Item, "id", "project_id", "key", "body")
+
+# What the rater has open, with the item and how many of the project's questions they have answered about it.
+_OPEN = f"""
+    SELECT a.id, a.leased_until, a.created_at, {ITEM.columns("i")},
+        (SELECT count(*) FROM ratings_rating said
+            WHERE said.item_id = a.item_id AND said.rater_id + 0 = a.rater_id AND said.code >= 0),
+        (SELECT count(*) FROM projects_question q WHERE q.project_id = i.project_id)
+    FROM ratings_assignment a JOIN projects_item i ON i.id = a.item_id
+    WHERE a.rater_id = %s AND a.state = 'open'
+    """  # noqa: S608 - only fixed names
+_OVER = "SELECT 1 FROM ratings_assignment WHERE state = 'open' AND leased_until <= %s LIMIT 1"
+_DESK = "SELECT position, handed_out FROM ratings_desk WHERE rater_id = %s"
+_LOCK_DESK = "SELECT last_closed_at FROM ratings_desk WHERE rater_id = %s"
+_NEW_DESK = "INSERT INTO ratings_desk (rater_id, position, handed_out) VALUES (%s, 0, 0) ON CONFLICT DO NOTHING"
+_LOCK_ITEM = "SELECT 1 FROM projects_item WHERE id = %s"
+_LOCK = " FOR NO KEY UPDATE"
+
+# To be sent with the item's lock in hand: then it sees all who take a place.
+_TAKE = f"""
+    INSERT INTO ratings_assignment (item_id, rater_id, state, created_at, leased_until, skip_reason, flagged)
+    SELECT %s, %s, 'open', %s, %s, '', false
+        WHERE (SELECT count(*) FROM ({places.TAKERS_OF_ONE}) AS others WHERE rater_id <> %s) < %s
+    ON CONFLICT (item_id, rater_id) DO UPDATE SET state = 'open', created_at = excluded.created_at,
+        leased_until = excluded.leased_until, closed_at = NULL, skip_reason = ''
+    """  # noqa: S608 - a constant
+_TAKEN = "SELECT 1 FROM ratings_assignment WHERE item_id = %s AND rater_id = %s AND state = 'open'"
+_MOVE_DESK = (
+    "UPDATE ratings_desk SET position = %s, handed_out = handed_out + 1"  # noqa: S608 - a constant
+    f" WHERE rater_id = %s AND EXISTS ({_TAKEN})"
+)
+_ITEM = f"SELECT {ITEM.columns('i')} FROM projects_item i WHERE i.id = %s AND EXISTS ({_TAKEN})"  # noqa: S608 - a constant
+
+# Names for the values, which every level needs: the statement has as many parameters whatever the overlap.
+_FIND = """
+    WITH asked AS (SELECT CAST(%s AS bigint) AS project, CAST(%s AS bigint) AS lower, CAST(%s AS bigint) AS upper,
+            CAST(%s AS bigint) AS rater),
+        candidate AS (SELECT id FROM ({levels}) AS found ORDER BY id LIMIT {size}),
+        picked AS (SELECT id FROM projects_item WHERE id IN (SELECT id FROM candidate) AND places_taken < {overlap}
+            ORDER BY id LIMIT 1 {lock})
+    SELECT (SELECT max(id) FROM candidate), (SELECT id FROM picked)
+    """
+_BOUNDS = "WITH asked AS (SELECT CAST(%s AS bigint) AS project) SELECT min(id), max(id) FROM ({ends}) AS ends"
+_ON_LEVEL = """
+    SELECT id FROM (SELECT id FROM projects_item
+        WHERE project_id = (SELECT project FROM asked) AND places_taken {level} {rest}) AS level
+    """
+_BEHIND = "AND id > (SELECT lower FROM asked) AND id <= (SELECT upper FROM asked) {new} ORDER BY id LIMIT {size}"
+# What the rater was asked or ever said anything about is left out: a few rows of each item, found by the item. "+ 0"
+# and OFFSET keep PostgreSQL from reading all that the rater ever did instead, which it may take for little.
+_NEW = """
+    AND NOT EXISTS (SELECT 1 FROM ratings_rating AS said
+        WHERE said.item_id = projects_item.id AND said.rater_id + 0 = (SELECT rater FROM asked) LIMIT 1 OFFSET 0)
+    AND NOT EXISTS (SELECT 1 FROM ratings_assignment AS mine
+        WHERE mine.item_id = projects_item.id AND mine.rater_id + 0 = (SELECT rater FROM asked)
+        AND mine.state <> 'expired' LIMIT 1 OFFSET 0)
+    """
 
 
 def lease_time() -> datetime.timedelta:
@@ -47,15 +112,22 @@ def next_item(rater: Rater, *, besides: int | None = None) -> Item | None:
     """
     if rater.paused:
         return None
-    found = _open_on_desk(rater, besides)
+    has_open = (_OPEN, [rater.pk])
+    now = connection.ops.adapt_datetimefield_value(timezone.now())
+    mine, over, desk, *bounds = bulk.several([has_open, (_OVER, [now]), (_DESK, [rater.pk]), *_ask_bounds(rater)])
+    found = _open_on_desk(mine, besides)
     if found is not None:
         return found
-    release_expired()
-    for take in _ways_to_take():
+    if over:  # whoever looks for an item frees what others left lying
+        release_expired()
+    # Read without a lock: only where the search begins hangs on it.
+    position, handed_out = desk[0] if desk else (0, 0)
+    ranges = _random_ranges(rater, handed_out, bounds[0]) if bounds else _ranges([position])
+    for waiting in _ways_to_take():
         with transaction.atomic():
-            desk = lock_desk(rater)
+            _, mine = lock_desk(rater, has_open)
             # A second window may have been served while this one waited.
-            found = _open_on_desk(rater, besides) or _hand_out(rater, desk, take)
+            found = _open_on_desk(mine, besides) or _hand_out(rater, ranges, waiting=waiting)
         if found is not None:
             return found
     return None
@@ -64,198 +136,153 @@ def next_item(rater: Rater, *, besides: int | None = None) -> Item | None:
 def take_place(rater: Rater, item: Item) -> bool:
     """A place for a rater who comes back to an item whose place they gave up or lost. False when none is left."""
     with transaction.atomic():
-        lock_desk(rater)
-        Item.objects.select_for_update(no_key=True).get(pk=item.pk)
-        others = places.of_item(item.pk) - {rater.pk}
-        if len(others) >= rater.project.overlap:
-            return False
-        _open(rater, item, taken=len(others))
-        return True
+        lock_desk(rater, (_LOCK_ITEM + locking(), [item.pk]))
+        return _open(rater, item.pk) is not None
 
 
 def release_expired() -> None:
-    """Free the places of assignments whose time is over, a few at a time; every search for an item begins with it."""
+    """Free the places of assignments whose time is over, a few at a time."""
     now = timezone.now()
     over = Assignment.objects.filter(state=State.OPEN, leased_until__lte=now).order_by("leased_until")
-    # Looking first: on SQLite a transaction would take the place of the one writer.
-    if over.exists():
-        with transaction.atomic():
-            rows = list(over.select_for_update(skip_locked=_can_skip_locked())[:EXPIRED_AT_ONCE])
-            Assignment.objects.filter(pk__in=[row.pk for row in rows]).update(state=State.EXPIRED, closed_at=now)
-            places.recount({row.item_id for row in rows})
+    with transaction.atomic():
+        rows = list(over.select_for_update(skip_locked=_can_skip_locked())[:EXPIRED_AT_ONCE])
+        Assignment.objects.filter(pk__in=[row.pk for row in rows]).update(state=State.EXPIRED, closed_at=now)
+        places.recount({row.item_id for row in rows})
 
 
-def lock_desk(rater: Rater) -> Desk:
-    """The rater's desk, locked until the transaction ends."""
-    locked = Desk.objects.select_for_update(no_key=True).filter(rater=rater)
-    desk = locked.first()
-    if desk is None:
-        Desk.objects.get_or_create(rater=rater)
-        desk = locked.get()
-    return desk
+def lock_desk(rater: Rater, *then: bulk.Statement) -> list[list[tuple[Any, ...]]]:
+    """Lock the rater's desk until the transaction ends: [[(last_closed_at,)], the rows of ``then``...]."""
+    # Made first where there is none, so that nothing of ``then`` is locked before it.
+    return bulk.several([(_NEW_DESK, [rater.pk]), (_LOCK_DESK + locking(), [rater.pk]), *then])[1:]
+
+
+def locking() -> str:
+    """What a SELECT says at its end to lock its rows."""
+    return _LOCK if connection.features.has_select_for_update else ""
 
 
 def _can_skip_locked() -> bool:
     return connection.features.has_select_for_update_skip_locked
 
 
-def _open_on_desk(rater: Rater, besides: int | None) -> Item | None:
+# --- what is open already
+
+
+def _open_on_desk(rows: Sequence[tuple[Any, ...]], besides: int | None) -> Item | None:
     """The item that the rater has had open longest; its time starts anew when half of it has gone."""
-    rows = Assignment.objects.filter(rater=rater, state=State.OPEN).select_related("item").order_by("id")
-    for assignment in rows:
-        if assignment.item_id == besides or _answered_elsewhere(rater, assignment):
+    for pk, leased_until, created_at, *item, answered, questions in sorted(rows):
+        assignment = Assignment.objects.filter(pk=pk, state=State.OPEN)
+        if item[0] == besides:
             continue
-        _renew(assignment)
-        return assignment.item
+        if answered and answered >= questions:  # meanwhile, by the API or a file
+            assignment.update(state=State.DONE, closed_at=timezone.now())
+            continue
+        _renew(assignment, aware(leased_until), aware(created_at))
+        return ITEM.made(item)
     return None
 
 
-def _renew(assignment: Assignment) -> None:
+def _renew(assignment: Any, leased_until: datetime.datetime, created_at: datetime.datetime) -> None:
     now = timezone.now()
-    if assignment.leased_until - now > lease_time() / 2:
+    if leased_until - now > lease_time() / 2:
         return
-    if assignment.leased_until < now:
-        assignment.created_at = now  # they come back after a break: it is given to them anew
-    renewed = Assignment.objects.filter(pk=assignment.pk, state=State.OPEN)
-    renewed.update(leased_until=now + lease_time(), created_at=assignment.created_at)
+    if leased_until < now:
+        created_at = now  # they come back after a break: it is given to them anew
+    assignment.update(leased_until=now + lease_time(), created_at=created_at)
 
 
-def _answered_elsewhere(rater: Rater, assignment: Assignment) -> bool:
-    """Whether the rater has meanwhile answered every question of it (by the API, by a file); then it is closed."""
-    answered = Rating.objects.filter(item_id=assignment.item_id, rater=rater).standing().count()
-    if not answered or answered < rater.project.questions.count():
-        return False
-    Assignment.objects.filter(pk=assignment.pk, state=State.OPEN).update(state=State.DONE, closed_at=timezone.now())
-    return True
+# --- a new one
 
 
-def _ways_to_take() -> tuple[TakeOne, ...]:
+def _ways_to_take() -> tuple[bool, ...]:
     """Items that somebody else holds locked for a moment are passed by; only when there is no other, they are waited
-    for, in a transaction that holds no item: else two who wait may wait for each other."""
-    return (_take_first, _wait_for_one) if _can_skip_locked() else (_take_first,)
+    for, by a transaction that holds no item: else two who wait may wait for each other."""
+    return (False, True) if _can_skip_locked() else (False,)
 
 
-def _hand_out(rater: Rater, desk: Desk, take: TakeOne) -> Item | None:
-    item = next((item for ids in _candidates(rater, desk) if (item := take(rater, ids)) is not None), None)
-    if item is None:
-        return None
-    Desk.objects.filter(pk=desk.pk).update(position=item.pk, handed_out=F("handed_out") + 1)
-    return item
+def _hand_out(rater: Rater, ranges: Sequence[tuple[int, int]], *, waiting: bool) -> Item | None:
+    """The first item with a free place that is new to the rater, looked for in each range (lower, upper] of ids."""
+    for lower, upper in ranges:
+        last: int | None = lower
+        while last is not None:
+            with transaction.atomic(savepoint=waiting):
+                last, picked = _pick(rater, last, upper, waiting=waiting)
+                if picked is not None:
+                    item = _open(rater, picked, then=[(_MOVE_DESK, [picked, rater.pk, picked, rater.pk])])
+                    if item is not None:
+                        return item
+                    # More raters than its row said (it is kept exact below the overlap only, and that was raised).
+                    last = picked
+                if waiting:
+                    transaction.set_rollback(True)  # the item's lock is given back before the next one is waited for
+    return None
 
 
-def _open(rater: Rater, item: Item, *, taken: int) -> None:
-    """Under the item's lock, with ``taken`` places taken by others."""
+def _open(rater: Rater, item_id: int, *, then: Sequence[bulk.Statement] = ()) -> Item | None:
+    """Take a place of the item, whose lock is held; None when others have them all. Its row is right afterwards."""
+    moment = connection.ops.adapt_datetimefield_value
     now = timezone.now()
-    again = Assignment.objects.filter(item=item, rater=rater)
-    opened = {"state": State.OPEN, "created_at": now, "leased_until": now + lease_time(), "closed_at": None}
-    if not again.update(**opened, skip_reason=""):
-        Assignment.objects.create(item=item, rater=rater, **opened)
-    Item.objects.filter(pk=item.pk).update(places_taken=taken + 1)
+    times = [moment(now), moment(now + lease_time())]
+    taking = [item_id, rater.pk, *times, item_id, item_id, rater.pk, rater.project.overlap]
+    statements = [(_TAKE, taking), places.recounting_locked(item_id), *then, (_ITEM, [item_id, item_id, rater.pk])]
+    taken = bulk.several(statements)[-1]
+    return ITEM.made(taken[0]) if taken else None
 
 
-def _candidates(rater: Rater, desk: Desk) -> Iterator[list[int]]:
-    """Ids of open items that are new to the rater, some at a time, in the order in which they are to be tried."""
+def _pick(rater: Rater, lower: int, upper: int, *, waiting: bool) -> tuple[int | None, int | None]:
+    """Of the open items in (lower, upper] that are new to the rater, the first few: the last one's id, and the first
+    one's that nobody else holds locked, which is locked now. When ``waiting``: the first one's, waited for."""
+    size, lock = (1, _LOCK) if waiting else (AT_ONCE, f"{_LOCK} SKIP LOCKED" if _can_skip_locked() else "")
     project = rater.project
-    starts = [desk.position] if project.queue_order == QueueOrder.FIXED else _random_starts(project, desk)
-    questions = list(project.questions.values_list("id", flat=True))
-    for start in starts[:-1]:
-        yield _open_ids(project, start, start + RANDOM_SPAN, new_to=(rater, questions))
-    for lower, upper in ((starts[-1], END), (0, starts[-1])):
-        last = lower
-        while ids := _open_ids(project, last, upper, new_to=(rater, questions)):
-            yield ids
-            last = ids[-1]
+    [[found]] = bulk.several([(_finding(project.overlap, size, lock), [project.pk, lower, upper, rater.pk])])
+    return found
 
 
-def _random_starts(project: Project, desk: Desk) -> list[int]:
-    """Places between the first and the last open item, random to the eye and the same whenever they are asked again:
+@functools.cache
+def _finding(overlap: int, size: int, lock: str) -> str:
+    levels = " UNION ALL ".join(_on_levels(overlap, _BEHIND.format(new=_NEW, size=size)))
+    return _FIND.format(levels=levels, size=size, overlap=overlap, lock=lock)
+
+
+def _on_levels(overlap: int, rest: str) -> list[str]:
+    """One index probe a level."""
+    levels = [f"= {level}" for level in range(min(overlap, LEVELS))]
+    if overlap > LEVELS:
+        levels.append(f"BETWEEN {LEVELS} AND {overlap - 1}")
+    return [_ON_LEVEL.format(level=level, rest=rest) for level in levels]
+
+
+# --- in which order
+
+
+def _ranges(starts: Sequence[int]) -> list[tuple[int, int]]:
+    """A little behind each start, then all behind the last one, then all before it."""
+    return [*((start, start + RANDOM_SPAN) for start in starts[:-1]), (starts[-1], END), (0, starts[-1])]
+
+
+def _ask_bounds(rater: Rater) -> list[bulk.Statement]:
+    """For the ids of the first and the last open item, where the random order needs them."""
+    project = rater.project
+    if project.queue_order == QueueOrder.FIXED:
+        return []
+    return [(_bounds(project.overlap), [project.pk])]
+
+
+@functools.cache
+def _bounds(overlap: int) -> str:
+    ends = [end for order in ("ASC", "DESC") for end in _on_levels(overlap, f"ORDER BY id {order} LIMIT 1")]
+    return _BOUNDS.format(ends=" UNION ALL ".join(ends))
+
+
+def _random_ranges(rater: Rater, handed_out: int, bounds: Sequence[tuple[Any, ...]]) -> list[tuple[int, int]]:
+    """Starts between the first and the last open item, random to the eye and the same whenever they are asked again:
     nothing but the rater and their own number of items goes into them. Several, since the rater may have been there.
     """
-    lowest = _open_ids(project, 0, END, size=1)
-    if not lowest:
-        return [0]
-    highest = _open_ids(project, 0, END, size=1, descending=True)
-    span = highest[0] - lowest[0] + 1
+    [(lowest, highest)] = bounds
+    if lowest is None:
+        return _ranges([0])
     starts = []
     for number in range(RANDOM_STARTS):
-        digest = hashlib.blake2b(f"{desk.pk}:{desk.handed_out}:{number}".encode(), digest_size=8).digest()
-        starts.append(lowest[0] - 1 + int.from_bytes(digest, "big") * span // 2**64)
-    return starts
-
-
-_PROBE = """
-    SELECT id FROM (
-        SELECT id FROM projects_item WHERE project_id = %s AND places_taken = %s AND id > %s AND id <= %s {unseen}
-        ORDER BY id {order} LIMIT %s) AS level
-"""
-# By the unique indexes of both tables; a rating by that of (question, item, rater).
-_NEW_TO = """
-    AND NOT EXISTS (SELECT 1 FROM ratings_assignment AS mine
-        WHERE mine.item_id = projects_item.id AND mine.rater_id = %s AND mine.state <> 'expired')
-    AND NOT EXISTS (SELECT 1 FROM ratings_rating AS said
-        WHERE said.question_id IN ({questions}) AND said.item_id = projects_item.id AND said.rater_id = %s)
-"""
-
-
-def _open_ids(
-    project: Project,
-    lower: int,
-    upper: int,
-    *,
-    size: int = AT_ONCE,
-    descending: bool = False,
-    new_to: tuple[Rater, list[int]] | None = None,
-) -> list[int]:
-    """The first (or last) ``size`` ids in (lower, upper] of items with a free place: one index probe a level.
-
-    ``new_to`` (a rater and the ids of the project's questions) leaves out what the rater was asked or ever said
-    anything about. Raw SQL because the ORM cannot join limited SELECTs on SQLite.
-    """
-    unseen, seen_by = "", []
-    if new_to is not None:
-        rater, questions = new_to
-        unseen = _NEW_TO.format(questions=", ".join(["%s"] * len(questions)) or "NULL")
-        seen_by = [rater.pk, *questions, rater.pk]
-    probe = _PROBE.format(unseen=unseen, order="DESC" if descending else "ASC")
-    found: list[int] = []
-    for first in range(0, project.overlap, LEVELS_AT_ONCE):
-        levels = range(first, min(first + LEVELS_AT_ONCE, project.overlap))
-        parameters = [value for level in levels for value in (project.pk, level, lower, upper, *seen_by, size)]
-        with connection.cursor() as cursor:
-            cursor.execute(" UNION ALL ".join([probe] * len(levels)), parameters)
-            found.extend(row[0] for row in cursor.fetchall())
-    return sorted(found, reverse=descending)[:size]
-
-
-def _take_first(rater: Rater, item_ids: list[int]) -> Item | None:
-    """Open the first of the items that has a free place still, looked at under its lock."""
-    left = list(item_ids)
-    overlap = rater.project.overlap
-    locked = Item.objects.select_for_update(no_key=True, skip_locked=_can_skip_locked())
-    while left:
-        item = locked.filter(pk__in=left, places_taken__lt=overlap).order_by("id").first()
-        if item is None:
-            return None
-        taken = places.of_item(item.pk)
-        if len(taken) < overlap:
-            _open(rater, item, taken=len(taken))
-            return item
-        # More raters than the row said (it is kept exact below the overlap only, and the overlap was raised).
-        Item.objects.filter(pk=item.pk).update(places_taken=len(taken))
-        left.remove(item.pk)
-    return None
-
-
-def _wait_for_one(rater: Rater, item_ids: list[int]) -> Item | None:
-    """The same, waiting for the lock of each item, which is given back before the next one is waited for."""
-    overlap = rater.project.overlap
-    for item_id in item_ids:
-        with transaction.atomic():
-            locked = Item.objects.select_for_update(no_key=True).filter(pk=item_id, places_taken__lt=overlap)
-            item = locked.first()
-            taken = places.of_item(item_id)
-            if item is not None and len(taken) < overlap:
-                _open(rater, item, taken=len(taken))
-                return item
-            transaction.set_rollback(True)
-    return None
+        digest = hashlib.blake2b(f"{rater.pk}:{handed_out}:{number}".encode(), digest_size=8).digest()
+        starts.append(lowest - 1 + int.from_bytes(digest, "big") * (highest - lowest + 1) // 2**64)
+    return _ranges(starts)

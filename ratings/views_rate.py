@@ -54,8 +54,8 @@ def rate(request: HttpRequest, project_id: int) -> HttpResponse:
     if request.method == "POST":
         desk.begin(project, request.user)
         return redirect("rate", project_id)
-    rater = _rater(project, request.user)
-    if rater is None or rater.paused or not project.questions.exists():
+    rater = desk.rater_of(project, request.user)
+    if rater is None or rater.paused or not _questions(project):
         return render(request, "ratings/rate_closed.html", {"project": project, "rater": rater})
     item = queue.next_item(rater)
     return _page(request, rater, item)
@@ -139,7 +139,7 @@ def rate_skip(request: HttpRequest, project_id: int, item_id: int) -> HttpRespon
 def my_ratings(request: HttpRequest, project_id: int) -> HttpResponse:
     """The rater's own ratings, latest first."""
     project = get_project(request.user, project_id, role=Member.Role.ANNOTATOR)
-    rater = _rater(project, request.user)
+    rater = desk.rater_of(project, request.user)
     own = Rating.objects.filter(rater=rater, question__project=project).standing() if rater else Rating.objects.none()
     pages = Paginator(own.select_related("item", "question").order_by("-changed_at", "-id"), RATINGS_A_PAGE)
     page = pages.get_page(request.GET.get("page"))
@@ -180,16 +180,9 @@ def set_aside(request: HttpRequest, project_id: int) -> HttpResponse:
 # --- who and what
 
 
-def _rater(project: Project, user: Any) -> Rater | None:
-    rater = Rater.objects.filter(project=project, user=user).first()
-    if rater is not None:
-        rater.project = project  # one object: its role, its questions fetched once
-    return rater
-
-
 def _my_rater(request: HttpRequest, project_id: int) -> Rater:
     """The rater that the user is, able to rate now. 404 without one, 403 when paused."""
-    rater = _rater(get_project(request.user, project_id, role=Member.Role.ANNOTATOR), request.user)
+    rater = desk.rater_of(get_project(request.user, project_id, role=Member.Role.ANNOTATOR), request.user)
     if rater is None:
         raise Http404
     if rater.paused:
@@ -265,9 +258,9 @@ def _context(
     if item is None:
         return context
     questions = _questions(rater.project)
-    mine = desk.assignment_of(rater, item.pk)
+    mine, ratings = desk.said_of(rater, item)
     if form is None:
-        standing = {rating.question_id: rating for rating in desk.own_ratings(rater, item)}
+        standing = {rating.question_id: rating for rating in ratings}
         initial = AnswerForm.initial_of(standing, questions)
         initial["flagged"] = mine is not None and mine.flagged
         form = AnswerForm(questions, initial=initial)

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from metrics import actions
 from projects.models import Item, Question, Rater
-from ratings import places
+from ratings import places, queue
 from ratings.actions import NewRating, record
-from ratings.models import Rating
+from ratings.models import Assignment, Rating
 from tests.metrics import invariants
 
 ITEMS = 300
@@ -77,3 +78,22 @@ def test_no_statement_reads_all_ratings_for_each_item(question: Question, believ
     assert set(Item.objects.values_list("places_taken", flat=True)) == {RATERS}
     assert Rating.objects.uncounted().count() == 0
     invariants.check(question.pk)
+
+
+def test_the_queue_reads_a_few_rows_of_each_item(question: Question, believed_empty: Callable[[], None]) -> None:
+    project = question.project
+    project.overlap = 2 * RATERS
+    project.save()
+    items = Item.objects.bulk_create(Item(project=project, key=f"i{number}", body={}) for number in range(ITEMS))
+    raters = Rater.objects.bulk_create(Rater(project=project, key=f"r{number}") for number in range(2 * RATERS))
+    *done, last = items
+    said = [NewRating(item.pk, rater.pk, 0) for item in done for rater in raters[:RATERS]]
+    record(question=question, ratings=said, by=None, source="api")
+    times = {"leased_until": timezone.now(), "closed_at": timezone.now()}
+    asked = [Assignment(item=item, rater=rater, state="skipped", **times) for item in done for rater in raters]
+    Assignment.objects.bulk_create(asked)
+    before = read("ratings_rating") + read("ratings_assignment")
+    believed_empty()
+    for rater in (raters[0], raters[-1]):  # who rated all the others, and who skipped them
+        assert queue.next_item(rater) == last
+    assert read("ratings_rating") + read("ratings_assignment") - before < 2 * (len(said) + len(asked))

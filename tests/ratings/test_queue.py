@@ -3,6 +3,7 @@
 import datetime
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from projects.models import Item, QueueOrder, Rater
@@ -243,9 +244,32 @@ def test_other_projects_items_are_never_given(make_project, rater, items):
     assert given == {rater.project_id}
 
 
-def test_more_overlap_than_levels_in_one_query(project, rater, items):
-    project.overlap = queue.LEVELS_AT_ONCE * 2 + 1
+@pytest.mark.parametrize("order", QueueOrder.values)
+def test_more_overlap_than_levels_that_are_looked_at_one_by_one(project, rater, items, order):
+    project.overlap = 2 * queue.LEVELS + 1
+    project.queue_order = order
     project.save()
     rater.refresh_from_db()
-    Item.objects.filter(pk=items[0].pk).update(places_taken=queue.LEVELS_AT_ONCE * 2)
-    assert queue._open_ids(project, 0, queue.END, size=3) == [item.pk for item in items[:3]]
+    levels = (project.overlap - 1, 0, project.overlap, queue.LEVELS - 1, queue.LEVELS, queue.LEVELS + 1)
+    for item, taken in zip(items, levels, strict=True):
+        Item.objects.filter(pk=item.pk).update(places_taken=taken)
+    given = []
+    while (item := queue.next_item(rater)) is not None:
+        given.append(item)
+        close(rater, item)
+    open_items = [items[0], items[1], *items[3:]]
+    assert (given if order == QueueOrder.FIXED else sorted(given, key=lambda item: item.pk)) == open_items
+
+
+@pytest.mark.parametrize("order", QueueOrder.values)
+def test_an_item_is_handed_out_in_four_journeys(project, rater, items, order, django_assert_num_queries):
+    """And in two that begin and end the transaction. SQLite gets the statements one by one."""
+    project.queue_order = order
+    project.save()
+    rater = Rater.objects.select_related("project").get(pk=rater.pk)
+    close(rater, queue.next_item(rater))
+    one_by_one = 13 if order == QueueOrder.FIXED else 14
+    with django_assert_num_queries(one_by_one if connection.vendor == "sqlite" else 4 + 2):
+        item = queue.next_item(rater)
+    with django_assert_num_queries(one_by_one - 10 if connection.vendor == "sqlite" else 1):
+        assert queue.next_item(rater) == item
