@@ -17,10 +17,11 @@ from rest_framework.response import Response
 from projects.api_schema import PAGING, QUESTION, page_of, parameter, reads
 from projects.api_view import PAGING as PAGING_NAMES
 from projects.api_view import ApiView, Key, choice, invalid_cursor, page, parameters, question_of
-from projects.models import Item, Member, Project, Question, Rater
+from projects.models import Member, Project, Question, Rater
+from projects.sizes import n_items
 from ratings.days import EPOCH
 
-from . import actions, periods, rater_readings, resampling, stores
+from . import actions, pairs, periods, rater_readings, resampling
 from .agreement import cohen, pattern_coefficients
 from .models import CountState, PairTally, PeerTally, RaterReading, Reading, Span
 from .scales import QuestionScale
@@ -49,7 +50,7 @@ class Agreement(ApiView):
                 "ratings": held,
                 "uncounted": actions.waiting_ratings(question, state),
                 "items": {
-                    "total": Item.objects.filter(project=project).count(),
+                    "total": n_items(project),
                     "rated": details.get("rated", 0),
                     "with_two_or_more": details.get("with_two_or_more", 0),
                 },
@@ -182,23 +183,13 @@ def _peer_names(question: Question) -> list[str]:
 
 def _pairs(rows: QuerySet[PairTally], scale: QuestionScale, weights: np.ndarray) -> list[tuple[Key, Any]]:
     """Whole readings of the pairs on one page, from their stored tables in one call."""
-    found = list(rows.select_related("rater_a", "rater_b").only("rater_a__key", "rater_b__key", "width", "table"))
-    if not found:
-        return []
-    tables = stores.stacked([row.table for row in found], [row.width for row in found], scale.width, axes=2)
-    tables = scale.ordered(tables, axes=2)
-    estimates = cohen.kappa(tables, weights)
+    names = ("rater_a_id", "rater_b_id", "rater_a__key", "rater_b__key", "width", "table")
+    found = list(rows.values_list(*names))
+    tables = pairs.declared([row[4:] for row in found], scale)
+    readings = cohen.kappa(tables, weights).readings()
     return [
-        (
-            (row.rater_a_id, row.rater_b_id),
-            {
-                **estimates.reading((index,)),
-                "rater_a": row.rater_a.key,
-                "rater_b": row.rater_b.key,
-                "table": tables[index].tolist(),
-            },
-        )
-        for index, row in enumerate(found)
+        ((a, b), {**reading, "rater_a": key_a, "rater_b": key_b, "table": table})
+        for (a, b, key_a, key_b, *_stored), reading, table in zip(found, readings, tables.tolist(), strict=True)
     ]
 
 

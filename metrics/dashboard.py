@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.core.paginator import Page, Paginator
-from django.db.models import F, FloatField, QuerySet
-from django.db.models.fields.json import KT
-from django.db.models.functions import Cast
+from django.db.models import F, QuerySet
 from django.http import Http404, HttpRequest
 from django.utils.translation import gettext as _
 
 from projects.models import Question, Rater
+from projects.sizes import n_items
 
 from . import actions, backlog, charts, disputes, pairs, resampling, trends, words
 from .findings import apart_sentences, findings, raters_apart
-from .models import CountState, RaterReading, Reading, Span
+from .models import CountState, RaterReading, Reading, Span, number_at
 from .moves import Move, moves
 from .selection import Selection, headlines, one_of, page_number
 
@@ -66,7 +65,8 @@ class Parts:
     reading: Reading | None
     n_items: int
     period: str
-    points: list[trends.Point]
+    points: list[trends.Point]  # the newest, as many as the table shows
+    older: int  # periods before these
     raters: list[Rater]  # of the heat map
     n_raters: int
     pairs: list[pairs.Pair]  # empty when the table of them would be too wide
@@ -80,27 +80,30 @@ class Parts:
 def whole(request: HttpRequest, chosen: Selection) -> Parts:
     """Of all ratings: from the stored counts and readings."""
     period = chosen.period or trends.project_period(chosen.question)
-    raters, n_raters = pairs.busiest_raters(chosen.question)
-    stored = pairs.stored_among(chosen.question, raters)
-    shown = stored if len(raters) <= TABLE_RATERS else []
+    raters = pairs.busiest_raters(chosen.question)
+    stored = pairs.stored_among(chosen.question, raters, chosen.scale)
+    table = rater_page(request, chosen)
+    narrow = len(raters) <= TABLE_RATERS
+    points, older = trends.project_table(chosen.question, period, chosen.coefficient)
     reading = whole_reading(chosen.question)
     apart = raters_apart({chosen.question.pk: reading}).get(chosen.question.pk, []) if reading else []
     return Parts(
         reading=reading,
-        n_items=chosen.project.items.count(),
+        n_items=n_items(chosen.project),
         period=period,
-        points=trends.project_points(chosen.question, period, chosen.coefficient),
+        points=points,
+        older=older,
         raters=raters,
-        n_raters=n_raters,
-        pairs=pairs.among(shown, raters, chosen.scale, chosen.weights),
-        has_pairs=bool(stored),
+        n_raters=table.page.paginator.count,
+        pairs=pairs.among(stored, raters, chosen.scale, chosen.weights) if narrow else [],
+        has_pairs=len(stored) > 0,
         moves=moves(chosen, raters),
         findings=[
             *apart_sentences(apart),
             *findings(chosen.question.pk, stored, raters, chosen.scale),
         ],
         disputes=disputes.most_disputed(chosen.question, chosen.scale, chosen.weights),
-        rater_page=rater_page(request, chosen),
+        rater_page=table,
     )
 
 
@@ -120,6 +123,7 @@ def context(request: HttpRequest, chosen: Selection, fresh: Freshness, parts: Pa
         "missing": missing(chosen, reading, parts.n_items),
         "period": parts.period,
         "points": points,
+        "older": parts.older,
         "matrix_raters": raters,
         "matrix_size": charts.matrix_height(len(raters))[0],
         "pairwise_name": words.weighted("mean_pairwise_kappa", chosen.weights),
@@ -238,7 +242,7 @@ def _sorted(rows: QuerySet[RaterReading], sort: str, chosen: Selection) -> Query
             "pairwise": words.weighted("mean_pairwise_kappa", chosen.weights),
             "bias": "vs_peers_bias",
         }[name]
-        rows = rows.annotate(sorted_by=Cast(KT(f"coefficients__{path}__value"), FloatField()))
+        rows = rows.annotate(sorted_by=number_at(f"coefficients__{path}__value"))
         column = F("sorted_by")
     order = column.desc(nulls_last=True) if sort.startswith("-") else column.asc(nulls_last=True)
     return rows.order_by(order, "rater__key")

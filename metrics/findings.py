@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
+from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -14,13 +14,12 @@ from projects.models import Rater
 from . import stores
 from .agreement import diagnosis
 from .agreement.tally import PairTables
-from .models import EVER, PairTally, PatternTally, RaterReading, Reading, Span
-from .pairs import stored_table
+from .models import EVER, PatternTally, RaterReading, Reading, Span, number_at
 from .scales import QuestionScale
 from .templatetags.readings import figure, percent, whole
 
 
-def findings(question_id: int, stored: list[PairTally], raters: list[Rater], scale: QuestionScale) -> list[str]:
+def findings(question_id: int, stored: PairTables, raters: list[Rater], scale: QuestionScale) -> list[str]:
     """Sentences that apply to a question; those about raters rest on ``stored``, the pairs among ``raters``."""
     row = PatternTally.objects.filter(question_id=question_id, day=EVER).first()
     if row is None:
@@ -29,7 +28,7 @@ def findings(question_id: int, stored: list[PairTally], raters: list[Rater], sca
     found = diagnosis.diagnose(
         scale.ordered(counts),
         n_items,
-        pairs=_pair_tables(stored, scale),
+        pairs=stored,
         ordered=scale.kind != "nominal",
         values=scale.values,
     )
@@ -49,11 +48,14 @@ def raters_apart(readings: Mapping[int, Reading]) -> dict[int, list[str]]:
         for question, reading in readings.items()
         if reading.coefficients.get("fleiss_kappa", {}).get("low") is not None
     }
-    rows = RaterReading.objects.filter(question__in=list(floors), span=Span.ALL).order_by("question_id", "rater__key")
+    below = Q(pk__in=[])
+    for question, floor in floors.items():
+        below |= Q(question=question, high__lt=floor)
+    rows = RaterReading.objects.filter(question__in=list(floors), span=Span.ALL)
+    rows = rows.annotate(high=number_at("coefficients__vs_peers__high")).filter(below)
     found: dict[int, list[str]] = {}
-    for question, key, high in rows.values_list("question_id", "rater__key", "coefficients__vs_peers__high"):
-        if high is not None and high < floors[question]:
-            found.setdefault(question, []).append(key)
+    for question, key in rows.order_by("question_id", "rater__key").values_list("question_id", "rater__key"):
+        found.setdefault(question, []).append(key)
     return found
 
 
@@ -69,14 +71,6 @@ def apart_sentences(keys: list[str]) -> list[str]:
         len(keys),
     )
     return [few % {"names": names}] if keys else []
-
-
-def _pair_tables(rows: list[PairTally], scale: QuestionScale) -> PairTables | None:
-    if not rows:
-        return None
-    tables = np.stack([stored_table(row, scale) for row in rows])
-    a, b = (np.array([getattr(row, side) for row in rows], np.int64) for side in ("rater_a_id", "rater_b_id"))
-    return PairTables(a, b, tables)
 
 
 Sentence = Callable[[dict[str, Any], list[str], dict[int, str]], str]

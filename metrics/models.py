@@ -10,12 +10,22 @@ from __future__ import annotations
 import datetime
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Q, Value
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast, NullIf
 from django.utils.translation import gettext_lazy as _
 
 from projects.models import Question, Rater
 
 EVER = -(2**31)  # the day of the rows that hold all days together
+
+
+def number_at(path: str) -> Cast:
+    """A number within a JSON column, as ``column__key__key``, to filter and sort by; NULL where it is null.
+
+    Of a null Django makes the text "null" on SQLite, which would become 0.
+    """
+    return Cast(NullIf(KT(path), Value("null")), models.FloatField())
 
 
 class CountState(models.Model):

@@ -124,18 +124,16 @@ def turn(weeks: Sequence[Period | Point]) -> Turn | None:
     if len(firm) < 2:
         return None
     value, se, n = (np.array([p.reading[name] for p in firm], float) for name in ("value", "se", "n_items"))
-    best: Turn | None = None
-    for split in range(1, len(firm)):
-        sides = (slice(None, split), slice(split, None))
-        means = [float((n[s] * value[s]).sum() / n[s].sum()) for s in sides]
-        errors = [float(np.sqrt(((n[s] * se[s]) ** 2).sum()) / n[s].sum()) for s in sides]
-        change, room = means[1] - means[0], math.hypot(*errors)
-        if abs(change) < BIAS_STEP:
-            continue
-        z = change / room if room else math.copysign(math.inf, change)
-        if abs(z) > BIAS_CLEAR and (best is None or abs(z) > abs(best.z)):
-            best = Turn(firm[split].start, change, z)
-    return best
+    sums = np.cumsum([n, n * value, (n * se) ** 2], axis=1)
+    before, after = sums[:, :-1], sums[:, -1:] - sums[:, :-1]  # of the weeks before and from each but the first
+    change = after[1] / after[0] - before[1] / before[0]
+    error = np.sqrt(before[2] / before[0] ** 2 + after[2] / after[0] ** 2)
+    z = np.divide(change, error, out=np.copysign(np.inf, change), where=error > 0)
+    clear = (np.abs(change) >= BIAS_STEP) & (np.abs(z) > BIAS_CLEAR)
+    if not clear.any():
+        return None
+    best = int(np.argmax(np.where(clear, np.abs(z), 0)))
+    return Turn(firm[best + 1].start, float(change[best]), float(z[best]))
 
 
 def _turned(chosen: Selection, rater: Rater, found: Turn) -> Move:

@@ -10,12 +10,11 @@ from django.utils.translation import gettext as _
 
 from projects.models import Rater
 
-from . import slice_views, words
+from . import slice_views, trends, words
 from .moves import turn
 from .pair_details import PairDetails
 from .selection import Selection
 from .templatetags.readings import figure
-from .trends import Point
 
 
 @dataclass(frozen=True)
@@ -25,8 +24,9 @@ class PairParts:
     details: PairDetails
     waiting: bool
     period: str
-    points: list[Point]
-    difference_points: list[Point]
+    points: list[trends.Point]  # the newest, as many as the table shows
+    difference_points: list[trends.Point]
+    older: int  # periods before these
     drift: str
 
 
@@ -42,10 +42,12 @@ def of(chosen: Selection, a: Rater, b: Rater, body: dict[str, Any] | None) -> Pa
     period = chosen.period or slice_views.default_period(trend)
     points = slice_views.points(chosen, trend, period, words.weighted("cohen_kappa", chosen.weights))
     differences = slice_views.points(chosen, trend, period, "mean_difference") if chosen.ordered else []
-    return PairParts(details, body is None, period, points, differences, drift(a, b, differences))
+    said = drift(a, b, differences)
+    (points, older), (differences, _older) = trends.newest(points), trends.newest(differences)
+    return PairParts(details, body is None, period, points, differences, older, said)
 
 
-def drift(a: Rater, b: Rater, points: list[Point]) -> str:
+def drift(a: Rater, b: Rater, points: list[trends.Point]) -> str:
     """A sentence when the one clearly answers higher or lower against the other from some period on; else nothing."""
     found = turn(points)
     if found is None:

@@ -13,6 +13,7 @@ from projects.models import Question, Rater
 
 from . import stores
 from .agreement import cohen
+from .agreement.tally import PairTables
 from .models import PairTally, RaterReading, Span
 from .scales import QuestionScale
 
@@ -36,11 +37,11 @@ class Pair:
         return low is None or high is None or high - low > WIDE
 
 
-def busiest_raters(question: Question, limit: int = SHOWN_RATERS) -> tuple[list[Rater], int]:
-    """The raters with the most ratings, by key, and how many raters have any."""
+def busiest_raters(question: Question, limit: int = SHOWN_RATERS) -> list[Rater]:
+    """The raters with the most ratings, by key."""
     rows = RaterReading.objects.filter(question=question, span=Span.ALL)
     chosen = rows.order_by("-n_ratings", "rater_id").select_related("rater").only("rater")[:limit]
-    return sorted((row.rater for row in chosen), key=lambda rater: natural(rater.key)), rows.count()
+    return sorted((row.rater for row in chosen), key=lambda rater: natural(rater.key))
 
 
 def natural(key: str) -> tuple[Any, ...]:
@@ -58,15 +59,19 @@ def natural(key: str) -> tuple[Any, ...]:
     return tuple(parts)
 
 
-def stored_among(question: Question, raters: list[Rater]) -> list[PairTally]:
-    """All stored pairs among these raters."""
+def stored_among(question: Question, raters: list[Rater], scale: QuestionScale) -> PairTables:
+    """The tables of all pairs among these raters that share an item, in declared order of the categories."""
     ids = [rater.pk for rater in raters]
-    return list(PairTally.objects.filter(question=question, rater_a__in=ids, rater_b__in=ids))
+    rows = PairTally.objects.filter(question=question, rater_a__in=ids, rater_b__in=ids)
+    found = list(rows.order_by("rater_a_id", "rater_b_id").values_list("rater_a_id", "rater_b_id", "width", "table"))
+    a, b = np.array([row[:2] for row in found], np.int64).reshape(-1, 2).T
+    return PairTables(a, b, declared([row[2:] for row in found], scale))
 
 
-def among(rows: list[PairTally], raters: list[Rater], scale: QuestionScale, weights: str) -> list[Pair]:
+def among(stored: PairTables, raters: list[Rater], scale: QuestionScale, weights: str) -> list[Pair]:
     """Stored pairs among these raters with whole readings."""
-    return _read(rows, {rater.pk: rater for rater in raters}, scale, weights)
+    ends = zip(stored.rater_a.tolist(), stored.rater_b.tolist(), strict=True)
+    return _read(list(ends), stored.tables, {rater.pk: rater for rater in raters}, scale=scale, weights=weights)
 
 
 def with_rater(question: Question, rater: Rater, scale: QuestionScale, weights: str) -> list[Pair]:
@@ -103,22 +108,22 @@ def read_listed(ids: Sequence[int], scale: QuestionScale, weights: str) -> list[
 def read_page(rows: Iterable[PairTally], scale: QuestionScale, weights: str) -> list[Pair]:
     """The pairs of one page, their raters fetched with them."""
     found = list(rows)
-    ids = {row.rater_a_id for row in found} | {row.rater_b_id for row in found}
-    return _read(found, Rater.objects.in_bulk(ids), scale, weights)
+    ends = [(row.rater_a_id, row.rater_b_id) for row in found]
+    raters = Rater.objects.in_bulk({rater for pair in ends for rater in pair})
+    tables = declared([(row.width, row.table) for row in found], scale)
+    return _read(ends, tables, raters, scale=scale, weights=weights)
 
 
-def _read(found: list[PairTally], raters: dict[int, Rater], scale: QuestionScale, weights: str) -> list[Pair]:
-    if not found:
-        return []
-    tables = np.stack([stored_table(row, scale) for row in found])
-    estimate = cohen.kappa(tables, scale.weightings()[weights])
-    return [
-        Pair(raters[row.rater_a_id], raters[row.rater_b_id], estimate.reading((index,)), row.n_items)
-        for index, row in enumerate(found)
-    ]
+def _read(
+    ends: list[tuple[int, int]], tables: np.ndarray, raters: dict[int, Rater], *, scale: QuestionScale, weights: str
+) -> list[Pair]:
+    """Pairs by the ids of their raters, with their tables (P, k, k) in declared order."""
+    readings = cohen.kappa(tables, scale.weightings()[weights]).readings()
+    n_items = tables.sum(axis=(1, 2)).tolist()
+    return [Pair(raters[a], raters[b], reading, n) for (a, b), reading, n in zip(ends, readings, n_items, strict=True)]
 
 
-def stored_table(row: PairTally, scale: QuestionScale) -> np.ndarray:
-    """The (k, k) table of a pair in declared order, rater a in rows."""
-    table = stores.widened(stores.array(row.table, row.width, row.width), scale.width)
-    return scale.ordered(table, axes=2)
+def declared(rows: Sequence[tuple[int, bytes | memoryview]], scale: QuestionScale) -> np.ndarray:
+    """Stored (width, table) of P pairs -> (P, k, k) in declared order, rater a in rows."""
+    widths, tables = [row[0] for row in rows], [row[1] for row in rows]
+    return scale.ordered(stores.stacked(tables, widths, scale.width, axes=2), axes=2)

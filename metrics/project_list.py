@@ -10,7 +10,8 @@ from django.db.models import Count, Max, Q
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from projects.models import Item, Member, Project, Question
+from projects.models import Member, Project, Question
+from projects.sizes import n_items_by_project
 from ratings.models import Rating
 
 from .findings import apart_sentences, raters_apart
@@ -59,8 +60,7 @@ def rows(projects: list[Project], user: Any) -> list[Row]:
     questions: dict[int, Question] = {}
     for question in Question.objects.filter(project__in=projects):
         questions.setdefault(question.project_id, question)
-    items = Item.objects.filter(project__in=projects).order_by().values_list("project_id").annotate(Count("id"))
-    n_items: dict[int, int] = dict(items)
+    n_items = n_items_by_project(projects)
     ids = [question.pk for question in questions.values()]
     readings = {row.question_id: row for row in Reading.objects.filter(question__in=ids, span=Span.ALL)}
     lines = _sparks(ids)
@@ -68,7 +68,7 @@ def rows(projects: list[Project], user: Any) -> list[Row]:
     apart = raters_apart(readings)
     for row in found:
         row.question = questions.get(row.project.pk)
-        row.n_items = n_items.get(row.project.pk, 0)
+        row.n_items = n_items[row.project.pk]
         if row.question is not None and row.sees_results:
             row.reading = readings.get(row.question.pk)
             row.spark = lines.get(row.question.pk, [])

@@ -22,27 +22,31 @@ class RaterParts:
     whole: RaterReading | None
     waiting: bool
     period: str
-    points: list[trends.Point]
+    points: list[trends.Point]  # the newest, as many as the table shows
     bias_points: list[trends.Point]
+    older: int  # periods before these
     pairs: list[pairs.Pair]
 
 
 def of(chosen: Selection, rater: Rater, fresh: Freshness) -> RaterParts:
     """The parts from the stored readings, or from the slice of a filtered page."""
+    names = (chosen.vs_peers, "vs_peers_bias")
     if isinstance(fresh, slice_views.SliceFreshness):
         body = fresh.row.body
         trend = body["trend"] if body else {}
         period = chosen.period or slice_views.default_period(trend)
         whole = slice_views.rater_reading(chosen, rater, body)
-        lines = [slice_views.points(chosen, trend, period, name) for name in (chosen.vs_peers, "vs_peers_bias")]
+        (points, older), (bias, _older) = (
+            trends.newest(slice_views.points(chosen, trend, period, name)) for name in names
+        )
         shown = slice_views.pairs_of(rater, body, chosen.weights)
-        return RaterParts(whole, body is None, period, lines[0], lines[1], shown)
+        return RaterParts(whole, body is None, period, points, bias, older, shown)
     question = chosen.question
     period = chosen.period or trends.rater_period(question, rater)
-    lines = trends.rater_lines(question, rater, period, chosen.vs_peers, "vs_peers_bias", scale=chosen.scale)
+    (points, bias), older = trends.rater_tables(question, rater, period, *names, scale=chosen.scale)
     whole = RaterReading.objects.filter(question=question, rater=rater, span=Span.ALL).first()
     shown = pairs.with_rater(question, rater, chosen.scale, chosen.weights)
-    return RaterParts(whole, False, period, lines[0], lines[1], shown)
+    return RaterParts(whole, False, period, points, bias, older, shown)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from django.http import Http404, HttpRequest
 from django.utils.translation import gettext as _
 
 from projects.models import Item, Rater
+from projects.sizes import n_items
 
 from . import dashboard, disputes, findings, pairs, periods, slices, trends, words
 from .filters import Filter
@@ -73,14 +74,15 @@ def parts(request: HttpRequest, chosen: Selection, body: dict[str, Any]) -> dash
     """A dashboard of some ratings."""
     reading = Reading(question=chosen.question, coefficients=body["coefficients"], details=body["details"])
     period = chosen.period or default_period(body["trend"])
+    trend, older = trends.newest(points(chosen, body["trend"], period, chosen.coefficient))
     raters, shown = matrix(chosen, body)
-    n_items = body.get("n_items")
     said = [(found["name"], found["figures"]) for found in body["findings"]]
     return dashboard.Parts(
         reading=reading,
-        n_items=chosen.project.items.count() if n_items is None else n_items,
+        n_items=body["n_items"] if "n_items" in body else n_items(chosen.project),
         period=period,
-        points=points(chosen, body["trend"], period, chosen.coefficient),
+        points=trend,
+        older=older,
         raters=raters,
         n_raters=body["n_raters"],
         pairs=shown,

@@ -60,13 +60,6 @@ def stacked(blobs: Sequence[bytes | memoryview], widths: Sequence[int], width: i
     return found
 
 
-def widened(values: np.ndarray, width: int) -> np.ndarray:
-    """The array with zeros appended to every axis up to ``width``: codes that did not exist when it was stored."""
-    if values.shape[-1] == width:
-        return values
-    return np.pad(values, [(0, width - size) for size in values.shape])
-
-
 def chunks(size: int) -> Iterator[slice]:
     for start in range(0, size, ROWS_AT_ONCE):
         yield slice(start, min(start + ROWS_AT_ONCE, size))

@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from projects.models import Project, Question, Rater
 from ratings.days import date_of
@@ -19,6 +19,7 @@ from .models import RaterReading, Reading, Span
 from .scales import QuestionScale
 
 POINTS = 400  # the newest so many: more cannot be told apart on a screen
+TABLE_PERIODS = 60  # of a trend as a table; its file has the POINTS
 FIRM = 10  # a point on fewer items is shown in grey
 DENSE = 30  # the finest period whose middle point has so many items is the default,
 LATELY = 60  # so many newest days, weeks and months decide it
@@ -47,12 +48,12 @@ class Point:
         return (self.reading.get("n_items") or 0) >= FIRM
 
 
-def project_points(question: Question, span: str, coefficient: str) -> list[Point]:
+def project_points(question: Question, span: str, coefficient: str, *, limit: int = POINTS) -> list[Point]:
     """The newest points of a project's trend, oldest first."""
     rows = (
         Reading.objects.filter(question=question, span=span)
         .order_by("-start")
-        .values_list("start", f"coefficients__{coefficient}", f"cumulative__{coefficient}")[:POINTS]
+        .values_list("start", f"coefficients__{coefficient}", f"cumulative__{coefficient}")[:limit]
     )
     points = [
         Point(start, periods.end_date(start, span), reading or {}, cumulative or {})
@@ -62,21 +63,53 @@ def project_points(question: Question, span: str, coefficient: str) -> list[Poin
 
 
 def rater_lines(
-    question: Question, rater: Rater, span: str, *coefficients: str, scale: QuestionScale
+    question: Question, rater: Rater, span: str, *coefficients: str, scale: QuestionScale, limit: int = POINTS
 ) -> list[list[Point]]:
     """The newest points of a rater's trends, oldest first: a list a coefficient, all read by one query."""
     rows: list[tuple[Any, ...]]
+    newest = _rater_rows(question, rater, span)
     if span == Span.DAY:
-        newest = rater_readings.days_of(question, rater).order_by("-day")[:POINTS]
-        rows = rater_readings.of_days(newest, scale, coefficients)
+        rows = rater_readings.of_days(newest.order_by("-day")[:limit], scale, coefficients)
     else:
-        stored = RaterReading.objects.filter(question=question, rater=rater, span=span).order_by("-start")
-        rows = list(stored.values_list("start", *(f"coefficients__{name}" for name in coefficients))[:POINTS])[::-1]
+        columns = ("start", *(f"coefficients__{name}" for name in coefficients))
+        rows = list(newest.order_by("-start").values_list(*columns)[:limit])[::-1]
     lines = [
         [Point(row[0], periods.end_date(row[0], span), row[place] or {}) for row in rows]
         for place in range(1, 1 + len(coefficients))
     ]
     return [marked(points, question.project) for points in lines]
+
+
+def _rater_rows(question: Question, rater: Rater, span: str) -> QuerySet[Any]:
+    """A row a period: of days the counts, else the readings."""
+    if span == Span.DAY:
+        return rater_readings.days_of(question, rater)
+    return RaterReading.objects.filter(question=question, rater=rater, span=span)
+
+
+def newest(points: list[Point]) -> tuple[list[Point], int]:
+    """The points that a table shows, of all, oldest first, and how many older ones there are."""
+    return points[-TABLE_PERIODS:], max(len(points) - TABLE_PERIODS, 0)
+
+
+def project_table(question: Question, span: str, coefficient: str) -> tuple[list[Point], int]:
+    """Those of a project's trend, without reading the older ones."""
+    points = project_points(question, span, coefficient, limit=TABLE_PERIODS + 1)
+    return points[-TABLE_PERIODS:], _older(Reading.objects.filter(question=question, span=span), points)
+
+
+def rater_tables(
+    question: Question, rater: Rater, span: str, *coefficients: str, scale: QuestionScale
+) -> tuple[list[list[Point]], int]:
+    """Those of a rater's trends; one number, for the periods are the same."""
+    lines = rater_lines(question, rater, span, *coefficients, scale=scale, limit=TABLE_PERIODS + 1)
+    older = _older(_rater_rows(question, rater, span), lines[0])
+    return [points[-TABLE_PERIODS:] for points in lines], older
+
+
+def _older(rows: QuerySet[Any], points: list[Point]) -> int:
+    """``points``: one more than a table shows, where there are so many. Only then the rows are counted."""
+    return min(rows.count(), POINTS) - TABLE_PERIODS if len(points) > TABLE_PERIODS else 0
 
 
 def marked(points: list[Point], project: Project) -> list[Point]:

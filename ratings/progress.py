@@ -11,12 +11,12 @@ from django.db import connection
 from django.utils import timezone
 
 from projects import bulk
-from projects.models import Item, Project, Rater
+from projects.models import Rater
+from projects.sizes import n_items
 
 from .models import Rating
 
-ITEMS_FOR = 60  # seconds for which the number of a project's items is remembered: counting a million takes long
-RATED_FOR = 600
+RATED_FOR = 600  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def of_rater(rater: Rater) -> Progress:
     moments = [connection.ops.adapt_datetimefield_value(moment) for moment in (midnight, until)]
     counting = [(_RATED_SINCE, [rater.pk, moment, moment]) for moment in moments]
     [[today]], [[since]], [[skipped]] = bulk.several([*counting, (_SKIPPED, [rater.pk])])
-    return Progress(today=today, rated=known + since, skipped=skipped, items=_items_of(rater.project))
+    return Progress(today=today, rated=known + since, skipped=skipped, items=n_items(rater.project))
 
 
 def _known(rater: Rater) -> tuple[int, datetime.datetime]:
@@ -64,13 +64,4 @@ def _known(rater: Rater) -> tuple[int, datetime.datetime]:
         until = timezone.now()
         known = (Rating.objects.filter(rater=rater).standing().values("item").distinct().count(), until)
         cache.set(key, known, RATED_FOR)
-    return known
-
-
-def _items_of(project: Project) -> int:
-    key = f"items-of-{project.pk}"
-    known = cache.get(key)
-    if known is None:
-        known = Item.objects.filter(project=project).count()
-        cache.set(key, known, ITEMS_FOR)
     return known

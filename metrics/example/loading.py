@@ -183,9 +183,11 @@ def _new(
 
 
 def _make_items(project: Project, items: Sequence[tuple[str, dict, dict]]) -> list[Item]:
-    return Item.objects.bulk_create(
+    made = Item.objects.bulk_create(
         Item(project=project, key=key, body=body, attributes=attributes) for key, body, attributes in items
     )
+    Project.objects.filter(pk=project.pk).catalogue_changed()
+    return made
 
 
 def _make_raters(project: Project, keys: Sequence[str]) -> list[Rater]:

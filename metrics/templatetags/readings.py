@@ -11,7 +11,7 @@ from typing import Any
 from django import template
 from django.utils.formats import number_format
 from django.utils.functional import Promise
-from django.utils.html import format_html, format_html_join
+from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
@@ -27,10 +27,14 @@ Reading = Mapping[str, Any]
 @register.filter
 def figure(value: float | None, decimals: int = 2) -> str:
     """A number with so many decimals in the reader's notation; a dash for None."""
+    return _figure(value, decimals, get_language())
+
+
+def _figure(value: float | None, decimals: int, language: str | None) -> str:
+    """For tags with several figures: asking for the language costs as much as writing one."""
     if value is None or not math.isfinite(value):
         return "–"
-    rounded = round(value, decimals) + 0.0  # -0.00 is 0.00
-    return _written(rounded, decimals, get_language())
+    return _written(round(value, decimals) + 0.0, decimals, language)  # -0.00 is 0.00
 
 
 @functools.lru_cache(maxsize=4_096)
@@ -66,9 +70,12 @@ def clock(moment: datetime.datetime) -> str:
 @register.filter
 def interval(reading: Reading | None) -> str:
     """[0.38, 0.48], or nothing when there is none."""
-    if not reading or reading.get("low") is None or reading.get("high") is None:
-        return ""
-    return f"[{figure(reading['low'])}, {figure(reading['high'])}]"
+    return _interval(reading, get_language()) if reading else ""
+
+
+def _interval(reading: Reading, language: str | None) -> str:
+    low, high = reading.get("low"), reading.get("high")
+    return "" if low is None or high is None else f"[{_figure(low, 2, language)}, {_figure(high, 2, language)}]"
 
 
 @register.filter
@@ -85,12 +92,16 @@ def reading(value: Reading | None, signed: bool = False) -> SafeString:
             '<span class="reading reading--none" title="{0}">–<span class="visually-hidden"> {0}</span></span>',
             why(value),
         )
-    text = figure(value["value"])
-    if signed and value["value"] > 0:
-        text = f"+{text}"
-    return format_html(
-        '<span class="reading">{} <span class="reading__interval">{}</span></span>', text, interval(value)
+    language, sign = get_language(), "+" if signed and value["value"] > 0 else ""
+    text = f"{sign}{_figure(value['value'], 2, language)}"
+    return _drawn(
+        f'<span class="reading">{text} <span class="reading__interval">{_interval(value, language)}</span></span>'
     )
+
+
+def _drawn(html: str) -> SafeString:
+    """HTML in which only numbers vary, as they are written here: nothing to escape, and a page has hundreds of them."""
+    return mark_safe(html)  # noqa: S308
 
 
 @register.filter
@@ -146,12 +157,15 @@ def spark(values: Sequence[float | None] | None, least: float = 0.4) -> SafeStri
     ]
     path = " ".join(_moves(points))
     x, y = [point for point in points if point][-1]
-    title = _("from %(first)s to %(last)s") % {"first": figure(known[0]), "last": figure(known[-1])}
-    return format_html(
-        '<svg class="spark" viewBox="0 0 100 24" role="img" aria-label="{}"><path d="{}"/>'
-        '<circle cx="{}" cy="{}" r="2.5"/></svg>',
-        title, path, f"{x:.1f}", f"{y:.1f}",
-    )  # fmt: skip
+    language = get_language()
+    title = _("from %(first)s to %(last)s") % {
+        "first": _figure(known[0], 2, language),
+        "last": _figure(known[-1], 2, language),
+    }
+    return _drawn(
+        f'<svg class="spark" viewBox="0 0 100 24" role="img" aria-label="{escape(title)}"><path d="{path}"/>'
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5"/></svg>'
+    )
 
 
 def _moves(points: Sequence[tuple[float, float] | None]) -> list[str]:
@@ -173,15 +187,14 @@ def whisker(value: Reading | None, low: float = -0.2, high: float = 1.0) -> Safe
     def at(number: float) -> str:
         return f"{4 + 72 * (min(max(number, low), high) - low) / (high - low):.1f}"
 
-    line = mark_safe("")
+    line = ""
     if value.get("low") is not None and value.get("high") is not None:
-        line = format_html('<path class="whisker__line" d="M{} 8H{}"/>', at(value["low"]), at(value["high"]))
-    return format_html(
+        line = f'<path class="whisker__line" d="M{at(value["low"])} 8H{at(value["high"])}"/>'
+    return _drawn(
         '<svg class="whisker" viewBox="0 0 80 16" aria-hidden="true">'
-        '<path class="whisker__axis" d="M{0} 3V13M{0} 8H78"/>'
-        '{1}<circle cx="{2}" cy="8" r="3.5"/></svg>',
-        at(0.0), line, at(value["value"]),
-    )  # fmt: skip
+        f'<path class="whisker__axis" d="M{at(0.0)} 3V13M{at(0.0)} 8H78"/>'
+        f'{line}<circle cx="{at(value["value"])}" cy="8" r="3.5"/></svg>'
+    )
 
 
 @register.simple_tag
@@ -265,21 +278,6 @@ def band_scale(value: Reading) -> SafeString:
         '<svg class="band-scale" viewBox="0 0 400 18" aria-hidden="true">{}{}<circle cx="{}" cy="9" r="5"/></svg>',
         steps, line, at(value["value"]),
     )  # fmt: skip
-
-
-TABLE_PERIODS = 60  # of a trend as a table; the file has them all
-
-
-@register.filter
-def newest_first(points: Sequence[Any]) -> Sequence[Any]:
-    """The points that a table shows, of all, oldest first."""
-    return points[-TABLE_PERIODS:][::-1]
-
-
-@register.filter
-def older(points: Sequence[Any]) -> int:
-    """How many points the table leaves out."""
-    return max(len(points) - TABLE_PERIODS, 0)
 
 
 @register.filter

@@ -42,7 +42,7 @@ def check_pairs(question: Question, scale: QuestionScale) -> None:
     """Each pair's kappas are those of its own table under the scale as it is, and the sums are those of the pairs."""
     sums = stores.no_sums()
     for row in PairTally.objects.filter(question=question):
-        table = stores.widened(stores.array(row.table, row.width, row.width), scale.width)
+        table = stores.stacked([row.table], [row.width], scale.width, axes=2)[0]
         for name in stores.KAPPAS:
             kept = getattr(row, f"kappa_{name}")
             matrix = scale.weightings().get(name)

@@ -223,19 +223,42 @@ def test_dashboard_sorts_raters(project: Any, rated: Any, lead: Any, client_for:
     assert raters["-rater"] == ["c", "b", "a"]
 
 
+@pytest.mark.parametrize("sort", ["vs_peers", "-vs_peers", "bias", "-bias", "pairwise", "-pairwise"])
+def test_dashboard_sorts_raters_without_a_value_last(
+    sort: str, project: Any, rated: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    rate(rated, "own item", "alone", "minor")
+    bring_up_to_date(rated.pk)
+    response = client_for(lead).get(f"/projects/{project.pk}/?sort={sort}")
+    assert response.context["rater_page"].rows[-1].reading.rater.key == "alone"
+
+
+def test_raters_without_a_value_are_not_apart(
+    project: Any, question: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    for number in range(40):
+        for rater in "abcd":
+            label = ("none", "minor", "major")[(number + (rater == "d") * (number % 2)) % 3]
+            rate(question, f"i{number}", rater, label)
+    rate(question, "own item", "alone", "minor")
+    bring_up_to_date(question.pk)
+    found = client_for(lead).get(f"/projects/{project.pk}/").context["findings"]
+    assert found[0] == "d agrees less with the others than the project does."
+
+
 def test_dashboard_queries_do_not_grow(
     project: Any, rated: Any, rate: Any, lead: Any, client_for: Any, django_assert_num_queries: Any
 ) -> None:
     client = client_for(lead)
     client.get(f"/projects/{project.pk}/")  # the first one asks what there is to filter by
     tasks.sweep_all()
-    with django_assert_num_queries(26):
+    with django_assert_num_queries(24):
         client.get(f"/projects/{project.pk}/")
     for rater in "defgh":
         for item in ("i1", "i2", "i5"):
             rate(rated, item, rater, "minor")
     bring_up_to_date(rated.pk)
-    with django_assert_num_queries(26):
+    with django_assert_num_queries(24):
         client.get(f"/projects/{project.pk}/")
 
 
