@@ -12,6 +12,7 @@ process; on a busy machine it says more than the clock.
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 import time
@@ -52,6 +53,8 @@ def report(project: Any, options: Any) -> None:
     print("| page | queries | kB | median, ms | p95, ms | CPU, ms |")
     print("|---|---|---|---|---|---|")
     session, api = clients(project)
+    gc.collect()
+    gc.freeze()  # as the web server does (agreement_site.web_server): what was there before is not looked through again
     for name, address in addresses(project):
         if options.only in name:
             row = measure(api if address.startswith("/api/") else session, address, options.times)
