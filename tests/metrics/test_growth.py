@@ -82,9 +82,15 @@ def test_queries_are_pinned(
         tasks.sweep_all()
         return {address: answer(address) for address in PINNED}
 
-    assert queries() == PINNED
+    expected = {address: number - one_journey(address) for address, number in PINNED.items()}
+    assert queries() == expected
     grow(rated, rate, utc, raters="abcdefg", items=9)
-    assert queries() == PINNED
+    assert queries() == expected
+
+
+def one_journey(address: str) -> bool:
+    """Whether token and project are asked for on one journey to the database."""
+    return connection.vendor == "postgresql" and address.startswith("/api/v1/projects/{project}/")
 
 
 def queries_of(client: Any, path: str) -> int:
