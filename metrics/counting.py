@@ -28,6 +28,7 @@ from .scales import QuestionScale
 # Items of one transaction: small enough that raters never wait long for the rows or, on SQLite, for the file.
 # A question with more uncounted ones has a backlog, and that is counted in shares (metrics.backlog).
 ITEMS_AT_ONCE = 2_000
+FEW = 1_000  # ratings: a list of them is nothing
 
 # The arguments of a Func: "column = ANY(ARRAY(subquery))", which is asked once and found through the column's index.
 _ONE_OF: dict[str, Any] = {"arg_joiner": " = ANY(ARRAY", "template": "%(expressions)s)", "output_field": BooleanField()}
@@ -52,7 +53,8 @@ class Progress:
 
 
 def lock(question_id: int) -> CountState:
-    """The question's count row, locked until the transaction ends. Whoever changes counts or readings holds it."""
+    """The question's count row, locked until the transaction ends. Whoever changes counts or readings holds it.
+    Raises Question.DoesNotExist."""
     row = CountState.objects.select_for_update().filter(question_id=question_id).first()
     if row is None:
         version = Question.objects.values_list("scale_version", flat=True).get(pk=question_id)
@@ -99,9 +101,10 @@ def count_some(question_id: int, *, items: int | None = None) -> Progress:
 
     Nothing while the question has an open backlog: its items are in other hands.
     """
-    if not Question.objects.filter(pk=question_id).exists():
+    try:
+        state = lock(question_id)
+    except Question.DoesNotExist:
         return Progress(0, more=False)
-    state = lock(question_id)
     if state.backlog_from is not None:
         return Progress(0, more=True)
     items = items or ITEMS_AT_ONCE
@@ -150,6 +153,9 @@ def ratings_of(question_id: int, items: QuerySet) -> np.ndarray:
         chosen = Func(F("item_id"), Subquery(items), **_ONE_OF)
     rows = Rating.objects.filter(chosen, question_id=question_id)
     columns = rows.values_list("id", "item_id", "rater_id", "code", "counted", "day", "counted_day")
+    few = list(columns[:FEW])
+    if len(few) < FEW:  # one journey; with an iterator, PostgreSQL is asked three times
+        return np.array(few, dtype=ROW)
     return np.fromiter(columns.iterator(chunk_size=20_000), dtype=ROW)
 
 

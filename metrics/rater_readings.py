@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from django.db import connection
-from django.db.models import Avg, Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from projects import bulk
@@ -27,7 +27,7 @@ from . import periods, stores
 from .agreement import peers as peer_agreement
 from .agreement.counts import MOMENTS_UP_TO
 from .agreement.estimate import Estimate
-from .models import ALL_START, EVER, PairTally, PeerTally, RaterReading, Span
+from .models import ALL_START, EVER, PeerTally, RaterReading, Span
 from .scales import QuestionScale
 from .words import weighted
 
@@ -38,23 +38,27 @@ RATERS_AT_ONCE = 5  # where workers share the raters of a question
 MANY_DAYS = 500  # from here on a range of days is asked for, not each by name
 
 
-def refresh_some(question_id: int, scale: QuestionScale) -> bool:
-    """Make the readings of raters whose peer counts moved, of about ROWS_AT_ONCE days; False when there are none.
+def refresh_some(question_id: int, scale: QuestionScale) -> bool | None:
+    """Make the readings of raters whose peer counts moved, of about ROWS_AT_ONCE days. None: there are none; else
+    whether there are more.
 
     Under the question's lock, in its transaction.
     """
     stale = PeerTally.objects.filter(question_id=question_id, stale=True)
     rows = list(stale.order_by("rater_id", "day").values_list("rater_id", "day")[:ROWS_AT_ONCE])
     if not rows:
-        return False
+        return None
     moved: dict[int, list[int]] = {}
     for rater, day in rows:
         moved.setdefault(rater, []).extend([day] if day != EVER else [])
     _refresh_raters(question_id, moved, scale)
+    if len(rows) < ROWS_AT_ONCE:  # all of them: nobody else marks any while the lock is held
+        stale.update(stale=False)
+        return False
     *whole, last = moved
     stale.filter(rater__in=whole).update(stale=False)
     stale.filter(rater=last, day__lte=rows[-1][1]).update(stale=False)
-    return True
+    return stale.exists()
 
 
 def refresh_whole(question_id: int, scale: QuestionScale) -> bool:
@@ -78,16 +82,17 @@ def refresh_whole(question_id: int, scale: QuestionScale) -> bool:
 
 def _refresh_raters(question_id: int, moved: dict[int, list[int]], scale: QuestionScale) -> None:
     """``moved``: rater -> the days that moved. Only the periods that contain one of them are made anew."""
-    tallies = PeerTally.objects.filter(question_id=question_id, rater__in=list(moved))
-    parts: list[tuple[str, _Sums]] = [(Span.ALL, _Sums.of(tallies.filter(day=EVER), scale))]
-    days = sorted({day for days in moved.values() for day in days})
-    if days:
-        whole = periods.whole(days)
-        wanted = Q(day__in=whole) if len(whole) < MANY_DAYS else Q(day__gte=whole[0], day__lte=whole[-1])
-        daily = _Sums.of(tallies.filter(wanted), scale)
-        for span in STORED:
-            keys = [(rater, start) for rater, own in moved.items() for start in _starts(own, span)]
-            parts.append((span, daily.by(span).only(keys)))
+    whole = periods.whole(sorted({day for days in moved.values() for day in days}))
+    wanted = Q(day__in=[EVER, *whole])
+    if len(whole) >= MANY_DAYS:
+        wanted = Q(day=EVER) | Q(day__gte=whole[0], day__lte=whole[-1])
+    sums = _Sums.of(PeerTally.objects.filter(wanted, question_id=question_id, rater__in=list(moved)), scale)
+    ever = sums.keys[:, 1] == EVER
+    parts: list[tuple[str, _Sums]] = [(Span.ALL, sums.at(ever))]
+    daily = sums.at(~ever)
+    for span in STORED:
+        keys = [(rater, start) for rater, own in moved.items() for start in _starts(own, span)]
+        parts.append((span, daily.by(span).only(keys)))
     _save(question_id, parts, scale=scale, pairwise=mean_pairwise_by_rater(question_id, list(moved)))
     _save_seconds(question_id, list(moved))
 
@@ -150,7 +155,10 @@ class _Sums:
     def only(self, keys: list[tuple[int, int]]) -> _Sums:
         """The sums of these (rater, start) alone."""
         wanted = set(keys)
-        rows = [index for index, key in enumerate(map(tuple, self.keys.tolist())) if key in wanted]
+        return self.at(np.array([key in wanted for key in map(tuple, self.keys.tolist())], bool))
+
+    def at(self, rows: np.ndarray) -> _Sums:
+        """The rows that are True."""
         moments = None if self.moments is None else self.moments[rows]
         return _Sums(self.keys[rows], self.tables[rows], moments, self.n_items[rows], self.n_ratings[rows])
 
@@ -240,32 +248,35 @@ def _row(question_id: int, rater: int, span: str, date: datetime.date, *rest: An
 
 def mean_pairwise_by_rater(question_id: int, raters: list[int]) -> dict[int, dict[str, Any]]:
     """Rater -> {"mean_pairwise_kappa": READING, ...}: the mean of the rater's defined kappas with each other rater."""
-    names = stores.KAPPAS
-    totals: dict[int, dict[str, list[float]]] = {rater: {name: [0.0, 0] for name in names} for rater in raters}
-    for side in ("rater_a", "rater_b"):
-        pairs = PairTally.objects.filter(question_id=question_id, **{f"{side}__in": raters})
-        grouped = pairs.values(side).annotate(
-            **{f"mean_{name}": Avg(f"kappa_{name}") for name in names},
-            **{f"defined_{name}": Count(f"kappa_{name}") for name in names},
+    kappas = [f"kappa_{name}" for name in stores.KAPPAS]
+    columns, marks = ", ".join(kappas), ", ".join(["%s"] * len(raters))
+    sums = ", ".join(f"SUM({kappa}), COUNT({kappa})" for kappa in kappas)
+    # By hand, for it is asked after every change: the ORM needs two queries, and longer to build them than they take.
+    one, other = (
+        f"SELECT {side} AS rater, {columns} FROM metrics_pairtally WHERE question_id = %s AND {side} IN ({marks})"
+        for side in ("rater_a_id", "rater_b_id")
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT rater, {sums} FROM ({one} UNION ALL {other}) AS met GROUP BY rater",
+            2 * [question_id, *raters],
         )
-        for row in grouped.order_by():
-            for name in names:
-                total = totals[row[side]][name]
-                total[0] += (row[f"mean_{name}"] or 0.0) * row[f"defined_{name}"]
-                total[1] += row[f"defined_{name}"]
-    return {rater: _mean_readings(sums) for rater, sums in totals.items()}
+        found = {rater: list(zip(row[::2], row[1::2], strict=True)) for rater, *row in cursor.fetchall()}
+    alone = [(None, 0)] * len(kappas)
+    return {rater: _mean_readings(found.get(rater, alone)) for rater in raters}
 
 
-def _mean_readings(sums: dict[str, list[float]]) -> dict[str, Any]:
+def _mean_readings(sums: list[tuple[float | None, int]]) -> dict[str, Any]:
+    """Of the sum and the number of the defined kappas, for each of KAPPAS."""
     readings = {}
-    for name, (total, pairs) in sums.items():
+    for name, (total, pairs) in zip(stores.KAPPAS, sums, strict=True):
         if name == "custom" and not pairs:
             continue
         key = "mean_pairwise_kappa" if name == "none" else f"mean_pairwise_kappa_{name}"
         readings[key] = {
-            "value": total / pairs if pairs else None,
+            "value": (total or 0.0) / pairs if pairs else None,
             **dict.fromkeys(("low", "high", "se", "observed", "expected", "n_items", "n_ratings")),
-            "n_pairs": int(pairs),
+            "n_pairs": pairs,
             "reason": None if pairs else "no_pairable_items",
         }
     return readings

@@ -8,7 +8,7 @@ the day in ``CountState.cumulative_from`` and the sweep makes them with ``finish
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,9 +48,10 @@ def refresh(question_id: int) -> bool:
 @transaction.atomic
 def _refresh_some(question_id: int) -> bool | None:
     """The project's stale readings and those of some raters. None: nothing was stale; else whether more is."""
-    if not Question.objects.filter(pk=question_id).exists():
+    try:
+        state = lock(question_id)
+    except Question.DoesNotExist:
         return None
-    state = lock(question_id)
     # With the lock in hand: the scale of now, or an older one that lags.
     question = Question.objects.get(pk=question_id)
     scale = QuestionScale.of(question)
@@ -63,20 +64,19 @@ def _refresh_some(question_id: int) -> bool | None:
     if days:
         _refresh_project(state, scale, [day for day in days if day != EVER])
         stale.update(stale=False)
-    raters = rater_readings.refresh_some(question_id, scale)
-    if not days and not raters:
+    more = rater_readings.refresh_some(question_id, scale)
+    if not days and more is None:
         if rescaled or state.unread:  # changes that took each other back, so that no count moved
             state.unread = 0
             state.version += 1
             state.save()
         return None
-    more = PeerTally.objects.filter(question_id=question_id, stale=True).exists()
     if not more:
         state.unread = 0
     state.read_at = timezone.now()
     state.version += 1
     state.save()
-    return more
+    return bool(more)
 
 
 @transaction.atomic
@@ -178,24 +178,32 @@ def _refresh_project(state: CountState, scale: QuestionScale, days: list[int]) -
         state.cumulative_from = min(days[0], state.cumulative_from or days[0])
     counts, ever, read, by_day = _load(question_id, scale, wanted)
     spans = [_Periods.of(span, read, by_day) for span in periods.SPANS] if days else []
-    spans = [span.containing(days) if put_off else span.since(days[0]) for span in spans]
-    totals = [] if put_off else [span.cumulative(ever) for span in spans]
+    moved = [span.containing(days) for span in spans]
+    since = [] if put_off else [span.since(days[0]) for span in spans]
     # All periods in one call: the formulas are vectorised, a call costs as much as a thousand rows.
-    readings = iter(_readings(counts, np.concatenate([ever[None], *(s.n_items for s in spans), *totals]), scale))
-    whole_reading = next(readings)
-    whole_reading |= mean_pairwise(question_id, state.pair_sums, whole_reading["percent_agreement"])
-    details = whole_details(counts, ever, scale)
-    _save(question_id, [(Span.ALL, ALL_START, whole_reading, whole_reading, details)])
-    each = [[next(readings) for _ in span.begins] for span in spans]
-    cumulative = [[{} if put_off else next(readings) for _ in span.begins] for span in spans]
-    rows: list[tuple[Any, ...]] = []
-    for span, own, total in zip(spans, each, cumulative, strict=True):
-        gone = span.empty()
-        if gone:
-            Reading.objects.filter(question_id=question_id, span=span.name, start__in=gone).delete()
-        both = zip(span.starts(), own, total, strict=True)
-        rows += [(span.name, start, *pair, {}) for start, *pair in both if start not in gone]
-    _save(question_id, rows, cumulative=not put_off)
+    items = [ever[None], *(span.n_items for span in moved), *(span.cumulative(ever) for span in since)]
+    readings = iter(_readings(counts, np.concatenate(items), scale))
+    found = next(readings)
+    found |= mean_pairwise(question_id, state.pair_sums, found["percent_agreement"])
+    ever_row = (Span.ALL, ALL_START, found, found, whole_details(counts, ever, scale))
+    own = {(span.name, start): next(readings) for span in moved for start in span.starts()}
+    total = {(span.name, start): next(readings) for span in since for start in span.starts()}
+    gone = {(span.name, start) for span in [*moved, *since] for start in span.empty()}
+    for name, start in gone & own.keys():
+        Reading.objects.filter(question_id=question_id, span=name, start=start).delete()
+    rows: list[tuple[Any, ...]] = [
+        (*key, reading, total.get(key, {}), {}) for key, reading in own.items() if key not in gone
+    ]
+    if put_off:
+        _save(question_id, [ever_row])
+        _save(question_id, rows, kept=("cumulative",))
+    else:
+        _save(question_id, [ever_row, *rows])
+        # Of the periods after them nothing else moved.
+        tail: list[tuple[Any, ...]] = [
+            (*key, {}, reading, {}) for key, reading in total.items() if key not in gone and key not in own
+        ]
+        _save(question_id, tail, kept=("coefficients", "details"))
 
 
 def _load(question_id: int, scale: QuestionScale, wanted: Q) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -237,7 +245,6 @@ def whole_details(counts: np.ndarray, n_items: np.ndarray, scale: QuestionScale)
 
 def mean_pairwise(question_id: int, sums: dict[str, Any], like: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The mean of the defined Cohen's kappas over all pairs that share items, under each weighting (Light 1971)."""
-    met = PairTally.objects.filter(question_id=question_id).exists()
     found = {}
     for name, (total, pairs) in (stores.no_sums() | sums).items():
         if name == "custom" and not pairs:
@@ -249,13 +256,18 @@ def mean_pairwise(question_id: int, sums: dict[str, Any], like: dict[str, Any]) 
             "n_items": like["n_items"],
             "n_ratings": like["n_ratings"],
             "n_pairs": pairs,
-            "reason": None if pairs else "single_category" if met else "no_pairable_items",
+            "reason": None if pairs else _why_no_mean(question_id),
         }
     return found
 
 
-def _save(question_id: int, rows: list[tuple[Any, ...]], *, cumulative: bool = True) -> None:
-    """Write (span, start, coefficients, cumulative, details); the cumulative ones of a known period when told to."""
+def _why_no_mean(question_id: int) -> str:
+    met = PairTally.objects.filter(question_id=question_id).exists()
+    return "single_category" if met else "no_pairable_items"
+
+
+def _save(question_id: int, rows: list[tuple[Any, ...]], *, kept: Collection[str] = ()) -> None:
+    """Write (span, start, coefficients, cumulative, details); of a known period all but the columns to be kept."""
     moment = connection.ops.adapt_datetimefield_value(timezone.now())
     day = connection.ops.adapt_datefield_value
     columns = ("question_id", "span", "start", "coefficients", "cumulative", "details", "computed_at")
@@ -263,6 +275,5 @@ def _save(question_id: int, rows: list[tuple[Any, ...]], *, cumulative: bool = T
         (question_id, str(span), day(start), *(stores.json_text(part) for part in parts), moment)
         for span, start, *parts in rows
     ]
-    kept = () if cumulative else ("cumulative",)
     update = {name: f'excluded."{name}"' for name in columns[3:] if name not in kept}
     bulk.upsert("metrics_reading", columns, data, key=("question_id", "span", "start"), update=update)

@@ -25,9 +25,10 @@ class QuestionScale:
 
     @classmethod
     def of(cls, question: Question) -> QuestionScale:
-        categories = question.active_categories()
+        known = list(question.categories.all())
+        categories = question.active_categories(known)
         values = [category.value for category in categories]
-        width = max((category.code for category in question.categories.all()), default=-1) + 1
+        width = max((category.code for category in known), default=-1) + 1
         matrix = question.weight_matrix
         return cls(
             kind=question.scale,

@@ -81,9 +81,27 @@ def upsert(
             else:
                 cursor.execute(f"WITH written AS ({sql} RETURNING *) {then[0]}", then[1])
         else:
-            cursor.executemany(upsert_one(table, columns, key=key, update=update), rows)
+            _upsert_few(cursor, table, columns, rows, key=key, update=update)
             if then is not None:
                 _read_written(cursor, table, columns, rows, key=key, then=then)
+
+
+def _upsert_few(
+    cursor: Any,
+    table: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    key: Sequence[str],
+    update: dict[str, str] | None,
+) -> None:
+    """SQLite is quickest with a statement a row, and PostgreSQL with one for all."""
+    if connection.vendor != "postgresql":
+        cursor.executemany(upsert_one(table, columns, key=key, update=update), rows)
+        return
+    marks = f"({', '.join(['%s'] * len(columns))})"
+    source = f"VALUES {', '.join([marks] * len(rows))}"
+    cursor.execute(_upsert(table, columns, source, key=key, update=update), [value for row in rows for value in row])
 
 
 def _read_written(
@@ -134,8 +152,11 @@ def update_by_id(table: str, columns: Sequence[str], rows: Sequence[Sequence[Any
             cursor.execute(f"UPDATE {table} SET {changes} FROM incoming WHERE {table}.id = incoming.id")
         else:
             changes = ", ".join(f'"{column}" = %s' for column in columns)
-            id_last = itemgetter(*range(1, 1 + len(columns)), 0)
-            cursor.executemany(f"UPDATE {table} SET {changes} WHERE id = %s", list(map(id_last, rows)))
+            sql, id_last = f"UPDATE {table} SET {changes} WHERE id = %s", itemgetter(*range(1, 1 + len(columns)), 0)
+            if len(rows) == 1:
+                cursor.execute(sql, id_last(rows[0]))
+            else:
+                cursor.executemany(sql, list(map(id_last, rows)))
 
 
 def _names(columns: Sequence[str]) -> str:

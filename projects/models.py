@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.conf import settings
@@ -115,9 +116,11 @@ class Question(models.Model):
     def __str__(self) -> str:
         return self.text or self.key
 
-    def active_categories(self) -> list[Category]:
-        """The declared categories in their declared order; uses a prefetched ``categories`` when there is one."""
-        return sorted((c for c in self.categories.all() if not c.retired), key=lambda c: (c.position, c.code))
+    def active_categories(self, known: Iterable[Category] | None = None) -> list[Category]:
+        """The declared categories in their declared order; of ``known``, all that the question ever had, or of a
+        prefetched ``categories``, where there is one."""
+        known = self.categories.all() if known is None else known
+        return sorted((c for c in known if not c.retired), key=lambda c: (c.position, c.code))
 
 
 class Category(models.Model):

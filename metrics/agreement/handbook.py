@@ -79,7 +79,8 @@ _PEERS = """\
 `vs_peers_bias` the mean signed difference own less others in category values or ranks. Their standard errors are
 the delta method with items as clusters (Liang & Zeger 1986, Biometrika 73, 13-22), exact from additive integer
 counts. On scales of more than 12 categories the counts for that are not kept and the interval is the wider one that
-takes an item's other raters as one voice.
+takes an item's other raters as one voice. Of the whole time, weeks and months the values are stored; a single day's are
+computed when somebody asks, by the same formulas from the day's counts.
 
 ## Two raters over time
 

@@ -59,7 +59,7 @@ def krippendorff_alpha(
         return _ordinal(sums)
     d = distances(metric, sums.k, values)
     paired = np.where(sums.pairable, 1 / np.maximum(sums.sizes - 1, 1), 0.0)
-    disagreement = np.einsum("pj,jl,pl->p", sums.counts, d, sums.counts, optimize=True) * paired
+    disagreement = ((sums.counts @ d) * sums.counts).sum(axis=1) * paired
     margins = _margins(sums)
     total = sums.pairable_ratings
     observed = divided(sums.n_items @ disagreement, total)

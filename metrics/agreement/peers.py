@@ -95,7 +95,7 @@ def _clustered(
     if moments is None:
         square = divided(total, n_items) * (tables * influence**2).sum(axis=(-2, -1))
     else:
-        inner = np.einsum("...cjl,...cl->...cj", np.asarray(moments, float), influence, optimize=True)
+        inner = (np.asarray(moments, float) @ influence[..., None])[..., 0]
         square = (inner * influence).sum(axis=(-2, -1))
     se = np.sqrt(np.maximum(square * divided(n_items, n_items - 1), 0))
     basis = Basis(n_items.astype(np.int64), (n_items + total).astype(np.int64), n_items - 1)

@@ -53,7 +53,7 @@ class PatternSums:
             credit = (self.counts * (self.counts - 1)).sum(axis=1)
         else:
             w = weighting(weights, self.k)
-            credit = np.einsum("pj,jl,pl->p", self.counts, w, self.counts, optimize=True) - self.counts @ np.diag(w)
+            credit = ((self.counts @ w) * self.counts).sum(axis=1) - self.counts @ np.diag(w)
         return np.where(self.pairable, credit / np.maximum(self.sizes * (self.sizes - 1), 1), 0.0)
 
     def observed(self, agreement: Floats) -> Floats:
