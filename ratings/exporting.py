@@ -10,6 +10,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from django.db.models import CharField, Func
+
 from projects.models import Category, Question
 
 from .importing.formulas import guard
@@ -19,17 +21,30 @@ NAMES = ("item", "rater", "question", "label", "rated_at", "comment", "guideline
 AT_ONCE = 2_000  # rows fetched, and lines sent, at a time
 ROWS_OF_A_GROUP = 20_000  # of Parquet: its columns are packed group by group
 
-Row = tuple[str, str, str, str, datetime.datetime, str, int | None]
+Row = tuple[str, str, str, str, str, str, int | None]
+
+
+class _InWords(Func):
+    """A time as its database writes it, in UTC: to make a datetime of each takes longer than all the rest of a line."""
+
+    output_field = CharField()
+    template = "CAST(%(expressions)s AS text)"  # SQLite: 2026-03-01 09:30:00[.000005]
+
+    def as_postgresql(self, compiler: Any, connection: Any) -> Any:
+        template = "to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')"
+        return self.as_sql(compiler, connection, template=template)
 
 
 def rows(questions: Iterable[Question]) -> Iterator[Row]:
-    """NAMES of the ratings that stand, in a fixed order; plain values, no objects, some at a time."""
+    """NAMES of the ratings that stand, in a fixed order; plain values, no objects, some at a time. Times are written
+    as 2026-03-01T09:30:00Z, with microseconds where there are any."""
     for question in questions:
         labels = dict(Category.objects.filter(question=question).values_list("code", "label"))
-        columns = ("item__key", "rater__key", "code", "rated_at", "comment", "guidelines")
+        columns = ("item__key", "rater__key", "code", _InWords("rated_at"), "comment", "guidelines")
         ratings = Rating.objects.standing().filter(question=question).order_by("item_id", "rater_id")
-        for item, rater, code, *rest in ratings.values_list(*columns).iterator(chunk_size=AT_ONCE):
-            yield item, rater, question.key, labels[code], *rest
+        for item, rater, code, time, comment, guidelines in ratings.values_list(*columns).iterator(chunk_size=AT_ONCE):
+            moment = time.replace(" ", "T").removesuffix(".000000") + "Z"
+            yield item, rater, question.key, labels[code], moment, comment, guidelines
 
 
 # --- CSV
@@ -45,7 +60,7 @@ def _csv_lines(found: Iterable[Row]) -> Iterator[str]:
     for item, rater, question, label, rated_at, comment, guidelines in found:
         said = _cell(comment) if comment else ""
         key = f"{cell(item)},{cell(rater)},{cell(question)}"
-        yield f"{key},{cell(label)},{_moment(rated_at)},{said},{guidelines or ''}\r\n"
+        yield f"{key},{cell(label)},{rated_at},{said},{guidelines or ''}\r\n"
 
 
 def _cell(text: str) -> str:
@@ -69,12 +84,8 @@ def _json_lines(found: Iterable[Row]) -> Iterator[str]:
     for item, rater, question, label, rated_at, comment, guidelines in found:
         said = write(comment) if comment else '""'
         key = f'"item":{text(item)},"rater":{text(rater)},"question":{text(question)}'
-        rest = f'"rated_at":"{_moment(rated_at)}","comment":{said},"guidelines":{write(guidelines)}'
+        rest = f'"rated_at":"{rated_at}","comment":{said},"guidelines":{"null" if guidelines is None else guidelines}'
         yield f'{{{key},"label":{text(label)},{rest}}}\n'
-
-
-def _moment(moment: datetime.datetime) -> str:
-    return moment.isoformat().replace("+00:00", "Z")
 
 
 def _parcels(lines: Iterator[str]) -> Iterator[bytes]:
@@ -130,7 +141,8 @@ def parquet(found: Iterable[Row]) -> Iterator[bytes]:
     types[NAMES.index("guidelines")] = pyarrow.int32()
     schema = pyarrow.schema(list(zip(NAMES, types, strict=True)))
     pieces = _Pieces()
-    source = iter(found)
+    moment = datetime.datetime.fromisoformat
+    source = ((*texts, moment(rated_at), comment, number) for *texts, rated_at, comment, number in found)
     with pyarrow.parquet.ParquetWriter(pyarrow.PythonFile(pieces, mode="w"), schema, compression="zstd") as writer:
         while some := list(itertools.islice(source, ROWS_OF_A_GROUP)):
             columns = [pyarrow.array(column, kind) for column, kind in zip(zip(*some, strict=True), types, strict=True)]

@@ -64,6 +64,20 @@ def test_json_lines_are_the_plain_texts(
     ]
 
 
+@pytest.mark.parametrize("microsecond", [0, 5, 500_000, 999_999])
+def test_times_are_those_of_iso_8601(
+    client_for: Any, lead: Any, project: Project, question: Any, rate: Any, utc: Any, microsecond: int
+) -> None:
+    moments = [utc(1970, 1, 2, 0, 0, 0, microsecond), utc(2026, 3, 1, 9, 30, 59, microsecond)]
+    for number, moment in enumerate(moments):
+        rate(question, f"i{number}", "ann", "major", rated_at=moment)
+    written = [moment.isoformat().replace("+00:00", "Z") for moment in moments]
+    client, address = client_for(lead), f"/projects/{project.pk}/data/export"
+    assert [row[4] for row in rows(client.get(f"{address}.csv"))[1:]] == written
+    lines = body(client.get(f"{address}.jsonl")).splitlines()
+    assert [json.loads(line)["rated_at"] for line in lines] == written
+
+
 def test_parquet_has_the_plain_values(
     client_for: Any, lead: Any, project: Project, question: Any, rate: Any, utc: Any, monkeypatch: Any
 ) -> None:
