@@ -127,8 +127,10 @@ def next_item(rater: Rater, *, besides: int | None = None) -> Item | None:
         with transaction.atomic():
             _, mine = lock_desk(rater, has_open)
             # A second window may have been served while this one waited.
-            found = _open_on_desk(mine, besides) or _hand_out(rater, ranges, waiting=waiting)
-        if found is not None:
+            if (found := _open_on_desk(mine, besides)) is not None:
+                return found
+            found, some = _hand_out(rater, ranges, waiting=waiting)
+        if found is not None or not some:
             return found
     return None
 
@@ -200,22 +202,25 @@ def _ways_to_take() -> tuple[bool, ...]:
     return (False, True) if _can_skip_locked() else (False,)
 
 
-def _hand_out(rater: Rater, ranges: Sequence[tuple[int, int]], *, waiting: bool) -> Item | None:
-    """The first item with a free place that is new to the rater, looked for in each range (lower, upper] of ids."""
+def _hand_out(rater: Rater, ranges: Sequence[tuple[int, int]], *, waiting: bool) -> tuple[Item | None, bool]:
+    """The first item with a free place that is new to the rater, looked for in each range (lower, upper] of ids, and
+    whether there were any that seemed so."""
+    some = False
     for lower, upper in ranges:
         last: int | None = lower
         while last is not None:
             with transaction.atomic(savepoint=waiting):
                 last, picked = _pick(rater, last, upper, waiting=waiting)
+                some = some or last is not None
                 if picked is not None:
                     item = _open(rater, picked, then=[(_MOVE_DESK, [picked, rater.pk, picked, rater.pk])])
                     if item is not None:
-                        return item
+                        return item, some
                     # More raters than its row said (it is kept exact below the overlap only, and that was raised).
                     last = picked
                 if waiting:
                     transaction.set_rollback(True)  # the item's lock is given back before the next one is waited for
-    return None
+    return None, some
 
 
 def _open(rater: Rater, item_id: int, *, then: Sequence[bulk.Statement] = ()) -> Item | None:

@@ -273,3 +273,12 @@ def test_an_item_is_handed_out_in_four_journeys(project, rater, items, order, dj
         item = queue.next_item(rater)
     with django_assert_num_queries(one_by_one - 10 if connection.vendor == "sqlite" else 1):
         assert queue.next_item(rater) == item
+
+
+def test_nothing_left_is_found_out_once(project, rater, items, django_assert_num_queries):
+    """Not a second time for items that are locked by somebody, where there are none at all."""
+    Item.objects.update(places_taken=project.overlap)
+    rater = Rater.objects.select_related("project").get(pk=rater.pk)
+    one_by_one = connection.vendor == "sqlite"
+    with django_assert_num_queries(3 + 2 + 3 + 2 if one_by_one else 1 + 2 + 1 + 2):
+        assert queue.next_item(rater) is None
