@@ -95,8 +95,9 @@ def listed(question: Question, weights: str, sort: str) -> list[int]:
         ids = list(pairs.values_list("pk", flat=True)[:LISTED])
         return ids if sort == "-items" else ids[::-1]
     rows = list(pairs.values_list("pk", f"kappa_{weights}")[:LISTED])
-    sign = -1 if sort.startswith("-") else 1
-    return [pk for pk, kappa in sorted(rows, key=lambda row: (row[1] is None, sign * (row[1] or 0.0)))]
+    kappa = np.array([row[1] for row in rows], float)  # NaN where undefined, which argsort puts last
+    order = np.argsort(-kappa if sort.startswith("-") else kappa, kind="stable")
+    return [rows[place][0] for place in order.tolist()]
 
 
 def read_listed(ids: Sequence[int], scale: QuestionScale, weights: str) -> list[Pair]:
