@@ -132,8 +132,12 @@ def test_a_page_reads_the_newest_days_alone(
 ) -> None:
     page = f"/projects/{rated.project_id}/raters/a/?period=day"
     whole = client_for(lead).get(page).context["points"]
-    monkeypatch.setattr(trends, "POINTS", 3)
+    monkeypatch.setattr(trends, "TABLE_PERIODS", 3)
     assert client_for(lead).get(page).context["points"] == whole[-3:]
+    rater, scale = rated.project.raters.get(key="a"), QuestionScale.of(rated)
+    assert trends.rater_lines(rated, rater, "day", "vs_peers", scale=scale, limit=3) == [
+        trends.rater_lines(rated, rater, "day", "vs_peers", scale=scale)[0][-3:]
+    ]
 
 
 def test_a_day_whose_ratings_were_withdrawn_is_not_shown(
