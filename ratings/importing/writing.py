@@ -94,6 +94,8 @@ class Writer:
             outcome = record(question=self.question, ratings=ratings, by=self.by, source=Revision.Source.IMPORT)
         except UnknownCode as error:
             raise Stopped("categories", str(error)) from error
+        if new_items:  # after the ratings: who changes items by the API locks them before the project, too
+            Project.objects.filter(pk=self.project.pk).catalogue_changed()
         return {
             "created": outcome.created,
             "changed": outcome.changed,

@@ -7,6 +7,7 @@ from typing import Any
 from projects.catalogue import put_items
 from projects.models import Project
 from projects.sizes import n_items, n_items_by_project
+from tests.ratings.import_wizard import Wizard
 
 
 def put(project: Project, *keys: str) -> Project:
@@ -39,3 +40,13 @@ def test_a_number_counted_later_than_its_version_is_counted_again(project: Proje
     newer = put(project, "a")
     assert n_items(project) == 1  # of a request that began before the item came
     assert n_items(put(newer, "b")) == 2
+
+
+def test_items_of_a_file_are_counted(project: Project, question: Any, lead: Any, client_for: Any) -> None:
+    assert n_items(project) == 0
+    wizard = Wizard(client_for(lead), project)
+    for content, items in ((b"item,rater,label\na,r,minor\nb,r,major\n", 2), (b"item,rater,label\nb,s,minor\n", 2)):
+        wizard.check(content)
+        wizard.start()
+        assert wizard.work().state == "done"
+        assert n_items(Project.objects.get(pk=project.pk)) == items
