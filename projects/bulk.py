@@ -15,8 +15,10 @@ from typing import Any
 from django.db import connection
 
 COPY_FROM = 200  # rows from which COPY into a temporary table beats single statements on PostgreSQL
-KEYS_AT_ONCE = 5_000
-PREPARED_UP_TO = 20  # parameters: a statement with more was made for one number of rows, and would not come again
+NAMED = 10  # so many values are named in a condition, more come as one list
+# A statement with more parameters was made for one number of rows, and would not come again. Nor is one with a list
+# prepared: how long that is decides on the plan.
+PREPARED_UP_TO = 20
 
 Statement = tuple[str, Sequence[Any]]  # SQL and its parameters
 
@@ -34,14 +36,17 @@ def several(statements: Iterable[Statement]) -> list[list[tuple[Any, ...]]]:
         if connection.vendor != "postgresql" or connection.settings_dict["OPTIONS"].get("server_side_binding"):
             return [_fetched(cursor.execute(sql, parameters) or cursor) for sql, parameters in wanted]
         known: dict[str, str] = connection.prepared(  # type: ignore[attr-defined]  # agreement_site.postgresql
-            [sql for sql, values in wanted if len(values) <= PREPARED_UP_TO]
+            [sql for sql, values in wanted if len(values) <= PREPARED_UP_TO and list not in map(type, values)]
         )
         texts = [_execution(known[sql], len(values)) if sql in known else sql for sql, values in wanted]
         cursor.execute(";".join(texts), [value for _, values in wanted for value in values])
-        found = [_fetched(cursor)]
-        while cursor.nextset():
-            found.append(_fetched(cursor))
-        return found
+        # All results are here now. What Django puts around a cursor for each call would cost more than to read them.
+        results: Any = cursor.cursor
+        found = []
+        while True:
+            found.append(results.fetchall() if results.pgresult.nfields else [])
+            if not results.nextset():
+                return found
 
 
 def _execution(name: str, values: int) -> str:
@@ -175,16 +180,21 @@ def _copy(cursor: Any, table: str, columns: Sequence[str], rows: Sequence[Sequen
 
 def ids_by_key(table: str, project_id: int, keys: Collection[str]) -> dict[str, int]:
     """key -> id of the project's rows of a table that has both columns (items, raters); unknown keys are left out."""
-    return {key: pk for rows in several(find_ids(table, project_id, keys)) for key, pk in rows}
+    return {key: pk for rows in several(find(table, "id", project_id, keys)) for key, pk in rows}
 
 
-def find_ids(table: str, project_id: int, keys: Collection[str]) -> list[Statement]:
-    """The statements of ``ids_by_key``; their rows are (key, id)."""
-    wanted = list(keys)
-    found: list[Statement] = []
-    for start in range(0, len(wanted), KEYS_AT_ONCE):
-        some = wanted[start : start + KEYS_AT_ONCE]
-        marks = ", ".join(["%s"] * len(some))
-        sql = f"SELECT key, id FROM {table} WHERE project_id = %s AND key IN ({marks})"
-        found.append((sql, [project_id, *some]))
-    return found
+def find(table: str, columns: str, project_id: int, keys: Collection[str]) -> list[Statement]:
+    """The statements, none or one, that find the project's rows with these keys: (key, *columns)."""
+    if not keys:
+        return []
+    condition, values = among("key", list(keys))
+    return [(f"SELECT key, {columns} FROM {table} WHERE project_id = %s AND {condition}", [project_id, *values])]
+
+
+def among(column: str, values: Sequence[str] | Sequence[int]) -> Statement:
+    """The condition that a column is one of these texts or whole numbers (at least one), and its parameters."""
+    if len(values) <= NAMED:
+        return f"{column} IN ({', '.join(['%s'] * len(values))})", values
+    if connection.vendor != "postgresql":
+        return f"{column} IN (SELECT value FROM json_each(%s))", [json.dumps(values)]
+    return f"{column} = ANY(%s::{'bigint' if isinstance(values[0], int) else 'text'}[])", [list(values)]

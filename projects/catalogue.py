@@ -16,14 +16,13 @@ from django.utils import timezone
 
 from . import bulk
 from .api_view import rows_error
-from .models import Item, Member, Project, Rater
+from .models import Member, Project, Rater
 
 LONGEST_ITEM_KEY = 255
 LONGEST_RATER_KEY = 150
 LONGEST_GROUP = 64
 LARGEST_BODY = 1_000_000  # characters of JSON of one item's body or attributes
 DEEPEST = 50
-KEYS_AT_ONCE = 5_000
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 Row = dict[str, Any]
@@ -83,17 +82,18 @@ def put_items(*, project: Project, rows: Sequence[Any]) -> Counts:
     """Create or change items by key; ``attributes`` left out stay. All or nothing; 400 names each bad row."""
     items = checked("item", rows, _item_problems, fields=ITEM_FIELDS)
     with transaction.atomic():
-        standing = _standing(Item.objects.filter(project=project), [row["key"] for row in items], "body", "attributes")
+        standing = _standing("projects_item", "body, attributes", project, items)
         counts = {"created": 0, "changed": 0, "unchanged": 0}
         now = connection.ops.adapt_datetimefield_value(timezone.now())
         writes = []
         for row in items:
-            body, attributes = standing.get(row["key"], (None, {}))
+            old = standing.get(row["key"])
+            body, attributes = map(json.loads, old) if old else (None, {})
             new = (row["body"], row.get("attributes", attributes))
             state = "created" if body is None else "unchanged" if same(new, (body, attributes)) else "changed"
             counts[state] += 1
             if state != "unchanged":
-                writes.append((project.pk, row["key"], *(json.dumps(part) for part in new), now))
+                writes.append((project.pk, row["key"], *(json.dumps(part) if part else "{}" for part in new), now))
         bulk.upsert(
             "projects_item",
             ("project_id", "key", "body", "attributes", "created_at"),
@@ -145,13 +145,10 @@ def same(one: Any, other: Any) -> bool:
     return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 
-def _standing(rows: Any, keys: list[str], *columns: str) -> dict[str, tuple[Any, ...]]:
+def _standing(table: str, columns: str, project: Project, rows: Sequence[Row]) -> dict[str, tuple[Any, ...]]:
     """key -> the columns of the rows that exist."""
-    found: dict[str, tuple[Any, ...]] = {}
-    for start in range(0, len(keys), KEYS_AT_ONCE):
-        some = rows.filter(key__in=keys[start : start + KEYS_AT_ONCE]).order_by()
-        found |= {key: tuple(rest) for key, *rest in some.values_list("key", *columns)}
-    return found
+    found = bulk.several(bulk.find(table, columns, project.pk, [row["key"] for row in rows]))
+    return {key: tuple(rest) for part in found for key, *rest in part}
 
 
 # --- raters
@@ -169,9 +166,7 @@ def put_raters(*, project: Project, rows: Sequence[Any]) -> Counts:
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=project.pk)  # one account is tied to one rater, whoever asks
         users = _users(raters)
-        standing = _standing(
-            Rater.objects.filter(project=project), [row["key"] for row in raters], "name", "kind", "group", "user_id"
-        )
+        standing = _standing("projects_rater", 'name, kind, "group", user_id', project, raters)
         counts = {"created": 0, "changed": 0, "unchanged": 0}
         writes = []
         for row in raters:

@@ -20,7 +20,7 @@ from .days import aware
 from .models import NOTHING
 from .stamps import Guidelines
 
-ITEMS_AT_ONCE = 5_000
+FEW_RATERS = 5  # are asked for by name; of more, all ratings of the items are read
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,22 +174,22 @@ def _code_before(standing: dict[tuple[int, int], _Standing], new: NewRating) -> 
 
 
 def _locked_rows(question_id: int, wanted: set[tuple[int, int]]) -> Iterator[bulk.Statement]:
-    """For (item, rater, code, rated_at, comment) of what stands, some items at a time."""
-    items = sorted({item for item, _ in wanted})
-    raters = sorted({rater for _, rater in wanted})
+    """For (item, rater, code, rated_at, comment) of what stands; none where nothing is wanted."""
+    if not wanted:
+        return
+    conditions, values = "question_id = %s", [question_id]
+    for column, ids in (("item_id", {item for item, _ in wanted}), ("rater_id", {rater for _, rater in wanted})):
+        if column == "item_id" or len(ids) <= FEW_RATERS:
+            condition, listed = bulk.among(column, sorted(ids))
+            conditions += f" AND {condition}"
+            values += listed
     lock = " FOR UPDATE" if connection.features.has_select_for_update else ""
-    for start in range(0, len(items), ITEMS_AT_ONCE):
-        conditions, values = "question_id = %s", [question_id]
-        for column, ids in (("item_id", items[start : start + ITEMS_AT_ONCE]), ("rater_id", raters)):
-            if column == "item_id" or len(ids) <= 5:
-                conditions += f" AND {column} IN ({', '.join(['%s'] * len(ids))})"
-                values += ids
-        yield (
-            f"SELECT item_id, rater_id, code, rated_at, comment FROM ratings_rating WHERE {conditions}"  # noqa: S608 - only fixed names
-            # In one order everywhere, so that two writers never wait for each other in a circle.
-            f" ORDER BY item_id, rater_id{lock}",
-            values,
-        )
+    yield (
+        f"SELECT item_id, rater_id, code, rated_at, comment FROM ratings_rating WHERE {conditions}"  # noqa: S608 - only fixed names
+        # In one order everywhere, so that two writers never wait for each other in a circle.
+        f" ORDER BY item_id, rater_id{lock}",
+        values,
+    )
 
 
 def _next_row(new: NewRating, old: _Standing | None, *, now: datetime.datetime) -> writing.Row | None:

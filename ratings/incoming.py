@@ -130,8 +130,8 @@ _OWN_RATER = "SELECT key, id FROM projects_rater WHERE project_id = %s AND user_
 
 def _look_up(project: Project, user: Any, rows: Collection[dict[str, Any]]) -> _Known:
     """One journey to the database for all that the rows may name."""
-    items = bulk.find_ids("projects_item", project.pk, {row["item"] for row in rows})
-    raters = bulk.find_ids("projects_rater", project.pk, {key for row in rows if (key := row.get("rater"))})
+    items = bulk.find("projects_item", "id", project.pk, {row["item"] for row in rows})
+    raters = bulk.find("projects_rater", "id", project.pk, {key for row in rows if (key := row.get("rater"))})
     annotator = project.role != Member.Role.LEAD  # type: ignore[attr-defined]  # set by the door
     own_rater = [(_OWN_RATER, [project.pk, user.pk])] if annotator or not all("rater" in row for row in rows) else []
     asked, *found = bulk.several([(_QUESTIONS, [project.pk]), *items, *raters, *own_rater])
