@@ -51,7 +51,7 @@ class Installation:
             port=whole_number("PORT", 8000, range(65536)),
             redis_url=os.environ.get("REDIS_URL", ""),
             web_processes=whole_number("WEB_PROCESSES", 2, range(1, 65)),
-            web_threads=whole_number("WEB_THREADS", 8, range(1, 65)),
+            web_threads=whole_number("WEB_THREADS", 16, range(1, 65)),
             worker_processes=whole_number("WORKER_PROCESSES", 1, range(1, 65)),
             worker_threads=whole_number("WORKER_THREADS", 2, range(1, 65)),
         )
