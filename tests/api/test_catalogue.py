@@ -201,6 +201,14 @@ def test_bad_rater_is_named_by_its_row(
     assert words in error["fields"]["rows"]["1"]
 
 
+def test_many_odd_keys_are_found_again(put: Callable[..., Any]) -> None:
+    # More than are named in a statement one by one; each could end or split a list of them.
+    keys = ['a"b', "it's", "{x}", "a,b", "NULL", "null", "\\", "\\n", "[1]", "%s", "%%", "$1", "é😀", "a b", "1"]
+    items = [{"key": key, "body": {"text": key}} for key in keys]
+    assert put("items/", items) == counts(created=len(keys))
+    assert put("items/", items) == counts(unchanged=len(keys))
+
+
 def test_number_of_queries_does_not_grow_with_rows(api: APIClient, address: Address) -> None:
     def queries(tail: str, rows: Any) -> int:
         with CaptureQueriesContext(connection) as found:
