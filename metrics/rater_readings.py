@@ -249,18 +249,15 @@ def _row(question_id: int, rater: int, span: str, date: datetime.date, *rest: An
 def mean_pairwise_by_rater(question_id: int, raters: list[int]) -> dict[int, dict[str, Any]]:
     """Rater -> {"mean_pairwise_kappa": READING, ...}: the mean of the rater's defined kappas with each other rater."""
     kappas = [f"kappa_{name}" for name in stores.KAPPAS]
-    columns, marks = ", ".join(kappas), ", ".join(["%s"] * len(raters))
-    sums = ", ".join(f"SUM({kappa}), COUNT({kappa})" for kappa in kappas)
+    columns, sums = ", ".join(kappas), ", ".join(f"SUM({kappa}), COUNT({kappa})" for kappa in kappas)
     # By hand, for it is asked after every change: the ORM needs two queries, and longer to build them than they take.
-    one, other = (
-        f"SELECT {side} AS rater, {columns} FROM metrics_pairtally WHERE question_id = %s AND {side} IN ({marks})"
-        for side in ("rater_a_id", "rater_b_id")
-    )
+    sides, values = [], []
+    for side in ("rater_a_id", "rater_b_id"):
+        condition, wanted = bulk.among(side, raters)
+        sides.append(f"SELECT {side} AS rater, {columns} FROM metrics_pairtally WHERE question_id = %s AND {condition}")
+        values += [question_id, *wanted]
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT rater, {sums} FROM ({one} UNION ALL {other}) AS met GROUP BY rater",
-            2 * [question_id, *raters],
-        )
+        cursor.execute(f"SELECT rater, {sums} FROM ({' UNION ALL '.join(sides)}) AS met GROUP BY rater", values)
         found = {rater: list(zip(row[::2], row[1::2], strict=True)) for rater, *row in cursor.fetchall()}
     alone = [(None, 0)] * len(kappas)
     return {rater: _mean_readings(found.get(rater, alone)) for rater in raters}
