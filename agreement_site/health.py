@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db.models import Min, Sum
+from django.db.models import Count, Min, Sum
 from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
@@ -10,16 +10,15 @@ from django.views.decorators.http import require_safe
 
 from metrics import backlog, sampling
 from metrics.models import CountState
-from ratings.models import Rating
+from ratings import waiting
 
 
 @never_cache
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    waiting = Rating.objects.uncounted()
-    uncounted = waiting.count()
+    found = waiting.ratings().aggregate(uncounted=Count("id"), oldest=Min("changed_at"))
+    uncounted, oldest = found["uncounted"], found["oldest"]
     unread = CountState.objects.aggregate(sum=Sum("unread"))["sum"] or 0
-    oldest = waiting.aggregate(oldest=Min("changed_at"))["oldest"] if uncounted else None
     seconds = max(0.0, (timezone.now() - oldest).total_seconds()) if oldest else 0
     open_ones = backlog.all_progress().values()
     return JsonResponse(

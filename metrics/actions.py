@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from projects import locks
 from projects.models import Question
+from ratings import waiting
 from ratings.importing import leases
 from ratings.models import NOTHING, Rating
 
@@ -85,7 +86,6 @@ def waiting_questions() -> list[int]:
 
     A question that an import is filling just now waits until it is over.
     """
-    uncounted = Rating.objects.uncounted().order_by().values_list("question_id", flat=True).distinct()
     stale = [
         model.objects.filter(stale=True).order_by().values_list("question_id", flat=True).distinct()
         for model in (PatternTally, PeerTally)
@@ -93,7 +93,7 @@ def waiting_questions() -> list[int]:
     behind = ~Q(scale_version=F("question__scale_version")) | Q(cumulative_from__isnull=False) | Q(unread__gt=0)
     behind |= Q(backlog_from__isnull=False)
     rescaled = CountState.objects.filter(behind).values_list("pk", flat=True)
-    return sorted(set().union(uncounted, *stale, rescaled) - leases.questions_being_filled())
+    return sorted(waiting.questions().union(*stale, rescaled) - leases.questions_being_filled())
 
 
 def waiting_ratings(question: Question, state: CountState | None) -> int:
@@ -101,20 +101,23 @@ def waiting_ratings(question: Question, state: CountState | None) -> int:
 
     0 only when every reading of the question is final; 1 where none waits, but readings are still to be made.
     """
-    waiting = Rating.objects.filter(question=question).uncounted().count()
     if state is None:
-        return waiting
+        return waiting.ratings([question.pk]).count()
+    if (progress := backlog.progress(state)) is not None:  # to count a million for each look at a page takes too long
+        uncounted = max(1, progress["total"] - progress["done"])
+    else:
+        uncounted = waiting.ratings([question.pk]).count()
     behind = state.cumulative_from is not None or state.scale_version != question.scale_version
-    return waiting + state.unread or int(behind)
+    return uncounted + state.unread or int(behind)
 
 
 def sweep() -> int:
     """Bring every waiting question up to date; neither a failure nor a backlog of one keeps the others waiting."""
-    waiting = left = waiting_questions()
+    found = left = waiting_questions()
     while left:
         left = [question_id for question_id in left if _sweep_one(question_id) is Left.MORE]
     resampling.sweep()
-    return len(waiting)
+    return len(found)
 
 
 def _sweep_one(question_id: int) -> Left:
@@ -137,6 +140,7 @@ def recount(question: Question) -> None:
     state = counting.lock(question.pk)
     backlog.drop(state)
     Rating.objects.filter(question=question).exclude(counted=NOTHING, code__gte=0).update(counted=NOTHING)
+    waiting.note_all(question.pk)
     for model in (PatternTally, PairTally, PeerTally, Reading, RaterReading):
         model.objects.filter(question=question).delete()
     state.ratings = 0

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from projects.models import Question
+from ratings import waiting
 from ratings.days import date_of
 from ratings.models import Rating
 
@@ -49,10 +50,12 @@ def audit(question_id: int, *, rater: int | None = None) -> Findings:
         question = Question.objects.get(pk=question_id)
         state = CountState.objects.filter(pk=question_id).first() or CountState(question=question)
         scale = QuestionScale.of(question)
-        found = Findings(uncounted=Rating.objects.filter(question=question).uncounted().count())
+        found = Findings(uncounted=waiting.ratings([question_id]).count())
         recount = Recount.of(question_id, scale.width, rater)
         found.ratings = recount.n_ratings
         if rater is None:
+            uncounted = Rating.objects.filter(question=question).uncounted().count()
+            found.compare("number of uncounted ratings that a worker finds", {"": found.uncounted}, {"": uncounted})
             found.compare("number of counted ratings", {"": state.ratings}, {"": recount.n_ratings})
             _compare_patterns(found, question_id, recount, scale)
         current = state.scale_version == question.scale_version

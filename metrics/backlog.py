@@ -22,7 +22,7 @@ from django.db.models import Count, Max
 from django.utils import timezone
 
 from projects.models import Question
-from ratings.models import Rating
+from ratings import waiting
 
 from . import counting
 from .counting import Change, Progress
@@ -48,8 +48,7 @@ def open_for(question_id: int) -> None:
     state = counting.lock(question_id)
     if state.backlog_from is not None:
         return
-    uncounted = Rating.objects.filter(question_id=question_id).uncounted()
-    found = uncounted.aggregate(last=Max("item_id"), ratings=Count("id"))
+    found = waiting.ratings([question_id]).aggregate(last=Max("item_id"), ratings=Count("id"))
     state.backlog_from, state.backlog_to = 0, found["last"] or 0
     state.backlog_total, state.backlog_done = found["ratings"], 0
     state.read_at = timezone.now()
@@ -101,21 +100,19 @@ def take(question_id: int) -> Share | None:
 
 def _next_items(question_id: int, after: int, last: int) -> np.ndarray:
     """The item of each uncounted rating of the next share, ascending."""
-    uncounted = Rating.objects.filter(question_id=question_id, item__gt=after, item__lte=last).uncounted()
-    items = np.fromiter(
-        uncounted.order_by("item_id").values_list("item_id", flat=True)[: RATINGS[connection.vendor]], np.int64
-    )
+    uncounted = waiting.next_ratings(question_id, after=after, last=last, items=ITEMS)
+    items = np.fromiter(uncounted.values_list("item_id", flat=True)[: RATINGS[connection.vendor]], np.int64)
     starts = np.flatnonzero(np.diff(items)) + 1
     return items[: starts[ITEMS - 1]] if starts.size >= ITEMS else items
 
 
 def read(share: Share) -> Change:
     """The tally of the share's items as they are now, without any lock."""
-    there = Rating.objects.filter(question_id=share.question_id, item__gte=share.first, item__lte=share.last)
-    rows = counting.ratings_of(share.question_id, there.uncounted().values("item_id").distinct())
+    found = waiting.noted(share.question_id, first=share.first, last=share.last)
+    rows = counting.ratings_of(share.question_id, found.items)
     # After the rows: the categories know every code in them.
     scale = QuestionScale.of(Question.objects.get(pk=share.question_id))
-    return Change.of(rows, scale.width)
+    return Change.of(share.question_id, rows, found.notes, scale.width)
 
 
 @transaction.atomic
@@ -129,7 +126,7 @@ def finish(share: Share, change: Change) -> bool:
     mine = Share.objects.filter(pk=share.pk, lease=share.lease)
     if not mine.select_for_update().exists():
         return False
-    counting.mark_counted(change.rows)
+    counting.mark_counted(change)
     state = counting.lock(share.question_id)
     state.backlog_done += int(counting.moved(change.rows).sum())
     counting.add(state, change, QuestionScale.of(Question.objects.get(pk=share.question_id)))

@@ -7,17 +7,17 @@ that stands by then. A rating that changed meanwhile therefore stays uncounted, 
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from django.db import connection, transaction
-from django.db.models import BooleanField, F, Func, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from projects import bulk
 from projects.models import Question
-from ratings.models import NOTHING, Rating
+from ratings import waiting
+from ratings.models import NOTHING
 
 from . import stores
 from .agreement import tally
@@ -28,10 +28,7 @@ from .scales import QuestionScale
 # Items of one transaction: small enough that raters never wait long for the rows or, on SQLite, for the file.
 # A question with more uncounted ones has a backlog, and that is counted in shares (metrics.backlog).
 ITEMS_AT_ONCE = 2_000
-FEW = 1_000  # ratings: a list of them is nothing
-
-# The arguments of a Func: "column = ANY(ARRAY(subquery))", which is asked once and found through the column's index.
-_ONE_OF: dict[str, Any] = {"arg_joiner": " = ANY(ARRAY", "template": "%(expressions)s)", "output_field": BooleanField()}
+ROWS_AT_ONCE = 20_000  # fetched, and made numbers of
 
 ROW = np.dtype(
     [
@@ -44,6 +41,7 @@ ROW = np.dtype(
         ("counted_day", "i8"),
     ]
 )
+ROW_COLUMNS = ("id", "item_id", "rater_id", "code", "counted", "day", "counted_day")
 
 
 @dataclass(frozen=True)
@@ -66,9 +64,12 @@ def lock(question_id: int) -> CountState:
 @dataclass(frozen=True)
 class Change:
     """What counting some items changes in the counts, and the ratings as they were read. ``rows``: array of ROW;
+    ``notes``: what had said of these items that they are to be counted (ratings.waiting);
     ``own`` (n, 3): rater, day, change in the number of ratings which the rater gave on that day."""
 
+    question_id: int
     rows: np.ndarray
+    notes: list[int]
     patterns: tally.Patterns
     pairs: tally.PairTables
     peers: tally.PeerTables
@@ -77,10 +78,12 @@ class Change:
     items: int
 
     @classmethod
-    def of(cls, rows: np.ndarray, width: int) -> Change:
+    def of(cls, question_id: int, rows: np.ndarray, notes: list[int], width: int) -> Change:
         now, before = rows[rows["code"] > NOTHING], rows[rows["counted"] > NOTHING]
         return cls(
+            question_id,
             rows,
+            notes,
             patterns(now, "code", width) - patterns(before, "counted", width),
             pairs(now, "code", width) - pairs(before, "counted", width),
             peers(now, "code", width) - peers(before, "counted", width),
@@ -104,18 +107,20 @@ def count_some(question_id: int, *, items: int | None = None) -> Progress:
     try:
         state = lock(question_id)
     except Question.DoesNotExist:
+        waiting.forget_question(question_id)
         return Progress(0, more=False)
     if state.backlog_from is not None:
         return Progress(0, more=True)
     items = items or ITEMS_AT_ONCE
-    rows = uncounted_items(question_id, items)
-    if rows.size == 0:
-        return Progress(0, more=False)
+    rows, notes = uncounted_items(question_id, items)
+    if not moved(rows).any():  # whatever the notes were of, it was counted by others, or taken back
+        waiting.forget(notes)
+        return Progress(0, more=bool(rows.size))
     # Read with the lock in hand, and after the rows: the categories know every code in them.
     scale = QuestionScale.of(Question.objects.get(pk=question_id))
-    change = Change.of(rows, scale.width)
+    change = Change.of(question_id, rows, notes, scale.width)
     add(state, change, scale)
-    mark_counted(rows)
+    mark_counted(change)
     return Progress(change.items, more=change.items == items)
 
 
@@ -139,24 +144,25 @@ def add(state: CountState, change: Change, scale: QuestionScale) -> None:
     state.save()
 
 
-def uncounted_items(question_id: int, items: int) -> np.ndarray:
-    """All ratings of the next ``items`` items that have an uncounted one, read by one statement. Array of ROW."""
-    uncounted = Rating.objects.filter(question_id=question_id).uncounted()
-    return ratings_of(question_id, uncounted.order_by("item_id").values("item_id").distinct()[:items])
+def uncounted_items(question_id: int, items: int) -> tuple[np.ndarray, list[int]]:
+    """All ratings of the next ``items`` items that have an uncounted one, as an array of ROW, and what noted them."""
+    found = waiting.noted(question_id, items=items)
+    return ratings_of(question_id, found.items), found.notes
 
 
-def ratings_of(question_id: int, items: QuerySet) -> np.ndarray:
-    """All ratings of the chosen items (a query of ids). Array of ROW."""
-    chosen: Any = Q(item_id__in=items)
-    if connection.vendor == "postgresql":
-        # A join may be planned to look for the items again for each rating, while the table is believed to be empty.
-        chosen = Func(F("item_id"), Subquery(items), **_ONE_OF)
-    rows = Rating.objects.filter(chosen, question_id=question_id)
-    columns = rows.values_list("id", "item_id", "rater_id", "code", "counted", "day", "counted_day")
-    few = list(columns[:FEW])
-    if len(few) < FEW:  # one journey; with an iterator, PostgreSQL is asked three times
-        return np.array(few, dtype=ROW)
-    return np.fromiter(columns.iterator(chunk_size=20_000), dtype=ROW)
+def ratings_of(question_id: int, items: list[int]) -> np.ndarray:
+    """All ratings of the items, read by one statement. Array of ROW."""
+    if not items:
+        return np.zeros(0, ROW)
+    chosen, values = bulk.among("item_id", items)
+    names = ", ".join(ROW_COLUMNS)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT {names} FROM ratings_rating WHERE question_id = %s AND {chosen}",  # noqa: S608 - only fixed names
+            [question_id, *values],
+        )
+        parts = iter(lambda: cursor.fetchmany(ROWS_AT_ONCE), [])
+        return np.fromiter(itertools.chain.from_iterable(parts), dtype=ROW)
 
 
 def patterns(rows: np.ndarray, code: str, width: int) -> tally.Patterns:
@@ -194,22 +200,20 @@ def moved(rows: np.ndarray) -> np.ndarray:
     return (rows["code"] != rows["counted"]) | (rows["day"] != rows["counted_day"])
 
 
-def mark_counted(rows: np.ndarray) -> None:
+def mark_counted(change: Change) -> None:
     """Every rating remembers what was read of it."""
-    some = rows[moved(rows)]
-    _hold(some["id"].tolist())
-    columns = (some[name].tolist() for name in ("id", "code", "day"))
-    bulk.update_by_id("ratings_rating", ["counted", "counted_day"], list(zip(*columns, strict=True)))
-
-
-def _hold(ids: list[int]) -> None:
-    """Lock the ratings in the order in which writers of ratings lock them: else a rater and a counter that want the
-    same two rows could wait for each other in a circle, and the database would end one of them, perhaps the rater."""
-    if connection.vendor != "postgresql" or len(ids) < 2:
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*) FROM (SELECT 1 FROM ratings_rating WHERE id = ANY(%s::bigint[])"
-            " ORDER BY item_id, rater_id FOR NO KEY UPDATE) AS held",
-            [ids],
+    some = change.rows[moved(change.rows)]
+    # In the order in which writers of ratings lock them: else a rater and a counter that want the same two rows could
+    # wait for each other in a circle, and the database would end one of them, perhaps the rater.
+    some = some[np.lexsort([some["rater"], some["item"]])]
+    if some.size:
+        columns = (some[name].tolist() for name in ("id", "code", "day"))
+        span = [int(some["item"][0]), int(some["item"][-1])]
+        bulk.update_by_id(
+            "ratings_rating",
+            ["counted", "counted_day"],
+            list(zip(*columns, strict=True)),
+            within=("question_id = %s AND item_id BETWEEN %s AND %s", [change.question_id, *span]),
+            order=("item_id", "rater_id"),
         )
+    waiting.forget(change.notes)

@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from projects.models import Member, Project, Question
 from projects.sizes import n_items_by_project
-from ratings.models import Rating
+from ratings import waiting
 
 from .findings import apart_sentences, raters_apart
 from .models import Reading, Span
@@ -58,13 +58,14 @@ def rows(projects: list[Project], user: Any) -> list[Row]:
         roles = {project.pk: Member.Role.LEAD for project in projects}
     found = [Row(project, roles.get(project.pk, "")) for project in projects]
     questions: dict[int, Question] = {}
-    for question in Question.objects.filter(project__in=projects):
+    all_questions = list(Question.objects.filter(project__in=projects))
+    for question in all_questions:
         questions.setdefault(question.project_id, question)
     n_items = n_items_by_project(projects)
     ids = [question.pk for question in questions.values()]
     readings = {row.question_id: row for row in Reading.objects.filter(question__in=ids, span=Span.ALL)}
     lines = _sparks(ids)
-    uncounted = _uncounted(projects)
+    uncounted = _uncounted([question.pk for question in all_questions])
     apart = raters_apart(readings)
     for row in found:
         row.question = questions.get(row.project.pk)
@@ -89,9 +90,10 @@ def _sparks(questions: list[int]) -> dict[int, list[float | None]]:
     return found
 
 
-def _uncounted(projects: list[Project]) -> dict[int, int]:
-    waiting = Rating.objects.filter(question__project__in=projects).uncounted()
-    return dict(waiting.order_by().values_list("question__project_id").annotate(Count("id")))
+def _uncounted(questions: list[int]) -> dict[int, int]:
+    """Project -> how many ratings of these questions are uncounted."""
+    rows = waiting.ratings(questions).order_by().values_list("question__project_id")
+    return dict(rows.annotate(Count("id")))
 
 
 def _attention(row: Row, uncounted: int, apart: list[str]) -> list[str]:

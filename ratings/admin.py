@@ -8,7 +8,7 @@ from django.contrib import admin
 
 from projects.admin import ReadOnly
 
-from .models import Assignment, DayMove, Desk, ImportRun, Rating, Revision
+from .models import Assignment, DayMove, Desk, ImportRun, Rating, Revision, UncountedItem
 
 
 class RevisionInline(admin.TabularInline):
@@ -73,3 +73,10 @@ class ImportRunAdmin(ReadOnly):
 class DayMoveAdmin(ReadOnly):
     list_display = ("project", "question", "item", "rater")
     list_select_related = ("project",)
+
+
+@admin.register(UncountedItem)
+class UncountedItemAdmin(ReadOnly):
+    list_display = ("question_id", "item_id")
+    ordering = ("question_id", "item_id")
+    show_full_result_count = False

@@ -49,7 +49,8 @@ class Rating(models.Model):
             models.CheckConstraint(condition=Q(seconds__isnull=True) | Q(seconds__gte=0), name="rating_seconds_valid"),
         ]
         indexes = [
-            # "What is left to count?": holds only the uncounted rows, so it is nearly empty and nearly free.
+            # "What is left to count?": holds only the uncounted rows, so it is nearly empty and nearly free. SQLite's
+            # alone: PostgreSQL has notes instead (ratings.waiting).
             models.Index(fields=["question", "item"], condition=UNCOUNTED, name="rating_uncounted"),
             # A rater's own ratings, newest first (My ratings, rater page).
             models.Index(fields=["rater", "-changed_at"], name="rating_by_rater"),
@@ -59,6 +60,20 @@ class Rating(models.Model):
 
     def __str__(self) -> str:
         return f"{self.rater_id} on {self.item_id}: {self.code}"
+
+
+class UncountedItem(models.Model):
+    """PostgreSQL's note that a statement left a rating of this item uncounted. Triggers write it (ratings.waiting)."""
+
+    # No foreign keys: a note of what is gone is thrown away when it is read.
+    question_id = models.BigIntegerField()
+    item_id = models.BigIntegerField()
+
+    class Meta:
+        indexes = [models.Index(fields=["question_id", "item_id"], name="uncounted_item")]
+
+    def __str__(self) -> str:
+        return f"{self.item_id} of {self.question_id}"
 
 
 class Revision(models.Model):

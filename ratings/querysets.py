@@ -7,13 +7,14 @@ from typing import Any
 from django.db import models
 from django.db.models import F, Q
 
-# Also the condition of the partial index that serves it: the two must be one.
+# Also the condition of the partial index that serves it on SQLite: the two must be one.
 UNCOUNTED = ~Q(code=F("counted")) | ~Q(day=F("counted_day"))
 
 
 class RatingQuerySet(models.QuerySet):
     def uncounted(self) -> RatingQuerySet:
-        """Ratings that the stored counts do not hold as they are now. Served by the partial index."""
+        """Ratings that the stored counts do not hold as they are now. Looks at all ratings; ``ratings.waiting`` finds
+        them quickly."""
         return self.filter(UNCOUNTED)
 
     def standing(self) -> RatingQuerySet:

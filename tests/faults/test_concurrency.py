@@ -260,8 +260,13 @@ def test_a_counter_waits_for_a_rater_without_holding_what_the_rater_needs_next(
     (first, second, *_), (rater, *_) = ids
     put(question, (first, rater, 1), (second, rater, 1))
     read = counting.uncounted_items
-    # PostgreSQL promises no order: this is the worst one.
-    monkeypatch.setattr(counting, "uncounted_items", lambda *args: np.sort(read(*args), order="item")[::-1])
+
+    def backwards(*args: Any) -> Any:
+        """PostgreSQL promises no order: this is the worst one."""
+        rows, notes = read(*args)
+        return np.sort(rows, order="item")[::-1], notes
+
+    monkeypatch.setattr(counting, "uncounted_items", backwards)
     with transaction.atomic():
         put(question, (first, rater, 2))
         futures = start(lambda: counting.count_some(question.pk))

@@ -22,6 +22,7 @@ from projects import actions as set_up
 from projects.models import Category, Item, Project, Question, Rater
 from projects.project_rules import Refused
 from projects.question_rules import NewCategory
+from ratings import waiting
 from ratings.actions import NewRating, record
 from ratings.models import NOTHING, Rating
 from tests.faults.crashes import Crash, crash_at
@@ -208,6 +209,12 @@ class Counting(RuleBasedStateMachine):
             note(f"crashed at {str(crash)[:60]}")
 
     # --- what holds at every moment
+
+    @invariant()
+    def every_uncounted_rating_is_found(self) -> None:
+        if hasattr(self, "question_id"):
+            found = waiting.ratings([self.question_id])
+            assert set(found) == set(Rating.objects.filter(question=self.question_id).uncounted())
 
     @invariant()
     def counts_are_exact_of_what_is_counted(self) -> None:

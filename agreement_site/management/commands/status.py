@@ -8,14 +8,15 @@ from typing import Any
 import redis
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db.models import Min
+from django.db.models import Count, Min
 from django.utils import timezone
 
 from agreement_site import embedded
 from metrics import actions, backlog, heartbeat, hints, sampling
 from metrics.models import Worker
+from ratings import waiting
 from ratings.importing import leases
-from ratings.models import ImportRun, Rating
+from ratings.models import ImportRun
 
 
 class Command(BaseCommand):
@@ -40,14 +41,14 @@ class Command(BaseCommand):
 
 def status() -> dict[str, Any]:
     now = timezone.now()
-    waiting = Rating.objects.uncounted()
-    oldest = waiting.aggregate(oldest=Min("changed_at"))["oldest"]
+    behind = waiting.ratings().aggregate(uncounted=Count("id"), oldest=Min("changed_at"))
+    oldest = behind["oldest"]
     workers = {
         name: (now - swept_at).total_seconds()
         for name, swept_at in Worker.objects.order_by("-swept_at").values_list("name", "swept_at")
     }
     found: dict[str, Any] = {
-        "uncounted": waiting.count(),
+        "uncounted": behind["uncounted"],
         "oldest_uncounted_seconds": None if oldest is None else max(0.0, (now - oldest).total_seconds()),
         "questions_waiting": len(actions.waiting_questions()),
         "backlogs": {str(question_id): progress for question_id, progress in backlog.all_progress().items()},

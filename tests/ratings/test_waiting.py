@@ -1,0 +1,142 @@
+"""Uncounted ratings are found, whatever made them so, and on PostgreSQL without an index that makes counting dear."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.db import connection
+
+from metrics import actions, audit, counting
+from metrics.models import CountState
+from projects.models import Item, Question, Rater
+from ratings import waiting
+from ratings.actions import NewRating, record
+from ratings.models import Rating, UncountedItem
+from tests.metrics import invariants
+
+pytestmark = pytest.mark.django_db
+postgresql_only = pytest.mark.skipif(
+    "__import__('django.db').db.connection.vendor != 'postgresql'", reason="SQLite has a partial index"
+)
+ITEMS, RATERS = 300, 3
+
+
+@pytest.fixture
+def rated(question: Question) -> Question:
+    """More ratings than PostgreSQL is told one by one."""
+    project = question.project
+    items = Item.objects.bulk_create(Item(project=project, key=f"i{number}") for number in range(ITEMS))
+    raters = Rater.objects.bulk_create(Rater(project=project, key=f"r{number}") for number in range(RATERS))
+    new = [NewRating(item.pk, rater.pk, (item.pk + rater.pk) % 3) for item in items for rater in raters]
+    record(question=question, ratings=new, by=None, source="api")
+    return question
+
+
+def found(question: Question) -> set[Rating]:
+    return set(waiting.ratings([question.pk]))
+
+
+def test_every_way_to_leave_a_rating_uncounted_is_noticed(rated: Question) -> None:
+    """The database sees to it: also where rows are changed behind the application's back."""
+    assert len(found(rated)) == ITEMS * RATERS
+    assert waiting.questions() == {rated.pk}
+    actions.bring_up_to_date(rated.pk)
+    assert found(rated) == waiting.questions() == set()
+    first, second, third, *_ = ratings = list(Rating.objects.order_by("pk"))
+    Rating.objects.filter(pk=first.pk).update(code=-1)
+    Rating.objects.filter(pk=second.pk).update(day=second.day + 1)
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE ratings_rating SET counted = -1 WHERE id = %s", [third.pk])
+    assert found(rated) == {first, second, third}
+    Rating.objects.filter(pk=ratings[3].pk).update(comment="no change")
+    late = Rater.objects.create(project=rated.project, key="late")
+    made = Rating.objects.create(
+        question=rated, item_id=first.item_id, rater=late, code=1, rated_at=first.rated_at,
+        changed_at=first.changed_at, day=first.day,
+    )  # fmt: skip
+    assert found(rated) == {first, second, third, made}
+    assert set(waiting.ratings()) == found(rated)
+    actions.recount(rated)  # the counts still hold what the third one has forgotten
+    actions.sweep()
+    invariants.check(rated.pk)
+
+
+@postgresql_only
+def test_marking_as_counted_touches_no_index(rated: Question) -> None:
+    """PostgreSQL enters a new version of a row into all indexes, unless it stands on the page of the old one and no
+    index, nor the condition of one, looks at what changed."""
+    updated, beside = _updates()
+    actions.bring_up_to_date(rated.pk)
+    now_updated, now_beside = _updates()
+    assert now_updated - updated == ITEMS * RATERS
+    assert now_beside - beside == ITEMS * RATERS
+
+
+def _updates() -> tuple[int, int]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_xact_user_tables WHERE relname = 'ratings_rating'")
+        return cursor.fetchone()
+
+
+@postgresql_only
+def test_what_is_written_after_the_look_stays_noted(rated: Question, rate: Any) -> None:
+    """Notes are removed one by one, not "all of this item": the newest one speaks of what was not read."""
+    noted = waiting.noted(rated.pk, items=5)
+    item = Item.objects.get(pk=noted.items[0])
+    rate(rated, item.key, "r0", "critical")
+    waiting.forget(noted.notes)
+    assert {rating.item_id for rating in found(rated)} >= {item.pk}
+    assert waiting.noted(rated.pk, items=1).items == [item.pk]
+
+
+@postgresql_only
+def test_notes_of_what_was_taken_back_are_thrown_away(rated: Question) -> None:
+    actions.bring_up_to_date(rated.pk)
+    version = CountState.objects.get(question=rated).version
+    rating = Rating.objects.earliest("pk")
+    Rating.objects.filter(pk=rating.pk).update(code=(rating.code + 1) % 3)
+    Rating.objects.filter(pk=rating.pk).update(code=rating.code)
+    assert not found(rated)
+    assert waiting.questions() == {rated.pk}
+    assert counting.count_some(rated.pk).items == 0
+    assert not UncountedItem.objects.exists()
+    assert CountState.objects.get(question=rated).version == version  # nothing moved, so no page is told to look
+
+
+@postgresql_only
+def test_notes_of_a_question_that_is_gone_are_thrown_away(question: Question) -> None:
+    UncountedItem.objects.create(question_id=question.pk + 1000, item_id=1)
+    actions.sweep()
+    assert not UncountedItem.objects.exists()
+
+
+@postgresql_only
+def test_an_audit_finds_ratings_that_nobody_would_find(rated: Question) -> None:
+    actions.bring_up_to_date(rated.pk)
+    Rating.objects.filter(code=1).update(code=2)
+    UncountedItem.objects.all().delete()
+    (difference,) = audit.audit(rated.pk).differences
+    assert difference == "number of uncounted ratings that a worker finds : stored 0, recounted 300"
+    actions.recount(rated)
+    actions.bring_up_to_date(rated.pk)
+    invariants.check(rated.pk)
+
+
+@postgresql_only
+def test_the_migration_takes_along_what_waits(rated: Question) -> None:
+    migration: Any = importlib.import_module("ratings.migrations.0006_uncounted_items")
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+    with connection.schema_editor(atomic=False) as editor:
+        migration.backwards(apps, editor)
+        UncountedItem.objects.all().delete()
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM pg_indexes WHERE indexname = 'rating_uncounted'")
+            assert cursor.fetchone() == (1,)
+        migration.forwards(apps, editor)
+    assert len(found(rated)) == ITEMS * RATERS
+    actions.bring_up_to_date(rated.pk)
+    invariants.check(rated.pk)
