@@ -66,25 +66,55 @@ Group = tuple[Question, Sequence[NewRating]]
 
 def record_all(groups: Sequence[Group], *, by: Any, source: str, then: Sequence[bulk.Statement] = ()) -> Outcome:
     """``record`` of several questions of one project, in a transaction of the caller's that ends without effect when
-    this raises anything. ``then`` is sent with the last writing.
+    this raises anything. ``then`` is sent with the last writing."""
+    return record_submissions([Submission(groups, by)], source=source, then=then)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What one user says at once: ratings of each question."""
+
+    groups: Sequence[Group]
+    by: Any
+
+
+def record_submissions(
+    submissions: Sequence[Submission], *, source: str, then: Sequence[bulk.Statement] = ()
+) -> list[Outcome]:
+    """``record_all`` of several users in one go, none of whom names a rating that another one names.
 
     In one order for all writers: question by question, and after all ratings the items whose places they take. Who
     held an item while asking for the next question's ratings could wait in a circle with who came from there.
     """
-    outcome = Outcome()
-    written: list[tuple[NewRating, int]] = []
-    if not groups:
+    outcomes = [Outcome() for _ in submissions]
+    questions: dict[int, tuple[Question, list[_Said]]] = {}
+    for submission, outcome in zip(submissions, outcomes, strict=True):
+        by_id = submission.by.pk if submission.by is not None else None
+        for question, ratings in submission.groups:
+            _question, said = questions.setdefault(question.pk, (question, []))
+            said += [_Said(new, by_id, outcome) for new in ratings]
+    if not questions:
         bulk.several(then)
-        return outcome
-    *others, last = sorted(groups, key=lambda group: group[0].pk)
-    for question, ratings in others:
-        batch = _prepare(question, ratings, outcome)
+        return outcomes
+    *others, last = sorted(questions)
+    written: list[tuple[NewRating, int]] = []
+    for pk in others:
+        batch = _prepare(*questions[pk])
         written += batch.written()
-        batch.write(by=by, source=source, then=[])
-    batch = _prepare(*last, outcome)
-    taken = places.following([*written, *batch.written()], overlap=last[0].project.overlap)
-    batch.write(by=by, source=source, then=[*taken, *then])
-    return outcome
+        batch.write(source=source, then=[])
+    batch = _prepare(*questions[last])
+    taken = places.following([*written, *batch.written()], overlap=batch.question.project.overlap)
+    batch.write(source=source, then=[*taken, *then])
+    return outcomes
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A rating of a submission."""
+
+    new: NewRating
+    by_id: int | None
+    outcome: Outcome  # of its submission
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,26 +131,25 @@ class _Batch:
         """Each new rating with the code that stood before it."""
         return [(row.new, _code_before(self.standing, row.new)) for row in self.rows]
 
-    def write(self, *, by: Any, source: str, then: Sequence[bulk.Statement]) -> None:
+    def write(self, *, source: str, then: Sequence[bulk.Statement]) -> None:
         if not self.rows:
             bulk.several(then)
             return
-        by_id = by.pk if by is not None else None
-        shared = writing.Circumstances(self.now, by_id, source, self.in_force.zone, self.in_force.guidelines)
+        shared = writing.Circumstances(self.now, source, self.in_force.zone, self.in_force.guidelines)
         writing.write(self.question.pk, self.rows, shared, then=then)
         changes.announce(self.question.pk)
 
 
-def _prepare(question: Question, ratings: Sequence[NewRating], outcome: Outcome) -> _Batch:
-    """Reads and locks what stands. Raises UnknownCode; adds to ``outcome``."""
-    in_force, standing = _read(question, ratings)
-    if unknown := {new.code for new in ratings} - in_force.codes - {NOTHING}:
+def _prepare(question: Question, said: Sequence[_Said]) -> _Batch:
+    """Reads and locks what stands. Raises UnknownCode; adds to the outcomes."""
+    in_force, standing = _read(question, {(one.new.item_id, one.new.rater_id) for one in said})
+    if unknown := {one.new.code for one in said} - in_force.codes - {NOTHING}:
         raise UnknownCode(f"no category of question '{question.key}' has the code {min(unknown)}")
     batch = _Batch(question, in_force, standing, timezone.now(), [])
-    for new in ratings:
-        old = standing.get((new.item_id, new.rater_id))
-        row = _next_row(new, old, now=batch.now)
-        _tally_outcome(outcome, new, old, row)
+    for one in said:
+        old = standing.get((one.new.item_id, one.new.rater_id))
+        row = _next_row(one, old, now=batch.now)
+        _tally_outcome(one.outcome, one.new, old, row)
         if row is not None:
             batch.rows.append(row)
     return batch
@@ -152,10 +181,9 @@ def _in_force(question: Question, rows: list[tuple[Any, ...]]) -> _InForce:
 _Standing = tuple[int, datetime.datetime, str]
 
 
-def _read(question: Question, ratings: Sequence[NewRating]) -> tuple[_InForce, dict[tuple[int, int], _Standing]]:
+def _read(question: Question, wanted: set[tuple[int, int]]) -> tuple[_InForce, dict[tuple[int, int], _Standing]]:
     """What is in force, read with the lock of the categories in hand (the caller's copies may be older than a change),
     and (item, rater) -> (code, rated_at, comment) of what stands; locked until the transaction ends."""
-    wanted = {(new.item_id, new.rater_id) for new in ratings}
     holding = hold_categories(question.pk)
     statements = [*holding, (_IN_FORCE, [question.pk]), *_locked_rows(question.pk, wanted)]
     known, *parts = bulk.several(statements)[len(holding) :]
@@ -192,12 +220,13 @@ def _locked_rows(question_id: int, wanted: set[tuple[int, int]]) -> Iterator[bul
     )
 
 
-def _next_row(new: NewRating, old: _Standing | None, *, now: datetime.datetime) -> writing.Row | None:
+def _next_row(said: _Said, old: _Standing | None, *, now: datetime.datetime) -> writing.Row | None:
     """The row to write, or None when nothing changes."""
+    new = said.new
     if old is None:
         if new.code == NOTHING:
             return None
-        return writing.Row(new, rated_at=new.rated_at or now, comment=new.comment or "")
+        return writing.Row(new, said.by_id, rated_at=new.rated_at or now, comment=new.comment or "")
     old_code, old_rated_at, old_comment = old
     if new.code == NOTHING:
         rated_at = old_rated_at
@@ -208,7 +237,7 @@ def _next_row(new: NewRating, old: _Standing | None, *, now: datetime.datetime) 
     comment = old_comment if new.comment is None else new.comment
     if (new.code, rated_at, comment) == old:
         return None
-    return writing.Row(new, rated_at=rated_at, comment=comment)
+    return writing.Row(new, said.by_id, rated_at=rated_at, comment=comment)
 
 
 def _tally_outcome(outcome: Outcome, new: NewRating, old: _Standing | None, row: writing.Row | None) -> None:

@@ -21,7 +21,7 @@ from .days import parse_rated_at
 from .models import NOTHING, Rating, Revision
 from .serializers import RatingCounts, RatingIn, RatingOut
 
-FEW = 10  # ratings of a request that others may share a commit with
+FEW = 10  # ratings of a request that may share a transaction with others
 FILTERS = ("item", "rater", "question", "since", "withdrawn")
 
 
@@ -64,15 +64,11 @@ class Ratings(ApiView):
 
 def _record(groups: list[tuple[Question, list[actions.NewRating]]], user: Any) -> actions.Outcome:
     """All groups in one transaction."""
-
-    def work() -> actions.Outcome:
-        return actions.record_all(groups, by=user, source=Revision.Source.API)
-
     try:
         if sum(len(ratings) for _question, ratings in groups) <= FEW:
-            return together.write(work)
+            return together.record(groups, by=user)
         with transaction.atomic():
-            return work()
+            return actions.record_all(groups, by=user, source=Revision.Source.API)
     except actions.UnknownCode as error:
         raise BadRequest(f"A category was removed at this moment: {error}. Nothing was stored.") from None
 

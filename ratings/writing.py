@@ -39,12 +39,13 @@ _APPEND_WRITTEN = (
     f"INSERT INTO ratings_revision (rating_id, {', '.join(_HISTORY)})"
     " SELECT id, code, rated_at, changed_at, %s, %s, comment, false, guidelines FROM written"
 )
-FEW = 8  # lines of history that go on one journey with all that belongs to them
+FEW = 32  # lines of history that go on one journey with all that belongs to them
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     new: NewRating
+    by_id: int | None
     rated_at: datetime.datetime
     comment: str
 
@@ -54,7 +55,6 @@ class Circumstances:
     """What all rows of one writing share."""
 
     now: datetime.datetime
-    by_id: int | None
     source: str
     zone: ZoneInfo
     guidelines: Guidelines
@@ -88,8 +88,9 @@ def write(question_id: int, rows: Sequence[Row], shared: Circumstances, *, then:
         upserts = [(_UPSERT, rating) for rating in ratings]
         bulk.several([*upserts, *((_APPEND, line) for line in history), *then])
         return
-    if len(history) == len(ratings):  # each line says what its rating says now
-        line = (_APPEND_WRITTEN, [shared.by_id, shared.source])
+    by_ids = {row.by_id for row in rows}
+    if len(history) == len(ratings) and len(by_ids) == 1:  # each line says what its rating says now
+        line = (_APPEND_WRITTEN, [*by_ids, shared.source])
         bulk.upsert("ratings_rating", _COLUMNS, ratings, key=_KEY, update=_UPDATE, then=line)
     else:
         bulk.upsert("ratings_rating", _COLUMNS, ratings, key=_KEY, update=_UPDATE)
@@ -100,10 +101,10 @@ def write(question_id: int, rows: Sequence[Row], shared: Circumstances, *, then:
 def _history(
     question_id: int, rows: Sequence[Row], shared: Circumstances, moment: Callable[[datetime.datetime], Any]
 ) -> Iterator[tuple[Any, ...]]:
-    recorded = (moment(shared.now), shared.by_id, shared.source)
-    stamp = shared.guidelines.stamp
+    now, stamp = moment(shared.now), shared.guidelines.stamp
     for row in rows:
         new = row.new
+        recorded = (now, row.by_id, shared.source)
         key = (question_id, new.item_id, new.rater_id)
         for code, rated_at in new.superseded:
             yield code, moment(rated_at or row.rated_at), *recorded, "", True, stamp(rated_at or new.rated_at), *key

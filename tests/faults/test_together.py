@@ -1,52 +1,57 @@
-"""Several requests in one commit (SQLite): each answered after it, and none at another's cost."""
+"""Several requests in one transaction: each answered after its commit, as if it had been alone, and none at another's
+cost."""
 
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.db import OperationalError, connection, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 from rest_framework.test import APIClient
 
-from agreement_site.sqlite3.base import DatabaseWrapper
-from projects import tokens
-from projects.models import Category, Item, Project, Rater
-from ratings import together
-from ratings.models import Rating, Revision
+from projects import locks, tokens
+from projects.models import Item, Member, Project, Question, Rater
+from ratings import places, together
+from ratings.actions import NewRating
+from ratings.models import NOTHING, Rating, Revision
 from tests.faults.threads import PATIENCE, Gate, finish, start
 
-pytestmark = [
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.sqlite_only,
-    pytest.mark.skipif("__import__('django.db').db.connection.vendor != 'sqlite'", reason="PostgreSQL does it itself"),
-]
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ON_SQLITE = "__import__('django.db').db.connection.vendor == 'sqlite'"
 
 REQUESTS = 6
 
+Held = Callable[[str, list[Any]], Any]
+
 
 @contextlib.contextmanager
-def writers_held() -> Iterator[None]:
-    """Nobody else can begin to write meanwhile."""
-    name = str(connection.settings_dict["NAME"])
-    with contextlib.closing(sqlite3.connect(name, isolation_level=None)) as holder:
-        holder.execute("BEGIN IMMEDIATE")
-        yield
-        holder.execute("ROLLBACK")
+def writers_held(question: Question) -> Iterator[Held]:
+    """Nobody else can write ratings of the question meanwhile, but SQL can be done that they find done afterwards."""
+    with contextlib.closing(connection.copy()) as other, other.cursor() as cursor:
+        if other.vendor == "postgresql":
+            cursor.execute("BEGIN")
+            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [locks.CATEGORIES, question.pk])
+        else:
+            cursor.execute("BEGIN IMMEDIATE")
+        yield cursor.execute
+        cursor.execute("COMMIT")
 
 
 @pytest.fixture
-def leads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def groups(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The sizes of the groups that were taken."""
     sizes: list[int] = []
     take = together._take
 
-    def counted() -> Any:
-        group = take()
+    def counted(lane: Any) -> Any:
+        group = take(lane)
         sizes.append(len(group))
         return group
 
@@ -54,11 +59,41 @@ def leads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
-def wait_until_waiting(number: int) -> None:
+@pytest.fixture(autouse=True)
+def nobody_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(together, "PATIENCE", PATIENCE)
+
+
+def wait_until(true: Callable[[], Any]) -> None:
     deadline = time.monotonic() + PATIENCE
-    while len(together._waiting) < number:
-        assert time.monotonic() < deadline, "they do not come"
+    while not true():
+        assert time.monotonic() < deadline, "it does not happen"
         time.sleep(0.001)
+
+
+def waiting() -> list[int]:
+    """How many wait behind each leader."""
+    return [len(turns) for turns in list(together._lanes.values())]
+
+
+def behind(leader: Callable[[], Any], *works: Callable[[], Any]) -> list[Future[Any]]:
+    """The first work leads and is held by somebody; the others wait behind it, in this order.
+
+    On SQLite the leader waits for its turn to write, and takes the others along. On PostgreSQL it has begun: the others
+    are the next group.
+    """
+    first = 0 if connection.vendor == "postgresql" else 1
+    futures = start(leader)
+    wait_until(lambda: waiting() == [first])
+    for number, work in enumerate(works, first + 1):
+        futures += start(work)
+        wait_until(lambda number=number: waiting() == [number])
+    return futures
+
+
+def shared(number: int) -> list[int]:
+    """The sizes of the groups of so many works, started by ``behind``."""
+    return [1, number - 1] if connection.vendor == "postgresql" else [number]
 
 
 @pytest.fixture
@@ -68,85 +103,219 @@ def items(project: Project) -> list[str]:
 
 
 @pytest.fixture
-def post(project: Project, lead: User) -> Callable[[str, str], Any]:
-    token = tokens.create(user=lead)
-    path = f"/api/v1/projects/{project.pk}/ratings/"
+def make_post() -> Callable[..., Any]:
+    """``make_post(project, user)(item, label, (item, label), ...)``: ratings of the rater "ann"."""
 
-    def send(item: str, label: str) -> Any:
-        client = APIClient(headers={"Authorization": f"Bearer {token}"})
-        return client.post(path, {"item": item, "rater": "ann", "label": label}, format="json")
+    def make(project: Project, user: User) -> Any:
+        token = tokens.create(user=user)
+        path = f"/api/v1/projects/{project.pk}/ratings/"
 
-    send("none", "none")  # the token's first use writes
-    return send
+        def send(item: str, label: str | None, *more: tuple[str, str | None]) -> Any:
+            client = APIClient(headers={"Authorization": f"Bearer {token}"})
+            rows = [{"item": item, "rater": "ann", "label": label} for item, label in ((item, label), *more)]
+            return client.post(path, rows, format="json")
+
+        send("none", "none")  # the token's first use writes
+        return send
+
+    return make
 
 
-def test_requests_that_wait_for_their_turn_share_one_commit(items: Any, post: Any, leads: list[int]) -> None:
-    with writers_held():
-        futures = start(*(lambda item=item: post(item, "major") for item in items))
-        wait_until_waiting(REQUESTS)
-    answers = finish(futures)
-    assert [answer.json()["created"] for answer in answers] == [1] * REQUESTS
-    assert leads == [REQUESTS]
+@pytest.fixture
+def post(project: Project, lead: User, make_post: Any) -> Any:
+    return make_post(project, lead)
+
+
+def test_requests_that_wait_share_one_transaction(items: Any, question: Any, post: Any, groups: list[int]) -> None:
+    with writers_held(question):
+        futures = behind(*(lambda item=item: post(item, "major") for item in items))
+    assert [answer.json()["created"] for answer in finish(futures)] == [1] * REQUESTS
+    assert groups == shared(REQUESTS)
     assert Rating.objects.count() == Revision.objects.count() == REQUESTS
+    assert set(Item.objects.values_list("places_taken", flat=True)) == {1}
+    assert not together._lanes
 
 
-def test_nobody_is_answered_before_the_commit(items: Any, post: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_keeps_its_user_and_its_outcome(
+    items: Any, question: Any, lead: User, annotator: User, project: Any, make_post: Any, groups: list[int]
+) -> None:
+    by_lead, by_annotator = make_post(project, lead), make_post(project, annotator)
+    by_lead("i1", "minor", ("i2", "minor"), ("i3", "minor"))
+    Project.objects.filter(pk=project.pk).update(overlap=1)  # a place is freed of an item that is full
+    Revision.objects.all().delete()
+    groups.clear()
+    said = [
+        *((by_lead, "i0", "none"), (by_annotator, "i1", None), (by_lead, "i2", "minor")),
+        *((by_annotator, "i3", "major"), (by_lead, "i4", "critical")),
+    ]
+    with writers_held(question):
+        futures = behind(*(lambda post=post, item=item, label=label: post(item, label) for post, item, label in said))
+    outcomes = [{name for name, number in answer.json().items() if number} for answer in finish(futures)]
+    assert outcomes == [{"created"}, {"withdrawn"}, {"unchanged"}, {"changed"}, {"created"}]
+    assert groups == shared(5)
+    lines = Revision.objects.order_by("rating__item__key").values_list("rating__item__key", "by__username", "code")
+    assert list(lines) == [
+        *(("i0", "lead", 0), ("i1", "annotator", NOTHING)),
+        *(("i3", "annotator", 2), ("i4", "lead", 3)),
+    ]
+    assert list(Item.objects.order_by("key").values_list("places_taken", flat=True)) == [1, 0, 1, 1, 1, 0]
+
+
+def test_nobody_is_answered_before_the_commit(
+    items: Any, question: Any, post: Any, groups: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     gate = Gate()
-    commit = DatabaseWrapper._commit
+    commit = BaseDatabaseWrapper._commit
 
     def slowly(self: Any) -> Any:
-        gate.wait()
+        if groups and groups[-1] > 1:
+            gate.wait()
         return commit(self)
 
-    with writers_held():
-        futures = start(*(lambda item=item: post(item, "major") for item in items))
-        wait_until_waiting(REQUESTS)
-        monkeypatch.setattr(DatabaseWrapper, "_commit", slowly)
+    with writers_held(question):
+        futures = behind(*(lambda item=item: post(item, "major") for item in items))
+        monkeypatch.setattr(BaseDatabaseWrapper, "_commit", slowly)
     gate.wait_until_reached()
-    assert not any(future.done() for future in futures)
-    assert not Rating.objects.exists()
+    last = shared(REQUESTS)[-1]
+    assert not any(future.done() for future in futures[-last:])
+    assert Rating.objects.count() == REQUESTS - last
     gate.open()
     finish(futures)
     assert Rating.objects.count() == REQUESTS
 
 
-def test_one_that_fails_spoils_no_other(items: Any, post: Any, question: Any, leads: list[int]) -> None:
-    """Its category is retired after it was looked up: found out inside the transaction that it shares."""
+def test_one_whose_category_is_gone_spoils_no_other(items: Any, question: Any, post: Any, groups: list[int]) -> None:
+    """Retired after it was looked up: found out inside the transaction that it shares."""
     labels = {"i2": "minor"}
-    minor = Category.objects.get(question=question, label="minor").pk
-    with writers_held():
-        futures = start(*(lambda item=item: post(item, labels.get(item, "major")) for item in items))
-        wait_until_waiting(REQUESTS)
-        together._waiting.insert(0, together._Turn(lambda: Category.objects.filter(pk=minor).update(retired=True)))
-    statuses = [answer.status_code for answer in finish(futures)]
-    assert statuses == [200, 200, 400, 200, 200, 200]
-    assert leads == [REQUESTS + 1]
+    with writers_held(question) as execute:
+        futures = behind(*(lambda item=item: post(item, labels.get(item, "major")) for item in items))
+        execute("UPDATE projects_category SET retired = true WHERE label = %s", ["minor"])
+    assert [answer.status_code for answer in finish(futures)] == [200, 200, 400, 200, 200, 200]
+    assert groups == shared(REQUESTS)
     assert set(Rating.objects.values_list("item__key", flat=True)) == set(items) - {"i2"}
     assert Revision.objects.count() == REQUESTS - 1
 
 
-def test_a_commit_that_fails_is_done_again_one_by_one(items: Any, post: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    commit = DatabaseWrapper._commit
+def test_one_whose_item_is_gone_spoils_no_other(items: Any, question: Any, post: Any, groups: list[int]) -> None:
+    """The database itself refuses the transaction."""
+    with writers_held(question) as execute:
+        futures = behind(*(lambda item=item: post(item, "major") for item in items))
+        execute("DELETE FROM projects_item WHERE key = %s", ["i2"])
+    assert [answer.status_code for answer in finish(futures)] == [200, 200, 409, 200, 200, 200]
+    assert groups == shared(REQUESTS)
+    assert set(Rating.objects.values_list("item__key", flat=True)) == set(items) - {"i2"}
+    assert Revision.objects.count() == REQUESTS - 1
+
+
+def test_a_commit_that_fails_is_done_again_one_by_one(
+    items: Any, question: Any, post: Any, groups: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = BaseDatabaseWrapper._commit
     failures = iter([OperationalError("disk I/O error")])
 
     def once(self: Any) -> Any:
-        for failure in failures:
+        for failure in failures if groups and groups[-1] > 1 else ():
             raise failure
         return commit(self)
 
-    with writers_held():
-        futures = start(*(lambda item=item: post(item, "major") for item in items))
-        wait_until_waiting(REQUESTS)
-        monkeypatch.setattr(DatabaseWrapper, "_commit", once)
-    assert [answer.status_code for answer in finish(futures)] == [200] * REQUESTS
+    with writers_held(question):
+        futures = behind(*(lambda item=item: post(item, "major") for item in items))
+        monkeypatch.setattr(BaseDatabaseWrapper, "_commit", once)
+    assert [answer.json()["created"] for answer in finish(futures)] == [1] * REQUESTS
+    assert next(failures, None) is None
     assert Rating.objects.count() == Revision.objects.count() == REQUESTS
 
 
-def test_a_database_that_takes_nothing_refuses_each_and_holds_nobody(
+def test_a_leader_that_is_ended_holds_nobody(
+    items: Any, question: Any, post: Any, groups: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = together._write
+
+    def ended(group: Any) -> Any:
+        if len(group) > 1:
+            raise SystemExit
+        return write(group)
+
+    monkeypatch.setattr(together, "_write", ended)
+    with writers_held(question):
+        futures = behind(*(lambda item=item: post(item, "major") for item in items))
+    leader = REQUESTS - shared(REQUESTS)[-1]
+    with pytest.raises(SystemExit):
+        futures.pop(leader).result(timeout=PATIENCE)
+    assert [answer.status_code for answer in finish(futures)] == [200] * (REQUESTS - 1)
+    assert set(Rating.objects.values_list("item__key", flat=True)) == set(items) - {items[leader]}
+    assert not together._lanes
+
+
+def test_who_names_the_same_rating_comes_after_it(items: Any, question: Any, post: Any, groups: list[int]) -> None:
+    """And before who came later still; others overtake them."""
+    said = [("i0", "none"), ("i1", "none"), ("i1", "minor"), ("i2", "none"), ("i1", "major")]
+    with writers_held(question):
+        futures = behind(*(lambda item=item, label=label: post(item, label) for item, label in said))
+    outcomes = [{name for name, number in answer.json().items() if number} for answer in finish(futures)]
+    assert outcomes == [{"created"}, {"created"}, {"changed"}, {"created"}, {"changed"}]
+    assert groups == ([1, 2, 1, 1] if connection.vendor == "postgresql" else [3, 1, 1])
+    history = Revision.objects.filter(rating__item__key="i1").order_by("pk")
+    assert list(history.values_list("code", flat=True)) == [0, 1, 2]
+
+
+def test_a_group_is_bounded(items: Any, question: Any, post: Any, groups: list[int], monkeypatch: Any) -> None:
+    monkeypatch.setattr(together, "MOST", 3)
+    with writers_held(question):
+        futures = behind(
+            lambda: post("i0", "none"),
+            lambda: post("i1", "none", ("i2", "none")),
+            lambda: post("i3", "none", ("i4", "none")),
+            lambda: post("i5", "none"),
+        )
+    assert [answer.json()["created"] for answer in finish(futures)] == [1, 2, 2, 1]
+    assert groups == ([1, 2, 1] if connection.vendor == "postgresql" else [2, 2])
+
+
+def test_projects_do_not_mix(
+    items: Any, question: Any, post: Any, lead: User, make_project: Any, make_post: Any, project: Project
+) -> None:
+    """On SQLite they share the commit. On PostgreSQL the one does not wait for the other's locks."""
+    other = make_project("Other", key="tone", overlap=1)
+    Member.objects.create(project=other, user=lead, role=Member.Role.LEAD)
+    Rater.objects.create(project=other, key="ann")
+    Item.objects.create(project=other, key="theirs")
+    elsewhere = make_post(other, lead)
+    with writers_held(question):
+        if connection.vendor == "postgresql":
+            futures = behind(*(lambda item=item: post(item, "major") for item in items))
+            assert finish(start(lambda: elsewhere("theirs", "minor")))[0].json()["created"] == 1
+        else:
+            works = [lambda item=item: post(item, "major") for item in items]
+            futures = behind(*works[:2], lambda: elsewhere("theirs", "minor"), *works[2:])
+    assert {answer.json()["created"] for answer in finish(futures)} == {1}
+    assert Rating.objects.filter(question__project=project, item__project=project).count() == REQUESTS
+    assert Rating.objects.filter(question__project=other, item__project=other).count() == 1
+    assert set(Item.objects.values_list("places_taken", flat=True)) == {1}
+
+
+@pytest.mark.skipif(ON_SQLITE, reason="SQLite has one writer at a time")
+def test_nobody_waits_long_for_a_leader_who_waits_for_a_lock(
     items: Any, post: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(together, "PATIENCE", 0.05)
+    post("i0", "none")
+    with transaction.atomic():
+        Rating.objects.select_for_update().get(item__key="i0")
+        blocked = start(lambda: post("i0", "minor"))
+        wait_until(lambda: waiting() == [0])
+        assert finish(start(lambda: post("i1", "minor"), lambda: post("i2", "minor")))[1].status_code == 200
+        assert not blocked[0].done()
+    assert finish(blocked)[0].json()["changed"] == 1
+
+
+@pytest.mark.sqlite_only
+@pytest.mark.skipif(f"not {ON_SQLITE}", reason="PostgreSQL has a lock for each row")
+def test_a_database_that_takes_nothing_refuses_each_and_holds_nobody(
+    items: Any, question: Any, post: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(connection.settings_dict["OPTIONS"], "timeout", 0.5)
-    with writers_held():
+    with writers_held(question):
         futures = start(*(lambda item=item: post(item, "major") for item in items))
         statuses = {answer.status_code for answer in finish(futures)}
     assert statuses == {503}
@@ -154,26 +323,18 @@ def test_a_database_that_takes_nothing_refuses_each_and_holds_nobody(
     assert post(items[0], "major").status_code == 200
 
 
-def test_the_ones_left_waiting_are_led_by_the_next(items: Any, project: Project) -> None:
-    """While a group is committed the following one forms behind it."""
-    gate = Gate()
-
-    def first() -> str:
-        gate.wait()
-        return "first"
-
-    futures = start(lambda: together.write(first))
-    gate.wait_until_reached()
-    works = [lambda n=n: Rater.objects.create(project=project, key=f"r{n}").key for n in range(3)]
-    futures += start(*(lambda work=work: together.write(work) for work in works))
-    wait_until_waiting(3)
-    gate.open()
-    assert finish(futures) == ["first", "r0", "r1", "r2"]
-    assert together._leader is None
-
-
-def test_inside_a_transaction_it_is_part_of_that(project: Project) -> None:
+def test_inside_a_transaction_it_is_part_of_that(items: Any, question: Any, lead: User) -> None:
+    item, rater = Item.objects.get(key="i0"), Rater.objects.get(key="ann")
     with pytest.raises(ZeroDivisionError), transaction.atomic():
-        together.write(lambda: Rater.objects.create(project=project, key="gone"))
+        together.record([(question, [NewRating(item.pk, rater.pk, 1)])], by=lead)
         raise ZeroDivisionError
-    assert not Rater.objects.filter(key="gone").exists()
+    assert not Rating.objects.exists()
+
+
+def test_the_places_of_a_group_are_asked_for_in_one_order() -> None:
+    """Also where one item's place is freed and another's is taken: else two groups could wait in a circle."""
+    written = [(NewRating(7, 1, NOTHING), 2), (NewRating(3, 2, 1), NOTHING), (NewRating(9, 2, 1), NOTHING)]
+    statements = places.following(written, overlap=3)
+    order = [values[0] for _sql, values in statements]
+    assert order == sorted(order)
+    assert set(order) == {3, 7, 9}
