@@ -333,7 +333,7 @@ def time_of(day: int) -> Any:
 
 def read_rows(question: Any) -> np.ndarray:
     """The rows that counting reads, in one go: what a backlog is measured against."""
-    from metrics.counting import ROW
+    from metrics.rating_rows import ROW
     from ratings.models import Rating
 
     columns = ("id", "item_id", "rater_id", "code", "counted", "day", "counted_day")

@@ -24,7 +24,7 @@ from django.utils import timezone
 from projects.models import Question
 from ratings import waiting
 
-from . import counting
+from . import counting, rating_rows
 from .counting import Change, Progress
 from .models import CountState, Share
 from .scales import QuestionScale
@@ -99,17 +99,17 @@ def take(question_id: int) -> Share | None:
 
 
 def _next_items(question_id: int, after: int, last: int) -> np.ndarray:
-    """The item of each uncounted rating of the next share, ascending."""
+    """The items of the next share, ascending."""
     uncounted = waiting.next_ratings(question_id, after=after, last=last, items=ITEMS)
-    items = np.fromiter(uncounted.values_list("item_id", flat=True)[: RATINGS[connection.vendor]], np.int64)
-    starts = np.flatnonzero(np.diff(items)) + 1
-    return items[: starts[ITEMS - 1]] if starts.size >= ITEMS else items
+    each = list(uncounted.values_list("item_id").annotate(Count("id"))[:ITEMS])
+    items, ratings = np.array(each, np.int64).reshape(-1, 2).T
+    return items[: np.searchsorted(ratings.cumsum(), RATINGS[connection.vendor]) + 1]
 
 
 def read(share: Share) -> Change:
     """The tally of the share's items as they are now, without any lock."""
     found = waiting.noted(share.question_id, first=share.first, last=share.last)
-    rows = counting.ratings_of(share.question_id, found.items)
+    rows = rating_rows.of_items(share.question_id, found.items)
     # After the rows: the categories know every code in them.
     scale = QuestionScale.of(Question.objects.get(pk=share.question_id))
     return Change.of(share.question_id, rows, found.notes, scale.width)

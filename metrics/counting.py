@@ -7,19 +7,17 @@ that stands by then. A rating that changed meanwhile therefore stays uncounted, 
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, replace
 
 import numpy as np
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
-from projects import bulk
 from projects.models import Question
 from ratings import waiting
 from ratings.models import NOTHING
 
-from . import stores
+from . import rating_rows, stores
 from .agreement import tally
 from .agreement.grouping import rank_rows
 from .models import CountState
@@ -28,20 +26,6 @@ from .scales import QuestionScale
 # Items of one transaction: small enough that raters never wait long for the rows or, on SQLite, for the file.
 # A question with more uncounted ones has a backlog, and that is counted in shares (metrics.backlog).
 ITEMS_AT_ONCE = 2_000
-ROWS_AT_ONCE = 20_000  # fetched, and made numbers of
-
-ROW = np.dtype(
-    [
-        ("id", "i8"),
-        ("item", "i8"),
-        ("rater", "i8"),
-        ("code", "i8"),
-        ("counted", "i8"),
-        ("day", "i8"),
-        ("counted_day", "i8"),
-    ]
-)
-ROW_COLUMNS = ("id", "item_id", "rater_id", "code", "counted", "day", "counted_day")
 
 
 @dataclass(frozen=True)
@@ -63,9 +47,11 @@ def lock(question_id: int) -> CountState:
 
 @dataclass(frozen=True)
 class Change:
-    """What counting some items changes in the counts, and the ratings as they were read. ``rows``: array of ROW;
-    ``notes``: what had said of these items that they are to be counted (ratings.waiting);
-    ``own`` (n, 3): rater, day, change in the number of ratings which the rater gave on that day."""
+    """What counting some items changes in the counts, and the ratings as they were read.
+
+    ``rows``: array of rating_rows.ROW. ``notes``: what had said of these items that they are to be counted
+    (ratings.waiting). ``own`` (n, 3): rater, day, change in the number of ratings which the rater gave on that day.
+    """
 
     question_id: int
     rows: np.ndarray
@@ -136,6 +122,7 @@ def add(state: CountState, change: Change, scale: QuestionScale) -> None:
     stores.add_patterns(state.question_id, change.patterns)
     stores.add_pairs(state.question_id, change.pairs, scale, sums)
     stores.add_peers(state.question_id, change.peers, change.own)
+    _mark_what_pairs_moved(change)
     state.unread += int(moved(change.rows).sum())
     state.version += 1
     state.pair_sums = sums
@@ -144,25 +131,21 @@ def add(state: CountState, change: Change, scale: QuestionScale) -> None:
     state.save()
 
 
+def _mark_what_pairs_moved(change: Change) -> None:
+    """A rater who says what another one takes back moves pairs, but neither a pattern nor what the others met: what
+    rests on pairs, the means over them, is to be made anew all the same."""
+    pairs = change.pairs
+    raters = np.setdiff1d([*pairs.rater_a, *pairs.rater_b], [*change.peers.rater, *change.own[:, 0]])
+    if raters.size:
+        stores.mark_raters(change.question_id, raters.tolist())
+    if pairs.rater_a.size and not len(change.patterns.counts):
+        stores.mark_project(change.question_id)
+
+
 def uncounted_items(question_id: int, items: int) -> tuple[np.ndarray, list[int]]:
-    """All ratings of the next ``items`` items that have an uncounted one, as an array of ROW, and what noted them."""
+    """All ratings of the next ``items`` items that have an uncounted one, as rating_rows.ROW, and what noted them."""
     found = waiting.noted(question_id, items=items)
-    return ratings_of(question_id, found.items), found.notes
-
-
-def ratings_of(question_id: int, items: list[int]) -> np.ndarray:
-    """All ratings of the items, read by one statement. Array of ROW."""
-    if not items:
-        return np.zeros(0, ROW)
-    chosen, values = bulk.among("item_id", items)
-    names = ", ".join(ROW_COLUMNS)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT {names} FROM ratings_rating WHERE question_id = %s AND {chosen}",  # noqa: S608 - only fixed names
-            [question_id, *values],
-        )
-        parts = iter(lambda: cursor.fetchmany(ROWS_AT_ONCE), [])
-        return np.fromiter(itertools.chain.from_iterable(parts), dtype=ROW)
+    return rating_rows.of_items(question_id, found.items), found.notes
 
 
 def patterns(rows: np.ndarray, code: str, width: int) -> tally.Patterns:
@@ -201,19 +184,6 @@ def moved(rows: np.ndarray) -> np.ndarray:
 
 
 def mark_counted(change: Change) -> None:
-    """Every rating remembers what was read of it."""
-    some = change.rows[moved(change.rows)]
-    # In the order in which writers of ratings lock them: else a rater and a counter that want the same two rows could
-    # wait for each other in a circle, and the database would end one of them, perhaps the rater.
-    some = some[np.lexsort([some["rater"], some["item"]])]
-    if some.size:
-        columns = (some[name].tolist() for name in ("id", "code", "day"))
-        span = [int(some["item"][0]), int(some["item"][-1])]
-        bulk.update_by_id(
-            "ratings_rating",
-            ["counted", "counted_day"],
-            list(zip(*columns, strict=True)),
-            within=("question_id = %s AND item_id BETWEEN %s AND %s", [change.question_id, *span]),
-            order=("item_id", "rater_id"),
-        )
+    """Every rating remembers what was read of it, and nothing waits any more that had been noted before."""
+    rating_rows.mark(change.question_id, change.rows[moved(change.rows)])
     waiting.forget(change.notes)

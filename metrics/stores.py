@@ -260,3 +260,14 @@ def _save_peers(question_id: int, keys: Sequence[tuple[int, int]], change: _Peer
     ]
     columns = ("question_id", "rater_id", "day", "width", "table", "moments", "n_items", "n_ratings", "stale")
     bulk.upsert("metrics_peertally", columns, rows, key=("question_id", "rater_id", "day"))
+
+
+# --- what is to be read anew although nothing was added to it
+
+
+def mark_project(question_id: int) -> None:
+    PatternTally.objects.filter(question_id=question_id, day=EVER).update(stale=True)
+
+
+def mark_raters(question_id: int, raters: Sequence[int]) -> None:
+    PeerTally.objects.filter(question_id=question_id, rater__in=raters, day=EVER).update(stale=True)

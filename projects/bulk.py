@@ -146,35 +146,15 @@ def _upsert(
     return f"INSERT INTO {table} ({_names(columns)}) {source} {conflict}"
 
 
-def update_by_id(
-    table: str,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[Any]],
-    *,
-    within: Statement = ("true", ()),
-    order: Sequence[str] = (),
-) -> None:
-    """Set ``columns`` of the rows with the given ids; each row is (id, value, ...). Must run inside a transaction.
-
-    Where other writers may want the same rows, they are locked by ``order``, columns by which ``rows`` must be sorted.
-    ``within`` is a condition that all of them meet, by which PostgreSQL finds many faster than one by one.
-    """
+def update_by_id(table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Set ``columns`` of the rows with the given ids; each row is (id, value, ...). Must run inside a transaction."""
     if not rows:
         return
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql" and len(rows) >= COPY_FROM:
             _copy(cursor, table, ["id", *columns], rows)
             changes = ", ".join(f'"{column}" = incoming."{column}"' for column in columns)
-            condition, values = within
-            if order:
-                cursor.execute(
-                    f"SELECT count(*) FROM (SELECT 1 FROM {table} t WHERE {condition}"
-                    f" AND id IN (SELECT id FROM incoming) ORDER BY {_names(order)} FOR NO KEY UPDATE OF t) AS held",
-                    values,
-                )
-            cursor.execute(
-                f"UPDATE {table} SET {changes} FROM incoming WHERE {table}.id = incoming.id AND {condition}", values
-            )
+            cursor.execute(f"UPDATE {table} SET {changes} FROM incoming WHERE {table}.id = incoming.id")
         else:
             changes = ", ".join(f'"{column}" = %s' for column in columns)
             sql, id_last = f"UPDATE {table} SET {changes} WHERE id = %s", itemgetter(*range(1, 1 + len(columns)), 0)

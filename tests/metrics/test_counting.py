@@ -15,6 +15,7 @@ from metrics.models import CountState, PairTally, RaterReading, Reading
 from projects.models import Item, Rater
 from ratings.actions import NewRating, record
 from ratings.models import NOTHING, Rating
+from tests.metrics import invariants
 from tests.metrics.counting_oracle import recounted, stored
 
 pytestmark = pytest.mark.django_db
@@ -161,6 +162,26 @@ def test_a_month_is_read_whole_when_only_its_last_week_was_touched(question: Any
     week = Reading.objects.get(question=question, span="week", start="2026-03-30")
     assert week.coefficients["percent_agreement"]["n_items"] == 2
     assert week.cumulative["percent_agreement"]["n_items"] == 3
+
+
+def test_a_rater_in_the_place_of_another_moves_the_means_over_pairs(question: Any, rate: Any) -> None:
+    """Counted at once, such a change moves no pattern, and nothing that the third rater met."""
+    for item, rater, label in (("a", "r1", "minor"), ("a", "r2", "major"), ("b", "r1", "none"), ("b", "r2", "minor")):
+        rate(question, item, rater, label)
+    actions.bring_up_to_date(question.pk)
+    rate(question, "a", "r1", None)
+    rate(question, "a", "r3", "minor")
+    actions.bring_up_to_date(question.pk)
+    means = [
+        reading.coefficients["mean_pairwise_kappa"]["n_pairs"]
+        for reading in (
+            Reading.objects.get(question=question, span="all"),
+            RaterReading.objects.get(question=question, span="all", rater__key="r2"),
+        )
+    ]
+    pairs = PairTally.objects.filter(question=question, kappa_none__isnull=False).count()
+    assert means == [pairs, pairs]
+    invariants.check(question.pk)
 
 
 def test_a_new_category_widens_the_counts(question: Any, rate: Any) -> None:
