@@ -18,7 +18,7 @@ from ratings import waiting
 from ratings.days import date_of
 from ratings.models import Rating
 
-from . import periods, rater_readings, stores
+from . import periods, rater_readings, readings, stores
 from .agreement import pattern_coefficients
 from .agreement import peers as peer_agreement
 from .models import ALL_START, EVER, CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading
@@ -64,7 +64,7 @@ def audit(question_id: int, *, rater: int | None = None) -> Findings:
         stale = (model.objects.filter(question_id=question_id, stale=True) for model in (PatternTally, PeerTally))
         found.settled = current and state.cumulative_from is None and not any(rows.exists() for rows in stale)
         if found.settled and rater is None:
-            _compare_readings(found, question_id, recount, scale)
+            _compare_readings(found, state, recount, scale)
         if found.settled:
             _compare_rater_readings(found, question_id, recount, scale)
         return found
@@ -137,7 +137,8 @@ def _compare_peers(found: Findings, question_id: int, recount: Recount, scale: Q
 # --- readings
 
 
-def _compare_readings(found: Findings, question_id: int, recount: Recount, scale: QuestionScale) -> None:
+def _compare_readings(found: Findings, state: CountState, recount: Recount, scale: QuestionScale) -> None:
+    question_id = state.question_id
     days, counts, by_day = recount.patterns.by_day()
     spans = [("all", ALL_START, by_day.sum(axis=0), by_day.sum(axis=0))] if len(days) else []
     for span in periods.SPANS:
@@ -158,10 +159,13 @@ def _compare_readings(found: Findings, question_id: int, recount: Recount, scale
         ]
         for place, (span, start, _one, _total) in enumerate(spans):
             expected[span, start.isoformat()] = [made[2 * place], made[2 * place + 1]]
+        # Of the stored kappas and their sums, which are compared themselves.
+        ever = made[0] | readings.mean_pairwise(question_id, state.pair_sums, made[0]["percent_agreement"])
+        expected["all", ALL_START.isoformat()] = [ever, ever]
     stored = {}
     rows_of = Reading.objects.filter(question_id=question_id)
     for span, start, coefficients, cumulative in rows_of.values_list("span", "start", "coefficients", "cumulative"):
-        stored[span, start.isoformat()] = [_without_pairwise(coefficients), _without_pairwise(cumulative)]
+        stored[span, start.isoformat()] = [coefficients, cumulative]
     if not recount.n_ratings:
         stored.pop(("all", ALL_START.isoformat()), None)  # what is left when everything was withdrawn: all undefined
     found.compare("reading of the period", stored, expected)
@@ -178,12 +182,17 @@ def _compare_rater_readings(found: Findings, question_id: int, recount: Recount,
             first = int(periods.starts(np.array([day]), span)[0])
             groups.setdefault((rater, span, date_of(first)), []).append(index)
     expected = _peer_readings(rows, groups, recount, scale)
+    means = rater_readings.mean_pairwise_by_rater(question_id, [rater for rater, *_ in groups])
+    for (rater, span, _first), (_n, found_of) in expected.items():
+        if span == "all":
+            rests_on = {name: found_of["vs_peers"][name] for name in ("n_items", "n_ratings")}
+            found_of |= {name: {**mean, **rests_on} for name, mean in means[rater].items()}
     stored = {}
-    readings = recount.stored(RaterReading.objects.filter(question_id=question_id), "rater")
-    for rater, span, start, n_ratings, coefficients in readings.values_list(
+    stored_rows = recount.stored(RaterReading.objects.filter(question_id=question_id), "rater")
+    for rater, span, start, n_ratings, coefficients in stored_rows.values_list(
         "rater_id", "span", "start", "n_ratings", "coefficients"
     ).iterator(chunk_size=stores.ROWS_AT_ONCE):
-        stored[rater, span, start] = [n_ratings, _without_pairwise(coefficients)]
+        stored[rater, span, start] = [n_ratings, coefficients]
     found.compare("reading of the rater", stored, expected)
 
 
@@ -212,11 +221,6 @@ def _peer_readings(
 
 
 # --- comparing
-
-
-def _without_pairwise(readings: dict[str, Any]) -> dict[str, Any]:
-    """Means over pairs rest on the stored kappas and their sums, which are compared themselves."""
-    return {name: reading for name, reading in readings.items() if not name.startswith("mean_pairwise")}
 
 
 def _numbers(values: np.ndarray) -> list[float | None]:

@@ -248,6 +248,8 @@ def _row(question_id: int, rater: int, span: str, date: datetime.date, *rest: An
 
 def mean_pairwise_by_rater(question_id: int, raters: list[int]) -> dict[int, dict[str, Any]]:
     """Rater -> {"mean_pairwise_kappa": READING, ...}: the mean of the rater's defined kappas with each other rater."""
+    if not raters:
+        return {}
     kappas = [f"kappa_{name}" for name in stores.KAPPAS]
     columns, sums = ", ".join(kappas), ", ".join(f"SUM({kappa}), COUNT({kappa})" for kappa in kappas)
     # By hand, for it is asked after every change: the ORM needs two queries, and longer to build them than they take.

@@ -11,6 +11,7 @@ import numpy as np
 
 from metrics import rater_readings, stores
 from metrics.agreement import cohen, pattern_coefficients, peers, tally
+from metrics.audit import audit
 from metrics.models import CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading
 from metrics.scales import QuestionScale
 from metrics.words import weighted
@@ -30,6 +31,7 @@ def check(question_id: int) -> None:
     for model in (PatternTally, PeerTally):
         assert not model.objects.filter(question=question, stale=True).exists()
     assert stored(question) == recounted(question)
+    assert not audit(question_id).differences
     scale = QuestionScale.of(question)
     ratings = list(Rating.objects.filter(question=question).standing().order_by("pk"))
     check_pairs(question, scale)

@@ -94,8 +94,9 @@ def test_what_is_stored_of_the_audited_rater_is_compared(large: Any, model: Any)
     (rows.exclude(day=EVER) if model is PeerTally else rows)[:1].get().delete()
     be_due()
     sampling.audit_one()
-    (difference,) = AuditResult.objects.get().shown
+    difference, *more = AuditResult.objects.get().shown
     assert str(rater.pk) in difference
+    assert len(more) == (model is PairTally)  # the rater's mean rests on the pair
 
 
 def test_without_an_audit_there_is_nothing_to_say(client_for: Any, lead: Any) -> None:
