@@ -35,7 +35,7 @@ class StrictJSONParser(BaseParser):
         except UnicodeDecodeError as error:
             raise ParseError(f"The body must be UTF-8; byte {error.start} is not.") from None
         try:
-            if _ESCAPED_NUL.search(text):
+            if "\\u0000" in text and _ESCAPED_NUL.search(text):
                 raise ValueError("NUL characters are not allowed")
             value = json.loads(
                 text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_unique_keys

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from django.db import connection, transaction
@@ -23,8 +23,7 @@ from .stamps import Guidelines
 FEW_RATERS = 5  # are asked for by name; of more, all ratings of the items are read
 
 
-@dataclass(frozen=True, slots=True)
-class NewRating:
+class NewRating(NamedTuple):
     """One thing said about one item: ids of this question's project, a category's code, or NOTHING to withdraw."""
 
     item_id: int

@@ -7,8 +7,7 @@ second. A few queries for any number of rows.
 from __future__ import annotations
 
 import datetime
-import functools
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,15 +27,17 @@ from .models import NOTHING
 FIELDS = ("item", "rater", "question", "label", "rated_at", "comment")
 
 _KNOWN = frozenset(FIELDS)
-# name -> most characters, what to say where it is missing (None: it may be), whether null is allowed
-_TEXTS: dict[str, tuple[int, str | None, bool]] = {
-    "item": (255, "", False),
-    "rater": (150, None, False),
-    "question": (64, None, False),
-    "label": (200, "; null withdraws a rating", True),
-    "rated_at": (100, None, True),
-    "comment": (10_000, None, True),
+# name -> most characters, whether null is allowed
+_TEXTS = {
+    "item": (255, False),
+    "rater": (150, False),
+    "question": (64, False),
+    "label": (200, True),
+    "rated_at": (100, True),
+    "comment": (10_000, True),
 }
+# name -> what to add where it is missing
+_NEEDED = {"item": "", "label": "; null withdraws a rating"}
 
 
 @dataclass
@@ -58,47 +59,39 @@ class _Known:
     own_rater: str | None
 
 
-class _Problems:
-    def __init__(self) -> None:
-        self.rows: dict[int, list[str]] = {}
-
-    def add(self, place: int, problem: str) -> None:
-        self.rows.setdefault(place, []).append(problem)
-
-    def refuse(self) -> None:
-        if self.rows:
-            raise rows_error("rating", self.rows)
+_Key = tuple[str, str, str]  # what a row says about which question, item and rater
 
 
 def resolve(project: Project, user: Any, rows: Sequence[Any]) -> list[tuple[Question, list[NewRating]]]:
-    """The ratings of each question, in one order for all writers.
+    """The ratings of each question.
 
     ``project`` comes from the door, with the caller's role. Raises BadRequest naming every bad row, and
     PermissionDenied when an annotator names a rater that is not theirs.
     """
-    problems = _Problems()
+    wrong: dict[int, list[str]] = {}
+    sound = {}
     for place, row in enumerate(rows):
-        for problem in _shape_problems(row):
-            problems.add(place, problem)
-    sound = {place: row for place, row in enumerate(rows) if place not in problems.rows}
+        if problems := _shape_problems(row):
+            wrong[place] = problems
+        else:
+            sound[place] = row
     known = _look_up(project, user, sound.values())
-    own = known.own_rater
+    only, own = known.only_question or "", known.own_rater
     now = timezone.now()
-    first: dict[tuple[str, str, str], int] = {}
+    first: dict[_Key, int] = {}
     ratings: dict[str, list[NewRating]] = {}
     for place, row in sound.items():
-        question, rating = _resolved(row, known, now, functools.partial(problems.add, place))
-        key = (question, row["item"], row.get("rater") or own or "")
+        key = (row.get("question") or only, row["item"], row.get("rater", own) or "")
+        rating = _rating(row, key, known, now)
+        if rating is None:
+            wrong[place] = list(_unknown(row, key, known, now))
+        else:
+            ratings.setdefault(key[0], []).append(rating)
         if first.setdefault(key, place) != place:
-            problems.add(place, f"the same item and rater stand in row {first[key]} already")
-        if rating is not None:
-            ratings.setdefault(question, []).append(rating)
-    problems.refuse()
-    groups = [(known.questions[key].question, some) for key, some in ratings.items()]
-    for _question, some in groups:
-        # Two writers of the same rows must not wait for each other in a circle.
-        some.sort(key=lambda rating: (rating.item_id, rating.rater_id))
-    return sorted(groups, key=lambda group: group[0].pk)
+            wrong.setdefault(place, []).append(f"the same item and rater stand in row {first[key]} already")
+    if wrong:
+        raise rows_error("rating", wrong)
+    return [(known.questions[question].question, some) for question, some in ratings.items()]
 
 
 def _shape_problems(row: Any) -> list[str]:
@@ -108,13 +101,16 @@ def _shape_problems(row: Any) -> list[str]:
     if not _KNOWN.issuperset(row):
         name = next(name for name in row if name not in _KNOWN)
         found.append(f"unknown field '{name[:60]}'; one of {', '.join(FIELDS)}")
-    for name, (longest, needed, nullable) in _TEXTS.items():
-        value = row.get(name)
+    for name, needed in _NEEDED.items():
+        if name not in row:
+            found.append(f"'{name}' is missing{needed}")
+    for name, value in row.items():
+        if name not in _TEXTS:
+            continue
+        longest, nullable = _TEXTS[name]
         if isinstance(value, str):
             if len(value) > longest or not (value or nullable):
                 found.append(f"'{name}' must have {0 if nullable else 1} to {longest} characters; it has {len(value)}")
-        elif name not in row:
-            found += [f"'{name}' is missing{needed}"] if needed is not None else []
         elif value is not None or not nullable:
             found.append(f"'{name}' must be a text{' or null' if nullable else ''}, not {kind_of(value)}")
     return found
@@ -169,39 +165,38 @@ def _questions(project: Project, rows: Iterable[tuple[Any, ...]]) -> dict[str, _
     return found
 
 
-def _resolved(
-    row: dict[str, Any], known: _Known, now: datetime.datetime, add: Callable[[str], None]
-) -> tuple[str, NewRating | None]:
-    """The key of the row's question, and its rating; None after ``add`` was told what is unknown."""
-    question = row.get("question") or known.only_question or ""
-    code = _code(row["label"], known.questions.get(question), add)
-    if question not in known.questions:
+def _rating(row: dict[str, Any], key: _Key, known: _Known, now: datetime.datetime) -> NewRating | None:
+    """None where something is not to be accepted: ``_unknown`` says what."""
+    question, item, rater = key
+    asked, item_id, rater_id = known.questions.get(question), known.items.get(item), known.raters.get(rater)
+    if asked is None or item_id is None or rater_id is None:
+        return None
+    label, rated_at = row["label"], row.get("rated_at")
+    code = NOTHING if label is None else asked.codes.get(label)
+    if code is None:
+        return None
+    if rated_at is not None:
+        try:
+            rated_at = parse_rated_at(rated_at, now=now)
+        except ValueError:
+            return None
+    return NewRating(item_id, rater_id, code, rated_at, row.get("comment"))
+
+
+def _unknown(row: dict[str, Any], key: _Key, known: _Known, now: datetime.datetime) -> Iterator[str]:
+    question, item, rater = key
+    asked = known.questions.get(question)
+    if asked is None:
         said = f"unknown question '{question}'" if question else "'question' is missing"
-        add(f"{said}; one of {', '.join(known.questions)}")
-    item_id = known.items.get(row["item"])
-    if item_id is None:
-        add(f"unknown item '{row['item'][:60]}'")
-    rater = row.get("rater", known.own_rater) or ""
-    rater_id = known.raters.get(rater)
-    if rater_id is None:
-        add(f"unknown rater '{rater[:60]}'" if rater else "'rater' is missing")
-    rated_at = None
+        yield f"{said}; one of {', '.join(known.questions)}"
+    elif row["label"] is not None and row["label"] not in asked.codes:
+        yield f"unknown label '{row['label'][:60]}'; one of {', '.join(asked.codes)}"
+    if item not in known.items:
+        yield f"unknown item '{item[:60]}'"
+    if rater not in known.raters:
+        yield f"unknown rater '{rater[:60]}'" if rater else "'rater' is missing"
     if row.get("rated_at") is not None:
         try:
-            rated_at = parse_rated_at(row["rated_at"], now=now)
+            parse_rated_at(row["rated_at"], now=now)
         except ValueError as error:
-            add(f"rated_at: {error}")
-    if code is None or item_id is None or rater_id is None:
-        return question, None
-    return question, NewRating(item_id, rater_id, code, rated_at=rated_at, comment=row.get("comment"))
-
-
-def _code(label: str | None, asked: _Asked | None, add: Callable[[str], None]) -> int | None:
-    if asked is None:
-        return None
-    if label is None:
-        return NOTHING
-    code = asked.codes.get(label)
-    if code is None:
-        add(f"unknown label '{label[:60]}'; one of {', '.join(asked.codes)}")
-    return code
+            yield f"rated_at: {error}"

@@ -7,7 +7,7 @@ import datetime
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from django.db import connection
@@ -42,8 +42,7 @@ _APPEND_WRITTEN = (
 FEW = 32  # lines of history that go on one journey with all that belongs to them
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     new: NewRating
     by_id: int | None
     rated_at: datetime.datetime
@@ -63,9 +62,11 @@ class Circumstances:
 def write(question_id: int, rows: Sequence[Row], shared: Circumstances, *, then: Sequence[bulk.Statement]) -> None:
     """Upsert the rows, append their history, and send ``then`` after them. To be called inside a transaction."""
     # In one order everywhere, so that two writers never wait for each other in a circle.
-    rows = sorted(rows, key=lambda row: (row.new.item_id, row.new.rater_id))
-    # Each time is needed twice, and many rows share one: turned once into what the database takes.
+    rows = sorted(rows, key=lambda row: row.new[:2])
+    # Many rows share a time: each is turned once into what the database takes.
     moment = functools.cache(connection.ops.adapt_datetimefield_value)
+    day = functools.cache(functools.partial(day_of, zone=shared.zone))
+    stamp = shared.guidelines.stamp
     ratings = [
         (
             question_id,
@@ -74,27 +75,28 @@ def write(question_id: int, rows: Sequence[Row], shared: Circumstances, *, then:
             row.new.code,
             moment(row.rated_at),
             moment(shared.now),
-            day_of(row.rated_at, shared.zone),
+            day(row.rated_at),
             row.comment,
-            shared.guidelines.stamp(row.new.rated_at, row.new.guidelines),
+            stamp(row.new.rated_at, row.new.guidelines),
             row.new.seconds,
             NOTHING,
             0,
         )
         for row in rows
     ]
-    history = list(_history(question_id, rows, shared, moment))
-    if len(history) <= FEW:
+    lines = len(rows) + sum(len(row.new.superseded) for row in rows)
+    if lines <= FEW:
         upserts = [(_UPSERT, rating) for rating in ratings]
+        history = _history(question_id, rows, shared, moment)
         bulk.several([*upserts, *((_APPEND, line) for line in history), *then])
         return
     by_ids = {row.by_id for row in rows}
-    if len(history) == len(ratings) and len(by_ids) == 1:  # each line says what its rating says now
+    if lines == len(rows) and len(by_ids) == 1:  # each line says what its rating says now
         line = (_APPEND_WRITTEN, [*by_ids, shared.source])
         bulk.upsert("ratings_rating", _COLUMNS, ratings, key=_KEY, update=_UPDATE, then=line)
     else:
         bulk.upsert("ratings_rating", _COLUMNS, ratings, key=_KEY, update=_UPDATE)
-        _append_history(history)
+        _append_history(list(_history(question_id, rows, shared, moment)))
     bulk.several(then)
 
 
@@ -129,9 +131,8 @@ def _copy_history(cursor: Any, lines: list[tuple[Any, ...]], names: str) -> None
         " r.question_id, r.item_id, r.rater_id, 0::bigint AS line"
         " FROM ratings_revision v JOIN ratings_rating r ON r.id = v.rating_id WITH NO DATA"
     )
-    with cursor.copy(f"COPY incoming_history ({names}, question_id, item_id, rater_id, line) FROM STDIN") as copy:
-        for number, line in enumerate(lines):
-            copy.write_row((*line, number))
+    into = f"incoming_history ({names}, question_id, item_id, rater_id, line)"
+    bulk.copy_rows(cursor, into, [(*line, number) for number, line in enumerate(lines)])
     cursor.execute(
         f"INSERT INTO ratings_revision (rating_id, {names})"
         " SELECT r.id, i.code, i.rated_at, i.recorded_at, i.by_id, i.source, i.comment, i.superseded, i.guidelines"

@@ -332,6 +332,34 @@ def test_a_batch_of_any_size_leaves_a_whole_history(
     assert not both.filter(superseded=True).exists()
 
 
+ODD = [
+    "\\",
+    "\\\\",
+    r"\N",
+    r"\.",
+    "a\tb",
+    "two\nlines",
+    "two\r\nlines",
+    r"\t\n",
+    "",
+    " ",
+    "NULL",
+    '"',
+    "\x1f",
+    "很好 🙂",
+]
+
+
+def test_many_comments_are_stored_as_they_were_sent(put: Callable[..., Any], project: Project) -> None:
+    """PostgreSQL takes them as text whose rows and columns are parted by characters that a comment may have."""
+    Item.objects.bulk_create(Item(project=project, key=f"k{number}") for number in range(20 * len(ODD)))
+    given = [row(f"k{number}", comment=comment) for number, comment in enumerate(ODD * 20)]
+    assert put(given) == counts(created=len(given))
+    by_item = Rating.objects.order_by("item_id")
+    assert list(by_item.values_list("comment", flat=True)) == ODD * 20
+    assert list(by_item.values_list("revisions__comment", flat=True)) == ODD * 20
+
+
 def queries(client: APIClient, path: str, rows: Any = None) -> int:
     with CaptureQueriesContext(connection) as found:
         answer = client.get(path) if rows is None else client.post(path, rows, format="json")

@@ -6,12 +6,14 @@ import datetime
 import itertools
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection, transaction
+from rest_framework.test import APIClient
 
 from metrics import actions, backlog, counting, rater_readings, stores
 from metrics.models import CountState, PairTally, RaterReading
@@ -19,11 +21,14 @@ from projects import actions as set_up
 from projects.models import Category, Item, Project, Question, Rater
 from ratings import day_moves, queue, writing
 from ratings.actions import NewRating, record, record_all
-from ratings.models import Rating
+from ratings.models import Rating, Revision
 from tests.faults.threads import PATIENCE, Gate, finish, start
 from tests.metrics import invariants
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+SAID = ("item__key", "rater__key", "code")
+SAID_ONCE = ("rating__item__key", "rating__rater__key", "code")
 
 postgresql_only = pytest.mark.skipif(
     "not __import__('django.db').db.connection.vendor == 'postgresql'",
@@ -303,6 +308,40 @@ def test_writers_of_the_same_new_ratings_take_turns_whatever_their_order(questio
         put(question, (second, rater, 1))
     finish(futures)
     assert set(Rating.objects.values_list("code", flat=True)) == {2}
+
+
+def test_large_requests_at_once_are_all_stored_exactly(
+    project: Project, question: Question, lead: User, api_for: Callable[..., APIClient]
+) -> None:
+    """Each has its own ratings; half of them share their items, whose places all of them take."""
+    Item.objects.bulk_create(Item(project=project, key=f"i{number:03}") for number in range(600))
+    Rater.objects.bulk_create(Rater(project=project, key=key) for key in "abcd")
+    Project.objects.filter(pk=project.pk).update(overlap=9)
+    labels = [category.label for category in question.active_categories()]
+    halves = [(range(first, first + 300), raters) for first in (0, 300) for raters in ("ab", "cd")]
+    bodies = [
+        [{"item": f"i{n:03}", "rater": rater, "label": labels[n % len(labels)]} for n in items for rater in raters]
+        for items, raters in halves
+    ]
+    bodies[1::2] = [body[::-1] for body in bodies[1::2]]
+    together = threading.Barrier(len(bodies))
+
+    def send(body: list[dict[str, str]]) -> Any:
+        client = api_for(lead)
+        together.wait(PATIENCE)
+        return client.post(f"/api/v1/projects/{project.pk}/ratings/", body, format="json")
+
+    answers = finish(start(*(lambda body=body: send(body) for body in bodies)))
+    assert [(answer.status_code, answer.json()["created"]) for answer in answers] == [(200, 600)] * 4
+    sent = {(row["item"], row["rater"], row["label"]) for body in bodies for row in body}
+    names = dict(question.categories.values_list("code", "label"))
+    stored = [(item, rater, names[code]) for item, rater, code in Rating.objects.values_list(*SAID)]
+    said = [(item, rater, names[code]) for item, rater, code in Revision.objects.values_list(*SAID_ONCE)]
+    assert len(stored) == len(said) == len(sent)
+    assert set(stored) == set(said) == sent
+    assert set(Item.objects.values_list("places_taken", flat=True)) == {4}
+    actions.sweep()
+    invariants.check(question.pk)
 
 
 @postgresql_only
