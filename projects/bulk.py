@@ -11,7 +11,7 @@ import datetime
 import itertools
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import is_, itemgetter
 from typing import Any
 
@@ -138,6 +138,20 @@ def _read_written(
 def upsert_one(table: str, columns: Sequence[str], *, key: Sequence[str], update: dict[str, str] | None = None) -> str:
     """The statement that does for one row, its parameters, what ``upsert`` does for many."""
     return _upsert(table, columns, f"VALUES ({', '.join(['%s'] * len(columns))})", key=key, update=update)
+
+
+def upsert_listed(table: str, types: Mapping[str, str], *, key: Sequence[str], update: dict[str, str]) -> str:
+    """The same for all rows of a JSON array of arrays, the one parameter, on PostgreSQL: it is prepared once, however
+    many they are. ``types`` are of the columns."""
+    return _upsert(table, list(types), f"SELECT {listed(types)} FROM {LIST} AS r (value)", key=key, update=update)
+
+
+LIST = "jsonb_array_elements(%s::jsonb)"
+
+
+def listed(types: Mapping[str, str]) -> str:
+    """What to select of the arrays of a LIST, each a ``value``."""
+    return ", ".join(f"(value->>{place})::{name}" for place, name in enumerate(types.values()))
 
 
 def _upsert(

@@ -20,6 +20,7 @@ from .days import aware
 from .models import NOTHING
 from .stamps import Guidelines
 
+FEW = 32  # ratings that are asked for by a statement each, which the database knows already
 FEW_RATERS = 5  # are asked for by name; of more, all ratings of the items are read
 
 
@@ -200,9 +201,18 @@ def _code_before(standing: dict[tuple[int, int], _Standing], new: NewRating) -> 
     return NOTHING if old is None else old[0]
 
 
+_STANDING = (
+    "SELECT item_id, rater_id, code, rated_at, comment FROM ratings_rating"
+    " WHERE question_id = %s AND item_id = %s AND rater_id = %s"
+)
+
+
 def _locked_rows(question_id: int, wanted: set[tuple[int, int]]) -> Iterator[bulk.Statement]:
     """For (item, rater, code, rated_at, comment) of what stands; none where nothing is wanted."""
-    if not wanted:
+    lock = " FOR UPDATE" if connection.features.has_select_for_update else ""
+    if len(wanted) <= FEW:
+        # In one order everywhere, so that two writers never wait for each other in a circle.
+        yield from ((_STANDING + lock, [question_id, *pair]) for pair in sorted(wanted))
         return
     conditions, values = "question_id = %s", [question_id]
     for column, ids in (("item_id", {item for item, _ in wanted}), ("rater_id", {rater for _, rater in wanted})):
@@ -210,10 +220,8 @@ def _locked_rows(question_id: int, wanted: set[tuple[int, int]]) -> Iterator[bul
             condition, listed = bulk.among(column, sorted(ids))
             conditions += f" AND {condition}"
             values += listed
-    lock = " FOR UPDATE" if connection.features.has_select_for_update else ""
     yield (
         f"SELECT item_id, rater_id, code, rated_at, comment FROM ratings_rating WHERE {conditions}"  # noqa: S608 - only fixed names
-        # In one order everywhere, so that two writers never wait for each other in a circle.
         f" ORDER BY item_id, rater_id{lock}",
         values,
     )

@@ -305,15 +305,16 @@ def test_an_admin_may_rate_for_anybody(put: Callable[..., Any], api_for: Callabl
     assert not Member.objects.filter(user=admin).exists()
 
 
-@pytest.mark.parametrize("many", [1, 20, 300])
+@pytest.mark.parametrize("many", [1, 20, 50, 300])
 def test_a_batch_of_any_size_leaves_a_whole_history(
     put: Callable[..., Any], project: Project, lead: User, many: int
 ) -> None:
-    """Few, some and many ratings are written by different statements."""
+    """One, few, some and many ratings are written by different statements."""
+    words = "'%s' \\ \"{1}\",\n\t$1 \\u0000 好"
     Item.objects.bulk_create(Item(project=project, key=f"k{number}") for number in range(many))
     times = [f"2026-03-{1 + number % 9:02}T10:00:00Z" for number in range(many)]
     given = [
-        row(f"k{number}", label="major", rated_at=times[number], comment=f"said {number}") for number in range(many)
+        row(f"k{number}", label="major", rated_at=times[number], comment=f"{words} {number}") for number in range(many)
     ]
     assert put(given) == counts(created=many)
     assert put([{**one, "label": "minor", "comment": "changed"} for one in given]) == counts(changed=many)
@@ -327,7 +328,7 @@ def test_a_batch_of_any_size_leaves_a_whole_history(
     assert said == [
         (f"k{number}", label, comment, when[number], lead.pk, "api")
         for number in range(many)
-        for label, comment in (("major", f"said {number}"), ("minor", "changed"))
+        for label, comment in (("major", f"{words} {number}"), ("minor", "changed"))
     ]
     assert not both.filter(superseded=True).exists()
 

@@ -345,6 +345,17 @@ def test_large_requests_at_once_are_all_stored_exactly(
 
 
 @postgresql_only
+def test_a_request_of_many_raters_waits_for_no_rating_that_it_does_not_name(question: Any, ids: Any) -> None:
+    (item, *_), (other, *_) = ids
+    raters = [Rater.objects.create(project=question.project, key=f"more {number}").pk for number in range(8)]
+    put(question, *((item, rater, 1) for rater in (other, *raters)))
+    with transaction.atomic():
+        Rating.objects.select_for_update().get(rater=other)
+        finish(start(lambda: put(question, *((item, rater, 2) for rater in raters))))
+    assert Rating.objects.filter(code=2).count() == len(raters)
+
+
+@postgresql_only
 def test_batches_of_several_questions_whose_items_cross_do_not_wait_in_a_circle(
     question: Any, ids: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
