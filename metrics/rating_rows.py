@@ -31,7 +31,7 @@ _MARK = "UPDATE ratings_rating SET counted = %s, counted_day = %s WHERE id = %s"
 # Many are found by their place in the index of items, not one by one nor by a look at all.
 _WITHIN = "question_id = %s AND item_id BETWEEN %s AND %s"
 _HOLD = "SELECT count(*) FROM (SELECT 1 FROM ratings_rating WHERE {} ORDER BY item_id, rater_id FOR NO KEY UPDATE) AS h"
-_HOLD_ALL, _HOLD_COPIED = _HOLD.format(_WITHIN), _HOLD.format(_WITHIN + " AND id IN (SELECT id FROM marked)")
+_HOLD_ALL, _HOLD_COPIED = _HOLD.format(_WITHIN), _HOLD.format(_WITHIN + " AND id IN (SELECT id FROM marked)")  # noqa: S608 - constants
 _MARK_COPIED = f"""
     UPDATE ratings_rating r SET counted = m.counted, counted_day = m.counted_day FROM marked m
     WHERE r.id = m.id AND {_WITHIN}
