@@ -28,7 +28,7 @@ MOST = 32  # ratings of a group
 
 # Seconds that a leader who follows another waits on SQLite: other processes ask every millisecond
 # (agreement_site.sqlite3), and without it this one would be first each time. Meanwhile its group grows.
-COURTESY = 0.002
+COURTESY = 0.005
 
 
 # Seconds after which a request on PostgreSQL waits no longer for a leader who waits for a lock of somebody else's.
