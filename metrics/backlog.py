@@ -100,8 +100,7 @@ def take(question_id: int) -> Share | None:
 
 def _next_items(question_id: int, after: int, last: int) -> np.ndarray:
     """The items of the next share, ascending."""
-    uncounted = waiting.next_ratings(question_id, after=after, last=last, items=ITEMS)
-    each = list(uncounted.values_list("item_id").annotate(Count("id"))[:ITEMS])
+    each = waiting.next_items(question_id, after=after, last=last, items=ITEMS)
     items, ratings = np.array(each, np.int64).reshape(-1, 2).T
     return items[: np.searchsorted(ratings.cumsum(), RATINGS[connection.vendor]) + 1]
 

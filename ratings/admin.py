@@ -77,6 +77,6 @@ class DayMoveAdmin(ReadOnly):
 
 @admin.register(UncountedItem)
 class UncountedItemAdmin(ReadOnly):
-    list_display = ("question_id", "item_id")
+    list_display = ("question_id", "item_id", "ratings")
     ordering = ("question_id", "item_id")
     show_full_result_count = False

@@ -68,6 +68,7 @@ class UncountedItem(models.Model):
     # No foreign keys: a note of what is gone is thrown away when it is read.
     question_id = models.BigIntegerField()
     item_id = models.BigIntegerField()
+    ratings = models.IntegerField()  # so many uncounted ones
 
     class Meta:
         indexes = [models.Index(fields=["question_id", "item_id"], name="uncounted_item")]

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
-from django.db.models import BooleanField, F, Func, QuerySet, Subquery
+from django.db.models import BooleanField, Count, F, Func, QuerySet, Subquery, Sum
 
 from projects import bulk
 
@@ -62,14 +62,13 @@ def _one_of(column: str, notes: QuerySet[UncountedItem]) -> Any:
     return Func(F(column), Subquery(notes.order_by().values(column).distinct()), **_ONE_OF)
 
 
-def next_ratings(question_id: int, *, after: int, last: int, items: int) -> QuerySet[Rating]:
-    """The uncounted ratings of about the next ``items`` items behind ``after`` and up to ``last``, in their order."""
-    within = {"question_id": question_id, "item_id__gt": after, "item_id__lte": last}
-    rows = Rating.objects.filter(**within).uncounted().order_by("item_id")
-    if _notes():
-        chosen = UncountedItem.objects.filter(**within).order_by("item_id").values("item_id").distinct()[:items]
-        rows = rows.filter(Func(F("item_id"), Subquery(chosen), **_ONE_OF))
-    return rows
+def next_items(question_id: int, *, after: int, last: int, items: int) -> list[tuple[int, int]]:
+    """The next ``items`` items with uncounted ratings behind ``after`` and up to ``last``, each with about how many:
+    a rating that changed twice is noted twice."""
+    number: Any = Sum("ratings") if _notes() else Count("id")
+    model: Any = UncountedItem.objects if _notes() else Rating.objects.uncounted()
+    rows = model.filter(question_id=question_id, item_id__gt=after, item_id__lte=last).order_by("item_id")
+    return list(rows.values_list("item_id").annotate(number)[:items])
 
 
 def noted(question_id: int, *, items: int | None = None, first: int | None = None, last: int | None = None) -> Noted:
@@ -101,13 +100,10 @@ def note_all(question_id: int) -> None:
     """Note each item of the question that has an uncounted rating, whatever is noted already. Looks at all ratings."""
     if not _notes():
         return
-    found = Rating.objects.filter(question_id=question_id).uncounted().order_by().values("item_id").distinct()
-    sql, values = found.query.sql_with_params()
+    rows = Rating.objects.filter(question_id=question_id).uncounted().order_by()
+    sql, values = rows.values_list("question_id", "item_id").annotate(Count("id")).query.sql_with_params()
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO ratings_uncounteditem (question_id, item_id) SELECT %s, item_id FROM ({sql}) AS found",  # noqa: S608 - Django's own SQL
-            [question_id, *values],
-        )
+        cursor.execute(f"INSERT INTO ratings_uncounteditem (question_id, item_id, ratings) {sql}", values)
 
 
 def forget_question(question_id: int) -> None:

@@ -11,8 +11,8 @@ FORWARDS = (
     f"""
     CREATE FUNCTION ratings_note_uncounted() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
-        INSERT INTO ratings_uncounteditem (question_id, item_id)
-            SELECT DISTINCT question_id, item_id FROM changed WHERE {UNCOUNTED};
+        INSERT INTO ratings_uncounteditem (question_id, item_id, ratings)
+            SELECT question_id, item_id, count(*) FROM changed WHERE {UNCOUNTED} GROUP BY question_id, item_id;
         RETURN NULL;
     END $$
     """,
@@ -25,8 +25,8 @@ FORWARDS = (
         REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ratings_note_uncounted()
     """,
     f"""
-    INSERT INTO ratings_uncounteditem (question_id, item_id)
-        SELECT DISTINCT question_id, item_id FROM ratings_rating WHERE {UNCOUNTED}
+    INSERT INTO ratings_uncounteditem (question_id, item_id, ratings)
+        SELECT question_id, item_id, count(*) FROM ratings_rating WHERE {UNCOUNTED} GROUP BY question_id, item_id
     """,
     "DROP INDEX rating_uncounted",
     "ALTER TABLE ratings_rating SET (fillfactor = 45)",
@@ -69,6 +69,7 @@ class Migration(migrations.Migration):
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("question_id", models.BigIntegerField()),
                 ("item_id", models.BigIntegerField()),
+                ("ratings", models.IntegerField()),
             ],
             options={
                 "indexes": [models.Index(fields=["question_id", "item_id"], name="uncounted_item")],

@@ -108,7 +108,7 @@ def test_notes_of_what_was_taken_back_are_thrown_away(rated: Question) -> None:
 
 @postgresql_only
 def test_notes_of_a_question_that_is_gone_are_thrown_away(question: Question) -> None:
-    UncountedItem.objects.create(question_id=question.pk + 1000, item_id=1)
+    UncountedItem.objects.create(question_id=question.pk + 1000, item_id=1, ratings=1)
     actions.sweep()
     assert not UncountedItem.objects.exists()
 
