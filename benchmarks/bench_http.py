@@ -60,6 +60,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--clients", default="1,8,32")
     parser.add_argument("--seconds", type=float, default=8.0, help="of each load")
     parser.add_argument("--rows", type=int, default=100_000, help="of the bulk requests and the exports")
+    parser.add_argument("--bulk-clients", default="1,4", help="that send bulk requests at once")
     parser.add_argument("--queue", type=int, default=1_000_000, help="items of the project whose next item is asked")
     parser.add_argument("--only-single", action="store_true", help="single ratings alone")
     parser.add_argument("--processes", help="WEB_PROCESSES")
@@ -168,8 +169,10 @@ def rival(target: http_load.Target, options: argparse.Namespace, items: range, r
 
 
 def rest_rows(site: Site, options: argparse.Namespace) -> list[str]:
-    rows = [bulk_items(site, options.rows), bulk_ratings(site, options.rows)]
-    site.wait_until_counted()
+    rows = []
+    for clients in numbers(options.bulk_clients):
+        rows += [bulk_items(site, options.rows, clients), bulk_ratings(site, options.rows, clients)]
+        site.wait_until_counted()
     rows += [export(site, kind, options.rows) for kind in ("csv", "jsonl", "parquet")]
     return [*rows, next_item(site, options.queue)]
 
@@ -191,19 +194,40 @@ def batches(rows: list[Any]) -> list[bytes]:
     return [json.dumps(rows[start : start + 10_000]).encode() for start in range(0, len(rows), 10_000)]
 
 
-def bulk_items(site: Site, count: int) -> str:
+def sent_in_bulk(site: Site, what: str, rows: list[Any], clients: int) -> str:
+    """Each client sends one body after the other."""
+    bodies, path = batches(rows), site.at(what)
+    dealt = [((site.target.request("POST", path, body), None) for body in bodies[n::clients]) for n in range(clients)]
+
+    def send() -> None:
+        done = http_load.run(site.target, dealt, seconds=float("inf"))
+        if done.errors:
+            sys.exit(f"{what}: {done.errors[0]}")
+
+    name = f"{what} in bulk, {clients} client{'s' if clients > 1 else ''}"
+    return timed_row(site, name, len(rows), send)
+
+
+def bulk_items(site: Site, count: int, clients: int) -> str:
     site.new_project()
-    bodies = batches([{"key": f"i{n:07}", "body": {"text": f"Text {n} of a review"}} for n in range(count)])
-    return timed_row(site, "items in bulk", count, lambda: [site.post("items", body) for body in bodies])
+    rows = [{"key": f"i{n:07}", "body": {"text": f"Text {n} of a review"}} for n in range(count)]
+    return sent_in_bulk(site, "items", rows, clients)
 
 
-def bulk_ratings(site: Site, count: int) -> str:
-    """Five raters an item."""
-    site.post("raters", [{"key": f"b{n}"} for n in range(5)])
-    pairs = [(n, rater) for n in range(count // 5) for rater in range(5)]
-    rows = [{"item": f"i{n:07}", "rater": f"b{rater}", "label": LABELS[(n * 13 + rater) % 4]} for n, rater in pairs]
-    bodies = batches(rows)
-    return timed_row(site, "ratings in bulk", len(rows), lambda: [site.post("ratings", body) for body in bodies])
+def bulk_ratings(site: Site, count: int, clients: int) -> str:
+    """Five raters an item. Exits when what is stored afterwards is not what was sent."""
+    raters = [f"b{n}" for n in range(5)]
+    site.post("raters", [{"key": key} for key in raters])
+    sent = [
+        (f"i{n:07}", rater, LABELS[(n * 13 + place) % 4])
+        for n in range(count // 5)
+        for place, rater in enumerate(raters)
+    ]
+    rows = [dict(zip(("item", "rater", "label"), said, strict=True)) for said in sent]
+    line = sent_in_bulk(site, "ratings", rows, clients)
+    if sorted(said for rater in raters for said in site.ratings(rater)) != sorted(sent):
+        sys.exit("ratings: what is stored is not what was sent")
+    return line
 
 
 def export(site: Site, kind: str, rows: int) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection, transaction
+from django.db import transaction
 from rest_framework.test import APIClient
 
 from metrics import actions, backlog, counting, rater_readings, stores
@@ -22,7 +22,7 @@ from projects.models import Category, Item, Project, Question, Rater
 from ratings import day_moves, queue, writing
 from ratings.actions import NewRating, record, record_all
 from ratings.models import Rating, Revision
-from tests.faults.threads import PATIENCE, Gate, finish, start
+from tests.faults.threads import PATIENCE, Gate, finish, start, wait_until_blocked
 from tests.metrics import invariants
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -419,18 +419,6 @@ def test_a_recount_waits_for_raters_without_holding_what_they_need_next(question
     finish(futures)
     actions.sweep()
     invariants.check(question.pk)
-
-
-def wait_until_blocked() -> None:
-    """Until some transaction waits for a lock that another one holds."""
-    deadline = time.monotonic() + PATIENCE
-    with connection.cursor() as cursor:
-        while True:
-            cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
-            if cursor.fetchone()[0]:
-                return
-            assert time.monotonic() < deadline, "nobody waits"
-            time.sleep(0.01)
 
 
 @postgresql_only

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -29,6 +30,18 @@ def start(*works: Callable[[], Any]) -> list[Future[Any]]:
 
 def finish(futures: list[Future[Any]]) -> list[Any]:
     return [future.result(timeout=PATIENCE) for future in futures]
+
+
+def wait_until_blocked() -> None:
+    """Until some transaction waits for a lock that another one holds."""
+    deadline = time.monotonic() + PATIENCE
+    with connection.cursor() as cursor:
+        while True:
+            cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+            if cursor.fetchone()[0]:
+                return
+            assert time.monotonic() < deadline, "nobody waits"
+            time.sleep(0.01)
 
 
 class Gate:
