@@ -22,13 +22,6 @@ class Rating(models.Model):
     ``code`` is the category's code (-1: withdrawn); ``counted`` is the code that the stored counts hold (-1: nothing).
     ``day`` is the day of ``rated_at`` in the project's time zone, in days since 1970-01-01; ``counted_day`` the day
     under which the counts hold it. The rating is uncounted while either pair differs (docs/architecture.md, idea 2).
-
-    On PostgreSQL triggers keep the references of this table and of Revision, not foreign keys (migration 0007). The
-    guarantee is the same. Whoever writes holds each parent from then to the commit, by the lock that a foreign key
-    takes (FOR KEY SHARE); whoever deletes a parent, or gives it another id, must have it alone. So either the deletion
-    comes first: the writer waits for it, finds no parent and fails. Or the writing comes first: the deletion waits for
-    its commit, and then sees the new row, for it looks for children once more at its end, by a statement that begins
-    after the wait (READ COMMITTED). No lock is given back before that end, so there is no moment between the two.
     """
 
     question = models.ForeignKey(Question, models.PROTECT, related_name="ratings", db_index=False)

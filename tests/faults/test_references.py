@@ -1,5 +1,4 @@
-"""A rating and a line of history never refer to what is not there, whatever happens beside. On PostgreSQL triggers
-see to it instead of foreign keys (ratings.models.Rating)."""
+"""A rating and a line of history never refer to what is not there, whatever happens beside."""
 
 from __future__ import annotations
 
@@ -101,19 +100,6 @@ def test_nobody_need_be_named(parents: dict[str, Any]) -> None:
 
 @postgresql_only
 @each_reference
-def test_who_deletes_waits_for_a_writer_and_then_finds_the_row_needed(parents: dict[str, Any], name: str) -> None:
-    with transaction.atomic():
-        kept = child(parents, name)
-        futures = start(lambda: delete(parents[name]))
-        wait_until_blocked()
-    with pytest.raises(IntegrityError):
-        finish(futures)
-    assert stands(parents[name])
-    assert stands(kept)
-
-
-@postgresql_only
-@each_reference
 def test_a_writer_waits_for_who_deletes_and_then_finds_nothing_to_refer_to(parents: dict[str, Any], name: str) -> None:
     with transaction.atomic():
         delete(parents[name])
@@ -135,17 +121,6 @@ def test_a_writer_goes_on_when_nothing_was_deleted_after_all(parents: dict[str, 
     (kept,) = finish(futures)
     assert stands(parents[name])
     assert stands(kept)
-
-
-@postgresql_only
-@each_reference
-def test_tables_are_emptied_together_or_not_at_all(parents: dict[str, Any], name: str) -> None:
-    table = child(parents, name)._meta.db_table
-    with pytest.raises(IntegrityError), transaction.atomic():
-        run(f"TRUNCATE {parents[name]._meta.db_table} CASCADE")
-    assert stands(parents[name])
-    run(f"TRUNCATE {', '.join({table, 'ratings_rating', 'ratings_revision'})}")
-    assert not Rating.objects.exists()
 
 
 @postgresql_only
