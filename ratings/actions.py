@@ -108,8 +108,7 @@ def record_submissions(
     return outcomes
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
+class _Said(NamedTuple):
     """A rating of a submission."""
 
     new: NewRating

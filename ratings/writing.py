@@ -40,6 +40,16 @@ _APPEND_WRITTEN = (
     f"INSERT INTO ratings_revision (rating_id, {', '.join(_HISTORY)})"
     " SELECT id, code, rated_at, changed_at, %s, %s, comment, false, guidelines FROM written"
 )
+# The same with what the source said before it, as a list: of item, rater, code, time, guidelines. PostgreSQL's.
+_APPEND_EARLIER_TOO = (
+    f"INSERT INTO ratings_revision (rating_id, {', '.join(_HISTORY)})"
+    " SELECT id, code, rated_at, changed_at, %s, %s, comment, superseded, guidelines FROM ("
+    "SELECT item_id, rater_id, id, code, rated_at, changed_at, comment, false AS superseded, guidelines, 0 AS line"
+    " FROM written UNION ALL SELECT item_id, rater_id, id, (value->>2)::integer, (value->>3)::timestamptz, changed_at,"
+    f" '', true, (value->>4)::integer, line FROM {bulk.LIST} WITH ORDINALITY AS l (value, line) JOIN written"
+    " ON item_id = (value->>0)::bigint AND rater_id = (value->>1)::bigint) AS said"
+    " ORDER BY item_id, rater_id, superseded DESC, line"
+)
 # Both for several rows in one statement, which costs PostgreSQL and psycopg less than one after the other.
 _TYPES = {
     **dict.fromkeys((*_KEY, "by_id"), "bigint"),
@@ -116,9 +126,13 @@ def write(question_id: int, rows: Sequence[Row], shared: Circumstances, *, then:
     if lines == len(rows) and len(by_ids) == 1:  # each line says what its rating says now
         line = (_APPEND_WRITTEN, [*by_ids, shared.source])
         bulk.upsert("ratings_rating", _COLUMNS, ratings, key=_KEY, update=_UPDATE, then=line)
+    elif connection.vendor == "postgresql" and len(by_ids) == 1:
+        line = (_APPEND_EARLIER_TOO, [*by_ids, shared.source, json.dumps(list(_earlier(rows, shared)), default=str)])
+        bulk.upsert("ratings_rating", _COLUMNS, ratings, key=_KEY, update=_UPDATE, then=line)
     else:
         bulk.upsert("ratings_rating", _COLUMNS, ratings, key=_KEY, update=_UPDATE)
-        _append_history(list(_history(question_id, rows, shared, moment)))
+        with connection.cursor() as cursor:
+            cursor.executemany(_APPEND, list(_history(question_id, rows, shared, moment)))
     bulk.several(then)
 
 
@@ -136,27 +150,8 @@ def _history(
         yield new.code, moment(row.rated_at), *recorded, row.comment, False, under, *key
 
 
-def _append_history(lines: list[tuple[Any, ...]]) -> None:
-    """Each line finds its rating's id by the key that it carries at its end."""
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql" and len(lines) >= bulk.COPY_FROM:
-            _copy_history(cursor, lines, ", ".join(_HISTORY))
-        else:
-            cursor.executemany(_APPEND, lines)
-
-
-def _copy_history(cursor: Any, lines: list[tuple[Any, ...]], names: str) -> None:
-    cursor.execute("DROP TABLE IF EXISTS pg_temp.incoming_history")
-    cursor.execute(
-        "CREATE TEMPORARY TABLE incoming_history ON COMMIT DROP AS SELECT"
-        " v.code, v.rated_at, v.recorded_at, v.by_id, v.source, v.comment, v.superseded, v.guidelines,"
-        " r.question_id, r.item_id, r.rater_id, 0::bigint AS line"
-        " FROM ratings_revision v JOIN ratings_rating r ON r.id = v.rating_id WITH NO DATA"
-    )
-    into = f"incoming_history ({names}, question_id, item_id, rater_id, line)"
-    bulk.copy_rows(cursor, into, [(*line, number) for number, line in enumerate(lines)])
-    cursor.execute(
-        f"INSERT INTO ratings_revision (rating_id, {names})"
-        " SELECT r.id, i.code, i.rated_at, i.recorded_at, i.by_id, i.source, i.comment, i.superseded, i.guidelines"
-        " FROM incoming_history i JOIN ratings_rating r USING (question_id, item_id, rater_id) ORDER BY i.line"
-    )
+def _earlier(rows: Sequence[Row], shared: Circumstances) -> Iterator[tuple[Any, ...]]:
+    for new, _by_id, stands_since, _comment in rows:
+        for code, rated_at in new.superseded:
+            under = shared.guidelines.stamp(rated_at or new.rated_at)
+            yield new.item_id, new.rater_id, code, rated_at or stands_since, under
