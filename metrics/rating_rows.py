@@ -92,5 +92,8 @@ def _mark_by_copy(question_id: int, rows: np.ndarray) -> None:
         cursor.execute("CREATE TEMP TABLE marked (id bigint, counted smallint, counted_day integer) ON COMMIT DROP")
         with cursor.copy("COPY marked FROM STDIN (FORMAT BINARY)") as copy:
             copy.write(_HEAD + marked.tobytes() + _END)
+        # Where PostgreSQL believes that the index holds next to none, it would look at all of them for each rating.
+        cursor.execute("SET LOCAL enable_nestloop = off")
         cursor.execute(_HOLD_ALL if most else _HOLD_COPIED, span)
         cursor.execute(_MARK_COPIED, span)
+        cursor.execute("SET LOCAL enable_nestloop TO DEFAULT")

@@ -18,6 +18,7 @@ from ratings.models import Assignment, Rating
 from tests.metrics import invariants
 
 ITEMS = 300
+MANY_ITEMS = 1_800  # no portion is larger
 RATERS = 4
 LOOKS = 60  # at each rating, by everything below together; ITEMS of them already, when one statement goes astray
 
@@ -55,14 +56,17 @@ def read(table: str) -> int:
         return int(cursor.fetchone()[0])
 
 
+def said_of(items: list[Item], raters: list[Rater], code: int) -> list[NewRating]:
+    return [NewRating(item.pk, rater.pk, code) for item in items for rater in raters]
+
+
 def test_no_statement_reads_all_ratings_for_each_item(question: Question, believed_empty: Callable[[], None]) -> None:
     project = question.project
     items = Item.objects.bulk_create(Item(project=project, key=f"i{number}", body={}) for number in range(ITEMS))
     raters = Rater.objects.bulk_create(Rater(project=project, key=f"r{number}") for number in range(RATERS))
 
     def rate(code: int) -> Any:
-        said = [NewRating(item.pk, rater.pk, code) for item in items for rater in raters]
-        return record(question=question, ratings=said, by=None, source="api")
+        return record(question=question, ratings=said_of(items, raters, code), by=None, source="api")
 
     rate(0)
     before = read("ratings_rating")
@@ -78,6 +82,29 @@ def test_no_statement_reads_all_ratings_for_each_item(question: Question, believ
     assert set(Item.objects.values_list("places_taken", flat=True)) == {RATERS}
     assert Rating.objects.uncounted().count() == 0
     invariants.check(question.pk)
+
+
+@pytest.mark.parametrize("step", [1, 3])  # all items, and some here and there
+def test_what_was_counted_is_not_looked_through_for_each_rating(
+    question: Question, believed_empty: Callable[[], None], step: int
+) -> None:
+    project = question.project
+    items = Item.objects.bulk_create(Item(project=project, key=f"i{number}", body={}) for number in range(MANY_ITEMS))
+    raters = Rater.objects.bulk_create(Rater(project=project, key=f"r{number}") for number in range(RATERS))
+    believed_empty()
+    record(question=question, ratings=said_of(items[::step], raters, 1), by=None, source="api")
+    plans: list[str] = []
+
+    def explained(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if "marked" in sql and sql.lstrip().startswith(("SELECT", "UPDATE")):
+            execute(f"EXPLAIN {sql}", params, many, context)
+            plans.append("\n".join(line for (line,) in context["cursor"].fetchall()))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(explained):
+        actions.bring_up_to_date(question.pk)
+    assert any("marked" in plan for plan in plans)
+    assert not [plan for plan in plans if "Nested Loop" in plan]
 
 
 def test_the_queue_reads_a_few_rows_of_each_item(question: Question, believed_empty: Callable[[], None]) -> None:
