@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db.models import Count, Min, Sum
+from django.db.models import Sum
 from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
@@ -16,8 +16,7 @@ from ratings import waiting
 @never_cache
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    found = waiting.ratings().aggregate(uncounted=Count("id"), oldest=Min("changed_at"))
-    uncounted, oldest = found["uncounted"], found["oldest"]
+    uncounted, oldest = waiting.how_far()
     unread = CountState.objects.aggregate(sum=Sum("unread"))["sum"] or 0
     seconds = max(0.0, (timezone.now() - oldest).total_seconds()) if oldest else 0
     open_ones = backlog.all_progress().values()

@@ -101,12 +101,13 @@ def waiting_ratings(question: Question, state: CountState | None) -> int:
 
     0 only when every reading of the question is final; 1 where none waits, but readings are still to be made.
     """
-    if state is None:
-        return waiting.ratings([question.pk]).count()
-    if (progress := backlog.progress(state)) is not None:  # to count a million for each look at a page takes too long
+    if state is not None and (progress := backlog.progress(state)) is not None:
+        # To count a million for each look at a page takes too long.
         uncounted = max(1, progress["total"] - progress["done"])
     else:
         uncounted = waiting.ratings([question.pk]).count()
+    if state is None:
+        return uncounted
     behind = state.cumulative_from is not None or state.scale_version != question.scale_version
     return uncounted + state.unread or int(behind)
 

@@ -182,11 +182,10 @@ def _compare_rater_readings(found: Findings, question_id: int, recount: Recount,
             first = int(periods.starts(np.array([day]), span)[0])
             groups.setdefault((rater, span, date_of(first)), []).append(index)
     expected = _peer_readings(rows, groups, recount, scale)
-    means = rater_readings.mean_pairwise_by_rater(question_id, [rater for rater, *_ in groups])
-    for (rater, span, _first), (_n, found_of) in expected.items():
+    means = rater_readings.mean_pairwise_by_rater(question_id, sorted({rater for rater, *_ in groups}))
+    for (rater, span, _first), (_n, of_rater) in expected.items():
         if span == "all":
-            rests_on = {name: found_of["vs_peers"][name] for name in ("n_items", "n_ratings")}
-            found_of |= {name: {**mean, **rests_on} for name, mean in means[rater].items()}
+            of_rater.update(rater_readings.means_beside(of_rater, means[rater]))
     stored = {}
     stored_rows = recount.stored(RaterReading.objects.filter(question_id=question_id), "rater")
     for rater, span, start, n_ratings, coefficients in stored_rows.values_list(

@@ -186,8 +186,7 @@ def _save(
             continue
         readings, details = dict(zip(estimates, found, strict=True)), {}
         if span == Span.ALL:
-            rests_on = {name: readings["vs_peers"][name] for name in ("n_items", "n_ratings")}
-            readings |= {name: {**mean, **rests_on} for name, mean in pairwise[rater].items()}
+            readings |= means_beside(readings, pairwise[rater])
             details = {"table": scale.ordered(sums.tables[index], axes=2).tolist()}
         rows.append(_row(question_id, rater, span, date, int(sums.n_ratings[index]), readings, details, moment))
     columns = (
@@ -244,6 +243,12 @@ def _row(question_id: int, rater: int, span: str, date: datetime.date, *rest: An
     return (
         question_id, rater, span, start, n_ratings, stores.json_text(readings), stores.json_text(details), moment,
     )  # fmt: skip
+
+
+def means_beside(readings: dict[str, Any], means: dict[str, Any]) -> dict[str, Any]:
+    """A rater's means over pairs, which rest on what the readings against the peers rest on."""
+    rests_on = {name: readings["vs_peers"][name] for name in ("n_items", "n_ratings")}
+    return {name: {**mean, **rests_on} for name, mean in means.items()}
 
 
 def mean_pairwise_by_rater(question_id: int, raters: list[int]) -> dict[int, dict[str, Any]]:

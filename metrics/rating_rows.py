@@ -10,8 +10,6 @@ from django.db import connection
 
 from projects import bulk
 
-FEW = 8  # rows that go on one journey
-MANY = 200  # rows from which COPY beats single statements
 ROWS_AT_ONCE = 20_000  # fetched, and made numbers of
 
 ROW = np.dtype(
@@ -27,7 +25,6 @@ ROW = np.dtype(
 )
 _COLUMNS = ("id", "item_id", "rater_id", "code", "counted", "day", "counted_day")
 
-_MARK = "UPDATE ratings_rating SET counted = %s, counted_day = %s WHERE id = %s"
 # Many are found by their place in the index of items, not one by one nor by a look at all.
 _WITHIN = "question_id = %s AND item_id BETWEEN %s AND %s"
 _HOLD = "SELECT count(*) FROM (SELECT 1 FROM ratings_rating WHERE {} ORDER BY item_id, rater_id FOR NO KEY UPDATE) AS h"
@@ -66,15 +63,11 @@ def mark(question_id: int, rows: np.ndarray) -> None:
     two rows could wait for each other in a circle, and the database would end one of them, perhaps the rater.
     """
     rows = rows[np.lexsort([rows["rater"], rows["item"]])]
-    if connection.vendor == "postgresql" and rows.size >= MANY:
+    if connection.vendor == "postgresql" and rows.size >= bulk.COPY_FROM:
         _mark_by_copy(question_id, rows)
         return
-    each = list(zip(*(rows[name].tolist() for name in ("code", "day", "id")), strict=True))
-    if len(each) <= FEW:
-        bulk.several((_MARK, values) for values in each)
-        return
-    with connection.cursor() as cursor:
-        cursor.executemany(_MARK, each)
+    each = zip(*(rows[name].tolist() for name in ("id", "code", "day")), strict=True)
+    bulk.update_by_id("ratings_rating", ["counted", "counted_day"], list(each))
 
 
 def _mark_by_copy(question_id: int, rows: np.ndarray) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 from django.db import connection
 
+FEW = 8  # rows that are updated by a statement each on one journey
 COPY_FROM = 200  # rows from which COPY into a temporary table beats single statements on PostgreSQL
 LINES = 10_000  # rows that are text for COPY at a time
 NAMED = 10  # so many values are named in a condition, more come as one list
@@ -126,12 +127,12 @@ def _read_written(
     places = [columns.index(column) for column in key]
     keys = json.dumps([[row[place] for place in places] for row in rows])
     if connection.vendor == "postgresql":
-        listed, part = "jsonb_array_elements(%s::jsonb) WITH ORDINALITY AS k(value, line)", "(k.value->>{})::bigint"
+        source, part = f"{LIST} WITH ORDINALITY AS k(value, line)", "(k.value->>{})::bigint"
     else:
-        listed, part = "json_each(%s) AS k", "json_extract(k.value, '$[{}]')"
+        source, part = "json_each(%s) AS k", "json_extract(k.value, '$[{}]')"
     same = " AND ".join(f't."{column}" = {part.format(place)}' for place, column in enumerate(key))
     # CROSS: SQLite reads the list first.
-    found = f"SELECT t.* FROM {listed} CROSS JOIN {table} t WHERE {same}"
+    found = f"SELECT t.* FROM {source} CROSS JOIN {table} t WHERE {same}"
     cursor.execute(f"WITH written AS ({found}) {then[0]}", [keys, *then[1]])
 
 
@@ -176,8 +177,8 @@ def update_by_id(table: str, columns: Sequence[str], rows: Sequence[Sequence[Any
         else:
             changes = ", ".join(f'"{column}" = %s' for column in columns)
             sql, id_last = f"UPDATE {table} SET {changes} WHERE id = %s", itemgetter(*range(1, 1 + len(columns)), 0)
-            if len(rows) == 1:
-                cursor.execute(sql, id_last(rows[0]))
+            if len(rows) <= FEW:
+                several((sql, id_last(row)) for row in rows)
             else:
                 cursor.executemany(sql, list(map(id_last, rows)))
 

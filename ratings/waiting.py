@@ -11,12 +11,13 @@ there is always a note of an uncounted rating; a note that is left of a counted 
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
-from django.db.models import BooleanField, Count, F, Func, QuerySet, Subquery, Sum
+from django.db.models import BooleanField, Count, F, Func, Min, QuerySet, Subquery, Sum
 
 from projects import bulk
 
@@ -56,6 +57,12 @@ def ratings(question_ids: Collection[int] | None = None) -> QuerySet[Rating]:
     if question_ids is not None:
         notes = notes.filter(question_id__in=question_ids)
     return rows.filter(_one_of("question_id", notes), _one_of("item_id", notes))
+
+
+def how_far() -> tuple[int, datetime.datetime | None]:
+    """The number of uncounted ratings of all questions, and the time of the oldest change among them."""
+    found = ratings().aggregate(number=Count("id"), oldest=Min("changed_at"))
+    return found["number"], found["oldest"]
 
 
 def _one_of(column: str, notes: QuerySet[UncountedItem]) -> Any:

@@ -123,14 +123,13 @@ def write(question_id: int, rows: Sequence[Row], shared: Circumstances, *, then:
             bulk.several([*upserts, *((_APPEND, line) for line in history), *then])
         return
     by_ids = {row.by_id for row in rows}
+    append: bulk.Statement | None = None
     if lines == len(rows) and len(by_ids) == 1:  # each line says what its rating says now
-        line = (_APPEND_WRITTEN, [*by_ids, shared.source])
-        bulk.upsert("ratings_rating", _COLUMNS, ratings, key=_KEY, update=_UPDATE, then=line)
+        append = (_APPEND_WRITTEN, [*by_ids, shared.source])
     elif connection.vendor == "postgresql" and len(by_ids) == 1:
-        line = (_APPEND_EARLIER_TOO, [*by_ids, shared.source, json.dumps(list(_earlier(rows, shared)), default=str)])
-        bulk.upsert("ratings_rating", _COLUMNS, ratings, key=_KEY, update=_UPDATE, then=line)
-    else:
-        bulk.upsert("ratings_rating", _COLUMNS, ratings, key=_KEY, update=_UPDATE)
+        append = (_APPEND_EARLIER_TOO, [*by_ids, shared.source, json.dumps(list(_earlier(rows, shared)), default=str)])
+    bulk.upsert("ratings_rating", _COLUMNS, ratings, key=_KEY, update=_UPDATE, then=append)
+    if append is None:
         with connection.cursor() as cursor:
             cursor.executemany(_APPEND, list(_history(question_id, rows, shared, moment)))
     bulk.several(then)

@@ -8,7 +8,6 @@ from typing import Any
 import redis
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db.models import Count, Min
 from django.utils import timezone
 
 from agreement_site import embedded
@@ -41,14 +40,13 @@ class Command(BaseCommand):
 
 def status() -> dict[str, Any]:
     now = timezone.now()
-    behind = waiting.ratings().aggregate(uncounted=Count("id"), oldest=Min("changed_at"))
-    oldest = behind["oldest"]
+    uncounted, oldest = waiting.how_far()
     workers = {
         name: (now - swept_at).total_seconds()
         for name, swept_at in Worker.objects.order_by("-swept_at").values_list("name", "swept_at")
     }
     found: dict[str, Any] = {
-        "uncounted": behind["uncounted"],
+        "uncounted": uncounted,
         "oldest_uncounted_seconds": None if oldest is None else max(0.0, (now - oldest).total_seconds()),
         "questions_waiting": len(actions.waiting_questions()),
         "backlogs": {str(question_id): progress for question_id, progress in backlog.all_progress().items()},
