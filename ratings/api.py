@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from django.db import transaction
 from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,10 +17,9 @@ from projects.models import Member, Project, Question, Rater
 
 from . import actions, incoming, together
 from .days import parse_rated_at
-from .models import NOTHING, Rating, Revision
+from .models import NOTHING, Rating
 from .serializers import RatingCounts, RatingIn, RatingOut
 
-FEW = 10  # ratings of a request that may share a transaction with others
 FILTERS = ("item", "rater", "question", "since", "withdrawn")
 
 
@@ -36,8 +34,11 @@ class Ratings(ApiView):
         """One rating or a list of up to 10,000, all or nothing. Leads rate for anybody, annotators for themselves."""
         project = self.project(request, project_id, role=Member.Role.ANNOTATOR)
         parameters(request)
-        groups = incoming.resolve(project, request.user, rows_of(request.data))
-        return Response(vars(_record(groups, request.user)))
+        sent = incoming.read(project, request.user, rows_of(request.data))
+        try:
+            return Response(vars(together.record(sent)))
+        except actions.UnknownCode as error:
+            raise BadRequest(f"A category was removed at this moment: {error}. Nothing was stored.") from None
 
     @reads(
         "listRatings",
@@ -60,17 +61,6 @@ class Ratings(ApiView):
         if "question" in found:
             questions = [question_of(project, found["question"])]
         return Response(page(request, found, key=3, read=lambda after, size: _read(rows, questions, after, size)))
-
-
-def _record(groups: list[tuple[Question, list[actions.NewRating]]], user: Any) -> actions.Outcome:
-    """All groups in one transaction."""
-    try:
-        if sum(len(ratings) for _question, ratings in groups) <= FEW:
-            return together.record(groups, by=user)
-        with transaction.atomic():
-            return actions.record_all(groups, by=user, source=Revision.Source.API)
-    except actions.UnknownCode as error:
-        raise BadRequest(f"A category was removed at this moment: {error}. Nothing was stored.") from None
 
 
 def _filtered(project: Project, user: Any, found: dict[str, str]) -> Any:

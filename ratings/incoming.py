@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from projects import bulk
 from projects.api_view import rows_error
 from projects.catalogue import kind_of
+from projects.errors import BadRequest
 from projects.models import Member, Project, Question
 
 from .actions import NewRating
@@ -50,37 +51,78 @@ class _Asked:
 
 @dataclass
 class _Known:
-    """What the rows may name."""
+    """What the rows may name. ``own_raters``: user id -> key."""
 
     questions: dict[str, _Asked]
     items: dict[str, int]
     raters: dict[str, int]
     only_question: str | None
-    own_rater: str | None
+    own_raters: dict[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What one request says: its rows by their place in it, and what is wrong with the shape of others."""
+
+    project: Project
+    user: Any
+    rows: dict[int, dict[str, Any]]
+    wrong: dict[int, list[str]]
+
+    @property
+    def annotator(self) -> bool:
+        return bool(self.project.role != Member.Role.LEAD)  # type: ignore[attr-defined]  # set by the door
+
+    @property
+    def asks_for_own_rater(self) -> bool:
+        return self.annotator or not all("rater" in row for row in self.rows.values())
 
 
 _Key = tuple[str, str, str]  # what a row says about which question, item and rater
+Groups = list[tuple[Question, list[NewRating]]]
 
 
-def resolve(project: Project, user: Any, rows: Sequence[Any]) -> list[tuple[Question, list[NewRating]]]:
-    """The ratings of each question.
-
-    ``project`` comes from the door, with the caller's role. Raises BadRequest naming every bad row, and
-    PermissionDenied when an annotator names a rater that is not theirs.
-    """
-    wrong: dict[int, list[str]] = {}
-    sound = {}
+def read(project: Project, user: Any, rows: Sequence[Any]) -> Sent:
+    """The rows, looked at by themselves. ``project`` comes from the door, with the caller's role."""
+    sent = Sent(project, user, {}, {})
     for place, row in enumerate(rows):
         if problems := _shape_problems(row):
-            wrong[place] = problems
+            sent.wrong[place] = problems
         else:
-            sound[place] = row
-    known = _look_up(project, user, sound.values())
-    only, own = known.only_question or "", known.own_rater
+            sent.rows[place] = row
+    return sent
+
+
+def resolve(sent: Sent) -> Groups:
+    """The ratings of each question.
+
+    Raises BadRequest naming every bad row, and PermissionDenied when an annotator names a rater that is not theirs.
+    """
+    return _resolved(sent, _look_up([sent]))
+
+
+def resolve_together(several: Sequence[Sent]) -> list[Groups | None]:
+    """The same of several requests about one project, on one journey to the database; None where one is refused."""
+    known = _look_up(several)
+    found: list[Groups | None] = []
+    for sent in several:
+        try:
+            found.append(_resolved(sent, known))
+        except (BadRequest, PermissionDenied):
+            found.append(None)
+    return found
+
+
+def _resolved(sent: Sent, known: _Known) -> Groups:
+    own = known.own_raters.get(sent.user.pk)
+    if sent.annotator:
+        _refuse_others(own, sent.rows.values())
+    only = known.only_question or ""
     now = timezone.now()
+    wrong = dict(sent.wrong)
     first: dict[_Key, int] = {}
     ratings: dict[str, list[NewRating]] = {}
-    for place, row in sound.items():
+    for place, row in sent.rows.items():
         key = (row.get("question") or only, row["item"], row.get("rater", own) or "")
         rating = _rating(row, key, known, now)
         if rating is None:
@@ -121,28 +163,32 @@ _QUESTIONS = (
     " LEFT JOIN projects_category c ON c.question_id = q.id AND NOT c.retired"
     " WHERE q.project_id = %s ORDER BY q.position, q.id, c.position, c.code"
 )
-_OWN_RATER = "SELECT key, id FROM projects_rater WHERE project_id = %s AND user_id = %s"
 
 
-def _look_up(project: Project, user: Any, rows: Collection[dict[str, Any]]) -> _Known:
-    """One journey to the database for all that the rows may name."""
+def _look_up(several: Sequence[Sent]) -> _Known:
+    """One journey to the database for all that the requests about one project may name."""
+    project, rows = several[0].project, [row for sent in several for row in sent.rows.values()]
     items = bulk.find("projects_item", "id", project.pk, {row["item"] for row in rows})
     raters = bulk.find("projects_rater", "id", project.pk, {key for row in rows if (key := row.get("rater"))})
-    annotator = project.role != Member.Role.LEAD  # type: ignore[attr-defined]  # set by the door
-    own_rater = [(_OWN_RATER, [project.pk, user.pk])] if annotator or not all("rater" in row for row in rows) else []
-    asked, *found = bulk.several([(_QUESTIONS, [project.pk]), *items, *raters, *own_rater])
+    own_raters = _own_raters(project, {sent.user.pk for sent in several if sent.asks_for_own_rater})
+    asked, *found = bulk.several([(_QUESTIONS, [project.pk]), *items, *raters, *own_raters])
     questions = _questions(project, asked)
-    mine = found[-1] if own_rater else []
-    own = mine[0][0] if mine else None
-    if annotator:
-        _refuse_others(own, rows)
+    own = found.pop() if own_raters else []
     return _Known(
         questions=questions,
         items={key: pk for part in found[: len(items)] for key, pk in part},
-        raters={key: pk for part in found[len(items) :] for key, pk in part},
+        raters={key: pk for part in [*found[len(items) :], [row[:2] for row in own]] for key, pk in part},
         only_question=next(iter(questions)) if len(questions) == 1 else None,
-        own_rater=own,
+        own_raters={user: key for key, _pk, user in own},
     )
+
+
+def _own_raters(project: Project, users: set[int]) -> list[bulk.Statement]:
+    if not users:
+        return []
+    condition, values = bulk.among("user_id", sorted(users))
+    sql = f"SELECT key, id, user_id FROM projects_rater WHERE project_id = %s AND {condition}"  # noqa: S608 - ids are values
+    return [(sql, [project.pk, *values])]
 
 
 def _refuse_others(own: str | None, rows: Collection[dict[str, Any]]) -> None:

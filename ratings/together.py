@@ -5,8 +5,8 @@ disk (on SQLite every other writer waits for it too). So one request leads: whil
 wait behind it, and the next leader writes them all as if they were one large request. None is answered before the
 commit that it was in.
 
-The failure of one request never spoils another's: when anything fails, nothing of the group is kept, and each is done
-once more by itself.
+The failure of one request never spoils another's: one that is refused is left out, and when anything else fails, nothing
+of the group is kept; each of these is done once more by itself.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Sequence
-from typing import Any
 
 from django.db import connection, transaction
 
-from .actions import Group, Outcome, Submission, record_submissions
+from . import incoming
+from .actions import Outcome, Submission, record_submissions
+from .incoming import Sent
 from .models import Revision
 
 logger = logging.getLogger(__name__)
 
+FEW = 10  # ratings of a request that may share a transaction with others
 MOST = 32  # ratings of a group
 
 # Seconds that a leader who follows another waits on SQLite: other processes ask every millisecond
@@ -36,12 +37,10 @@ PATIENCE = 0.25
 
 
 class _Turn:
-    def __init__(self, submission: Submission) -> None:
-        self.submission = submission
-        self.project_id = submission.groups[0][0].project_id
-        self.names = {(question.pk, new.item_id, new.rater_id) for question, some in submission.groups for new in some}
+    def __init__(self, sent: Sent) -> None:
+        self.sent = sent
         # On PostgreSQL no project waits for another's locks. SQLite's writers stand in one line anyway.
-        self.lane = self.project_id if connection.vendor == "postgresql" else None
+        self.lane = sent.project.pk if connection.vendor == "postgresql" else None
         self.woken = threading.Event()  # it was written, is to be done alone, or leads
         self.leads = False
         self.outcome: Outcome | None = None  # once it is on disk
@@ -51,12 +50,14 @@ _door = threading.Lock()
 _lanes: dict[int | None, list[_Turn]] = {}  # those who wait; a lane is there while somebody leads it
 
 
-def record(groups: Sequence[Group], *, by: Any) -> Outcome:
-    """``actions.record_all`` for the API, in a transaction that others may share; returns once that is on disk."""
-    submission = Submission(groups, by)
-    if connection.in_atomic_block or not groups:
-        return _alone(submission)
-    turn = _Turn(submission)
+def record(sent: Sent) -> Outcome:
+    """What the API was sent, to disk, in a transaction that others may share; returns once that is committed.
+
+    Raises what ``incoming.resolve`` and ``actions.record`` raise.
+    """
+    if connection.in_atomic_block or sent.wrong or len(sent.rows) > FEW:
+        return _alone(sent)
+    turn = _Turn(sent)
     if not _comes_first(turn):
         _wait(turn)
     if turn.leads:
@@ -64,7 +65,7 @@ def record(groups: Sequence[Group], *, by: Any) -> Outcome:
             _lead(turn.lane)
         finally:
             _hand_over(turn.lane)
-    return turn.outcome or _alone(submission)
+    return turn.outcome or _alone(sent)
 
 
 def _comes_first(turn: _Turn) -> bool:
@@ -106,19 +107,19 @@ def _hand_over(lane: int | None) -> None:
 
 
 def _take(lane: int | None) -> list[_Turn]:
-    """Those who have waited longest. What one finds of a rating hangs on those before it that name the same rating: it
-    stays in the line behind them."""
-    group, left, named, room = [], [], set[tuple[int, int, int]](), MOST
+    """Those who have waited longest."""
+    group, room = [], MOST
     with _door:
-        for turn in _lanes[lane]:
-            if len(turn.names) <= room and named.isdisjoint(turn.names):
-                group.append(turn)
-                room -= len(turn.names)
-            else:
-                left.append(turn)
-            named |= turn.names
-        _lanes[lane] = left
+        waiting = _lanes[lane]
+        while waiting and len(waiting[0].sent.rows) <= room:
+            room -= len(waiting[0].sent.rows)
+            group.append(waiting.pop(0))
     return group
+
+
+def _put_back(lane: int | None, turns: list[_Turn]) -> None:
+    with _door:
+        _lanes[lane][:0] = turns
 
 
 def _lead(lane: int | None) -> None:
@@ -126,9 +127,12 @@ def _lead(lane: int | None) -> None:
     try:
         with transaction.atomic():  # SQLite waits for other writers here: who comes meanwhile is taken along
             group = _take(lane)
-            outcomes = _write(group)
-        for turn in group:
-            turn.outcome = outcomes[turn]
+            ready, later = _looked_up(group)
+            _put_back(lane, later)
+            group = [turn for turn in group if turn not in later]
+            outcomes = _write(ready)
+        for turn, outcome in outcomes.items():
+            turn.outcome = outcome
     except Exception:
         logger.debug("%s requests are done one by one", len(group), exc_info=True)
     finally:
@@ -136,18 +140,33 @@ def _lead(lane: int | None) -> None:
             turn.woken.set()
 
 
-def _write(group: list[_Turn]) -> dict[_Turn, Outcome]:
+def _looked_up(group: list[_Turn]) -> tuple[list[dict[_Turn, Submission]], list[_Turn]]:
+    """What is to be written of each project, without the requests that are refused (they are told so alone); and who
+    comes later: what one finds of a rating hangs on those before it that name the same rating."""
+    ready, later = [], []
+    for project_id in sorted({turn.sent.project.pk for turn in group}):
+        turns = [turn for turn in group if turn.sent.project.pk == project_id]
+        submissions, named = dict[_Turn, Submission](), set[tuple[int, int, int]]()
+        for turn, groups in zip(turns, incoming.resolve_together([turn.sent for turn in turns]), strict=True):
+            names = {(question.pk, new.item_id, new.rater_id) for question, some in groups or () for new in some}
+            if not named.isdisjoint(names):
+                later.append(turn)
+            elif groups is not None:
+                submissions[turn] = Submission(groups, turn.sent.user)
+            named |= names
+        ready.append(submissions)
+    return ready, later
+
+
+def _write(ready: list[dict[_Turn, Submission]]) -> dict[_Turn, Outcome]:
     found: dict[_Turn, Outcome] = {}
-    for project_id in sorted({turn.project_id for turn in group}):
-        turns = [turn for turn in group if turn.project_id == project_id]
-        found.update(zip(turns, _submit([turn.submission for turn in turns]), strict=True))
+    for submissions in ready:
+        outcomes = record_submissions(list(submissions.values()), source=Revision.Source.API)
+        found.update(zip(submissions, outcomes, strict=True))
     return found
 
 
-def _alone(submission: Submission) -> Outcome:
+def _alone(sent: Sent) -> Outcome:
+    submission = Submission(incoming.resolve(sent), sent.user)
     with transaction.atomic():
-        return _submit([submission])[0]
-
-
-def _submit(submissions: list[Submission]) -> list[Outcome]:
-    return record_submissions(submissions, source=Revision.Source.API)
+        return record_submissions([submission], source=Revision.Source.API)[0]
