@@ -62,8 +62,8 @@ def work_on(question_id: int, *, seconds: float = math.inf) -> tuple[int, Left]:
         shared = True
         backlog.open_for(question_id)
         hints.send(question_id)  # whoever is free helps, and calls the next one
-        while (progress_of_share := backlog.count_share(question_id)) is not None:
-            items += progress_of_share.items
+        while (counted := backlog.count_shares(question_id, seconds=min(SLICE, seconds))) is not None:
+            items += counted
             _read_now_and_then(question_id)
             if time.monotonic() > until:
                 return items, Left.MORE

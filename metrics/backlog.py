@@ -18,14 +18,13 @@ from contextlib import suppress
 
 import numpy as np
 from django.db import DatabaseError, connection, transaction
-from django.db.models import Count, Max
 from django.utils import timezone
 
 from projects.models import Question
 from ratings import waiting
 
 from . import counting, rating_rows
-from .counting import Change, Progress
+from .counting import Change
 from .models import CountState, Share
 from .scales import QuestionScale
 
@@ -48,29 +47,33 @@ def open_for(question_id: int) -> None:
     state = counting.lock(question_id)
     if state.backlog_from is not None:
         return
-    found = waiting.ratings([question_id]).aggregate(last=Max("item_id"), ratings=Count("id"))
-    state.backlog_from, state.backlog_to = 0, found["last"] or 0
-    state.backlog_total, state.backlog_done = found["ratings"], 0
+    state.backlog_from = state.backlog_done = 0
+    state.backlog_to, state.backlog_total = waiting.extent(question_id)
     state.read_at = timezone.now()
     state.save()
 
 
-def count_share(question_id: int) -> Progress | None:
-    """Count one share. None when there is none to take: all are counted, or in the hands of other workers."""
-    share = take(question_id)
+def count_shares(question_id: int, *, seconds: float = 0.0) -> int | None:
+    """Count shares for about so many seconds, one at least; the number of their items. None when there is none to
+    take: all are counted, or in the hands of other workers."""
+    until = time.monotonic() + seconds
+    share, items = take(question_id), 0
     if share is None:
         return None
-    try:
-        change = read(share)
-        started = time.monotonic()
-        done = finish(share, change)
-    except BaseException:
-        with suppress(DatabaseError):  # else its time runs out
-            give_back(share)
-        raise
-    if connection.vendor == "sqlite":
-        time.sleep(BREATH * (time.monotonic() - started))
-    return Progress(change.items if done else 0, more=True)
+    while share is not None:
+        try:
+            change = read(share)
+            started = time.monotonic()
+            done, following = finish_and_take(share, change) if started < until else (finish(share, change), None)
+        except BaseException:
+            with suppress(DatabaseError):  # else its time runs out
+                give_back(share)
+            raise
+        items += change.items if done else 0
+        if connection.vendor == "sqlite":
+            time.sleep(BREATH * (time.monotonic() - started))
+        share = following
+    return items
 
 
 @transaction.atomic
@@ -134,13 +137,19 @@ def finish(share: Share, change: Change) -> bool:
 
 
 @transaction.atomic
+def finish_and_take(share: Share, change: Change) -> tuple[bool, Share | None]:
+    """``finish``, and ``take`` the next one with the question's lock in hand, for which others stand in line."""
+    return finish(share, change), take(share.question_id)
+
+
+@transaction.atomic
 def give_back(share: Share) -> None:
     """Let another worker take the share at once."""
     Share.objects.filter(pk=share.pk, lease=share.lease).update(leased_until=timezone.now())
 
 
 def progress(state: CountState) -> dict[str, int] | None:
-    """How far an open backlog is, in ratings; None when there is none."""
+    """How far an open backlog is, in about so many ratings; None when there is none."""
     if state.backlog_from is None:
         return None
     return {"done": min(state.backlog_done, state.backlog_total), "total": state.backlog_total}

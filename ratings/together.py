@@ -5,8 +5,8 @@ disk (on SQLite every other writer waits for it too). So one request leads: whil
 wait behind it, and the next leader writes them all as if they were one large request. None is answered before the
 commit that it was in.
 
-The failure of one request never spoils another's: one that is refused is left out, and when anything else fails, nothing
-of the group is kept; each of these is done once more by itself.
+The failure of one request never spoils another's: one that is refused is left out, and when anything else fails,
+nothing of the group is kept; each of these is done once more by itself.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
-from django.db.models import BooleanField, Count, F, Func, Min, QuerySet, Subquery, Sum
+from django.db.models import BooleanField, Count, F, Func, Max, Min, QuerySet, Subquery, Sum
 
 from projects import bulk
 
@@ -69,13 +69,23 @@ def _one_of(column: str, notes: QuerySet[UncountedItem]) -> Any:
     return Func(F(column), Subquery(notes.order_by().values(column).distinct()), **_ONE_OF)
 
 
+def extent(question_id: int) -> tuple[int, int]:
+    """The last item with uncounted ratings (0: there is none), and about how many ratings these are, as next_items."""
+    model, number = _with_numbers()
+    found = model.filter(question_id=question_id).aggregate(last=Max("item_id"), number=number)
+    return found["last"] or 0, found["number"] or 0
+
+
 def next_items(question_id: int, *, after: int, last: int, items: int) -> list[tuple[int, int]]:
     """The next ``items`` items with uncounted ratings behind ``after`` and up to ``last``, each with about how many:
     a rating that changed twice is noted twice."""
-    number: Any = Sum("ratings") if _notes() else Count("id")
-    model: Any = UncountedItem.objects if _notes() else Rating.objects.uncounted()
+    model, number = _with_numbers()
     rows = model.filter(question_id=question_id, item_id__gt=after, item_id__lte=last).order_by("item_id")
     return list(rows.values_list("item_id").annotate(number)[:items])
+
+
+def _with_numbers() -> tuple[Any, Any]:
+    return (UncountedItem.objects, Sum("ratings")) if _notes() else (Rating.objects.uncounted(), Count("id"))
 
 
 def noted(question_id: int, *, items: int | None = None, first: int | None = None, last: int | None = None) -> Noted:

@@ -101,12 +101,13 @@ def test_taking_a_share_of_a_backlog(question: Any, ids: Any, small_shares: None
     assert crash_everywhere(lambda: backlog.take(question.pk)) > 3
 
 
-def test_finishing_a_share_of_a_backlog(question: Any, ids: Any, small_shares: None) -> None:
+@pytest.mark.parametrize("finish", [backlog.finish, backlog.finish_and_take])
+def test_finishing_a_share_of_a_backlog(question: Any, ids: Any, small_shares: None, finish: Any) -> None:
     backlog.open_for(question.pk)
     share = backlog.take(question.pk)
     assert share is not None
     change = backlog.read(share)
-    assert crash_everywhere(lambda: backlog.finish(share, change)) > 8
+    assert crash_everywhere(lambda: finish(share, change)) > 8
 
 
 def test_readings(question: Any, ids: Any) -> None:

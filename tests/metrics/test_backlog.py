@@ -66,6 +66,18 @@ def test_it_is_counted_in_shares_and_then_closed(question: Any, ids: Ids, monkey
     assert state.backlog_done == state.backlog_total == 24
 
 
+def test_a_worker_without_its_share_takes_the_next_one(question: Any, ids: Ids) -> None:
+    backlog.open_for(question.pk)
+    late = take(question)
+    change = backlog.read(late)
+    be_late()
+    heir = take(question)
+    done, following = backlog.finish_and_take(late, change)
+    assert not done
+    assert following is not None
+    assert following.first > heir.last
+
+
 def test_workers_count_side_by_side(question: Any, ids: Ids) -> None:
     backlog.open_for(question.pk)
     one, other = take(question), take(question)
@@ -73,6 +85,22 @@ def test_workers_count_side_by_side(question: Any, ids: Ids) -> None:
     change_of_one, change_of_other = backlog.read(one), backlog.read(other)
     assert backlog.finish(other, change_of_other)
     assert backlog.finish(one, change_of_one)
+    actions.bring_up_to_date(question.pk)
+    invariants.check(question.pk)
+
+
+def test_a_worker_goes_on_with_the_next_share(question: Any, ids: Ids) -> None:
+    """It takes it with the lock in hand; the last one closes the backlog."""
+    backlog.open_for(question.pk)
+    share = take(question)
+    done, following = backlog.finish_and_take(share, backlog.read(share))
+    assert done
+    assert following is not None
+    assert following.first > share.last
+    assert list(Share.objects.all()) == [following]
+    assert backlog.count_shares(question.pk, seconds=60) == 5  # the other worker has two items in hand
+    assert backlog.finish_and_take(following, backlog.read(following)) == (True, None)
+    assert CountState.objects.get().backlog_from is None
     actions.bring_up_to_date(question.pk)
     invariants.check(question.pk)
 
@@ -156,7 +184,7 @@ def test_a_share_whose_counting_fails_is_free_at_once(question: Any, ids: Ids, m
 
     monkeypatch.setattr(counting, "add", fail)
     with pytest.raises(DatabaseError):
-        backlog.count_share(question.pk)
+        backlog.count_shares(question.pk)
     assert Share.objects.get().leased_until <= timezone.now()
     assert Rating.objects.uncounted().count() == 27
 
@@ -164,7 +192,7 @@ def test_a_share_whose_counting_fails_is_free_at_once(question: Any, ids: Ids, m
 def test_ratings_that_come_later_do_not_keep_it_open(question: Any, ids: Ids, rate: Any) -> None:
     backlog.open_for(question.pk)
     counted = 0
-    while backlog.count_share(question.pk):
+    while backlog.count_shares(question.pk):
         counted += 1
         rate(question, f"new {counted}", "ann", "minor")
         assert counted < 9
@@ -240,7 +268,7 @@ def test_readings_of_a_long_backlog_are_made_meanwhile(
 def test_pages_and_monitors_say_how_far_it_is(question: Any, ids: Ids, lead: Any, client_for: Any) -> None:
     client = client_for(lead)
     backlog.open_for(question.pk)
-    backlog.count_share(question.pk)
+    backlog.count_shares(question.pk)
     version = CountState.objects.get().version
     for address in ("", f"live/?version={version}.0"):
         page = client.get(f"/projects/{question.project_id}/{address}").content.decode()
@@ -256,7 +284,7 @@ def test_the_status_command_says_it_too(question: Any, ids: Ids) -> None:
     from agreement_site.management.commands.status import lines, status
 
     backlog.open_for(question.pk)
-    backlog.count_share(question.pk)
+    backlog.count_shares(question.pk)
     found = json.loads(json.dumps(status()))
     assert found["backlogs"] == {str(question.pk): {"done": 6, "total": 27}}
     assert f"Backlog of question {question.pk}: 6 of 27 ratings counted" in lines(found)

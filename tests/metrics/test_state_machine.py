@@ -193,7 +193,7 @@ class Counting(RuleBasedStateMachine):
     def crash_at_statement(self, where: str, number: int) -> None:
         works: dict[str, tuple[int, Callable[[], Any]]] = {
             "portion": (15, lambda: counting.count_some(self.question_id, items=2)),
-            "share": (25, lambda: backlog.count_share(self.question_id)),
+            "share": (25, lambda: backlog.count_shares(self.question_id)),
             "readings": (31, lambda: readings.refresh(self.question_id)),
             "both": (31, lambda: actions.bring_up_to_date(self.question_id)),
             "recount": (10, lambda: actions.recount(self.question)),
