@@ -13,6 +13,8 @@ PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3; do \
 RUN := .venv/bin/python
 SERVICES := $(RUN) tests/with_services.py
 PYTEST := $(RUN) -m pytest
+# Two processes, a file after the other in the order of tests/conftest.py.
+TWO := -n 2 --dist loadfile --no-loadscope-reorder
 
 # Tests that need no database, or a browser, are not repeated on PostgreSQL.
 ONCE := not sqlite_only and not browser and not services and not drill
@@ -38,10 +40,10 @@ test: setup-dev ## the whole suite on SQLite, then on PostgreSQL, with a real Va
 	exit $$status
 
 test-sqlite: setup-dev ## the suite on SQLite
-	$(SERVICES) $(PYTEST) -n 2 --dist loadfile
+	$(SERVICES) $(PYTEST) $(TWO)
 
 test-postgres: setup-dev ## the suite on PostgreSQL
-	$(SERVICES) --postgres $(PYTEST) -n 2 --dist loadfile -m "$(ONCE)" --ignore=tests/metrics/agreement
+	$(SERVICES) --postgres $(PYTEST) $(TWO) -m "$(ONCE)" --ignore=tests/metrics/agreement
 
 check: setup-dev ## lint, format, types, import rules, templates, migrations, deployment settings
 	@$(MAKE) --no-print-directory --keep-going \

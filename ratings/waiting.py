@@ -114,9 +114,11 @@ def forget(notes: Collection[int]) -> None:
 
 
 def note_all(question_id: int) -> None:
-    """Note each item of the question that has an uncounted rating, whatever is noted already. Looks at all ratings."""
+    """Note each item of the question that has an uncounted rating once, whatever is noted already. Looks at all
+    ratings."""
     if not _notes():
         return
+    forget_question(question_id)
     rows = Rating.objects.filter(question_id=question_id).uncounted().order_by()
     sql, values = rows.values_list("question_id", "item_id").annotate(Count("id")).query.sql_with_params()
     with connection.cursor() as cursor:
@@ -124,5 +126,5 @@ def note_all(question_id: int) -> None:
 
 
 def forget_question(question_id: int) -> None:
-    """The question is gone, and all its ratings with it."""
+    """Remove all notes of a question: it is gone, or its ratings are looked through."""
     UncountedItem.objects.filter(question_id=question_id).delete()

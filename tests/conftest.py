@@ -17,6 +17,21 @@ PASSWORD = "a long password"
 LABELS = ("none", "minor", "major", "critical")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """``patient`` tests come first: others run beside them, and no process is left waiting for one at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("patient") is None)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """``sqlite_only`` and ``postgresql_only`` skip a test on the other database, for the reason that they give."""
+    from django.db import connection
+
+    for vendor in ("sqlite", "postgresql"):
+        marker = item.get_closest_marker(f"{vendor}_only")
+        if marker is not None and connection.vendor != vendor:
+            pytest.skip(marker.args[0])
+
+
 @pytest.fixture(autouse=True)
 def no_remembered_numbers() -> None:
     """Ids come again in the next test: what the process remembers of them must not."""

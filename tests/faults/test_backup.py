@@ -23,14 +23,6 @@ from ratings.models import Rating, Revision
 from tests import with_services
 from tests.drills.site import Site
 
-sqlite_only = [
-    pytest.mark.sqlite_only,
-    pytest.mark.skipif(
-        "not __import__('django.db').db.connection.vendor == 'sqlite'", reason="PostgreSQL is copied by pg_dump"
-    ),
-]
-
-
 PICTURE = b"\x89PNG\r\n\x1a\n" + b"picture" * 9
 
 
@@ -76,7 +68,7 @@ class Restored(Site):
 
 @pytest.mark.django_db(transaction=True)
 class TestSqlite:
-    pytestmark = sqlite_only
+    pytestmark = pytest.mark.sqlite_only("PostgreSQL is copied by pg_dump")
 
     def test_restored_counts_are_exact_and_audit_clean(
         self, question: Any, rate: Any, backup: Path, tmp_path: Path, picture: str
@@ -132,9 +124,7 @@ class TestSqlite:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.skipif(
-    "not __import__('django.db').db.connection.vendor == 'postgresql'", reason="SQLite is copied by manage.py backup"
-)
+@pytest.mark.postgresql_only("SQLite is copied by manage.py backup")
 class TestPostgresql:
     def test_restored_counts_are_exact_and_audit_clean(
         self, question: Any, rate: Any, tmp_path: Path, picture: str

@@ -30,9 +30,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 SAID = ("item__key", "rater__key", "code")
 SAID_ONCE = ("rating__item__key", "rating__rater__key", "code")
 
-postgresql_only = pytest.mark.skipif(
-    "not __import__('django.db').db.connection.vendor == 'postgresql'",
-    reason="SQLite's writers stand in one line: only PostgreSQL's can overtake each other",
+postgresql_only = pytest.mark.postgresql_only(
+    "SQLite's writers stand in one line: only PostgreSQL's can overtake each other"
 )
 
 

@@ -11,9 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
-    pytest.mark.skipif(
-        "__import__('django.db').db.connection.vendor != 'postgresql'", reason="SQLite's connection is a file"
-    ),
+    pytest.mark.postgresql_only("SQLite's connection is a file"),
 ]
 
 

@@ -15,9 +15,7 @@ from tests.faults.threads import finish, start, wait_until_blocked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-postgresql_only = pytest.mark.skipif(
-    "not __import__('django.db').db.connection.vendor == 'postgresql'", reason="SQLite has one writer at a time"
-)
+postgresql_only = pytest.mark.postgresql_only("SQLite has one writer at a time")
 each_reference = pytest.mark.parametrize("name", ["question", "item", "rater", "rating", "by"])
 MISSING = 10**9
 

@@ -24,8 +24,6 @@ from tests.faults.threads import PATIENCE, Gate, finish, start
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-ON_SQLITE = "__import__('django.db').db.connection.vendor == 'sqlite'"
-
 REQUESTS = 6
 
 Held = Callable[[str, list[Any]], Any]
@@ -207,7 +205,7 @@ def test_one_that_is_refused_spoils_no_other(
     assert Revision.objects.count() == REQUESTS - 1
 
 
-@pytest.mark.skipif(ON_SQLITE, reason="on SQLite nobody changes anything between look-up and writing")
+@pytest.mark.postgresql_only("on SQLite nobody changes anything between look-up and writing")
 @pytest.mark.parametrize("what", REFUSED)
 def test_one_that_is_refused_after_the_look_up_spoils_no_other(
     what: str, items: Any, question: Any, post: Any, groups: list[int], monkeypatch: pytest.MonkeyPatch
@@ -347,7 +345,7 @@ def test_projects_do_not_mix(
     assert set(Item.objects.values_list("places_taken", flat=True)) == {1}
 
 
-@pytest.mark.skipif(ON_SQLITE, reason="SQLite has one writer at a time")
+@pytest.mark.postgresql_only("SQLite has one writer at a time")
 def test_nobody_waits_long_for_a_leader_who_waits_for_a_lock(
     items: Any, post: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -362,8 +360,7 @@ def test_nobody_waits_long_for_a_leader_who_waits_for_a_lock(
     assert finish(blocked)[0].json()["changed"] == 1
 
 
-@pytest.mark.sqlite_only
-@pytest.mark.skipif(f"not {ON_SQLITE}", reason="PostgreSQL has a lock for each row")
+@pytest.mark.sqlite_only("PostgreSQL has a lock for each row")
 def test_a_database_that_takes_nothing_refuses_each_and_holds_nobody(
     items: Any, question: Any, post: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

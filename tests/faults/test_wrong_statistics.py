@@ -24,7 +24,7 @@ LOOKS = 60  # at each rating, by everything below together; ITEMS of them alread
 
 pytestmark = [
     pytest.mark.django_db,
-    pytest.mark.skipif("__import__('django.db').db.connection.vendor != 'postgresql'", reason="it is PostgreSQL's"),
+    pytest.mark.postgresql_only("SQLite plans without them"),
 ]
 
 

@@ -156,6 +156,8 @@ def test_a_recount_takes_the_shares_from_their_workers(question: Any, ids: Ids) 
     change = backlog.read(share)
     actions.recount(question)
     assert not backlog.finish(share, change)
+    backlog.open_for(question.pk)
+    assert CountState.objects.get().backlog_total == 27  # each once, though many waited already
     actions.bring_up_to_date(question.pk)
     invariants.check(question.pk)
 

@@ -60,7 +60,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, monkeypatch: Any) ->
         assert report.items == report.rows == rows
         return highest
 
-    assert peak(120_000) < 2 * peak(20_000)
+    assert peak(60_000) < 2 * peak(10_000)
 
 
 def test_lease_that_is_lost_ends_a_long_query(tmp_path: Path, monkeypatch: Any) -> None:

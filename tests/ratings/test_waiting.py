@@ -18,9 +18,7 @@ from ratings.models import Rating, UncountedItem
 from tests.metrics import invariants
 
 pytestmark = pytest.mark.django_db
-postgresql_only = pytest.mark.skipif(
-    "__import__('django.db').db.connection.vendor != 'postgresql'", reason="SQLite has a partial index"
-)
+postgresql_only = pytest.mark.postgresql_only("SQLite has a partial index")
 ITEMS, RATERS = 300, 3
 
 

@@ -12,7 +12,7 @@ from agreement_site.postgresql import base
 from projects import bulk
 
 pytestmark = [
-    pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite keeps its statements by itself"),
+    pytest.mark.postgresql_only("SQLite keeps its statements by itself"),
     pytest.mark.django_db,
 ]
 
