@@ -124,6 +124,7 @@ def test_skip_guidelines_and_comment_by_key(open_desk, annotator, items):
     page.keyboard.press("g")
     expect(page.get_by_role("dialog")).to_contain_text("the meaning is lost")
     page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
     page.keyboard.press("s")
     page.keyboard.type("u is no undo here")
     page.keyboard.press("Enter")
@@ -151,8 +152,10 @@ def test_changed_guidelines_are_told_and_one_key_away(open_desk, annotator, item
     expect(news).to_contain_text("Guidelines changed: version 1")
     page.keyboard.press("g")
     expect(page.get_by_role("dialog")).to_contain_text("Look twice.")
+    expect(page.locator("#guidelines-body")).to_be_focused()
     expect(news).to_be_hidden()
     page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
     change_project(project=project, by=lead, guidelines="Look *three times*.")
     # Or it hears of it with the next item.
     for number in range(2):
