@@ -1,7 +1,7 @@
 """How often one question is counted while ratings stream in.
 
 Counting takes locks that those who rate need too (on SQLite: the one lock of all writers). So a question that was
-counted just now rests for four times as long as that took, at most LONGEST seconds: counting then takes a fifth of the
+counted just now rests for nine times as long as that took, at most LONGEST seconds: counting then takes a tenth of the
 time, whatever the machine, and the ratings that arrive meanwhile are counted together. The first rating after a quiet
 moment is counted at once.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 
-REST = 4
+REST = 9
 LONGEST = 1.0
 
 # Question -> (when its last counting ended, how long it took), by this process's monotonic clock. Each worker paces

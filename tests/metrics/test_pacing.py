@@ -42,15 +42,15 @@ def test_first_counting_does_not_wait(clock: Clock) -> None:
     assert clock.slept == []
 
 
-def test_next_counting_waits_four_times_as_long_as_the_last_took(clock: Clock) -> None:
+def test_next_counting_waits_nine_times_as_long_as_the_last_took(clock: Clock) -> None:
     count(clock, 1, seconds=0.04)
     count(clock, 1, seconds=0.04)
-    assert clock.slept == pytest.approx([0.16])
+    assert clock.slept == pytest.approx([0.36])
 
 
 def test_after_a_quiet_moment_nothing_waits(clock: Clock) -> None:
     count(clock, 1, seconds=0.04)
-    clock.now += 0.2
+    clock.now += 0.4
     count(clock, 1, seconds=0.04)
     assert clock.slept == []
 
