@@ -26,8 +26,10 @@ class Worker(ThreadWorker):
     _rests_until = 0.0
 
     def accept(self, listener: Any) -> None:
+        before = self.nr_conns
         super().accept(listener)
-        self._rests_until = time.monotonic() + min(REST * self.nr_conns, LONGEST_REST)
+        if self.nr_conns > before:  # nobody was quicker
+            self._rests_until = time.monotonic() + min(REST * self.nr_conns, LONGEST_REST)
 
     def set_accept_enabled(self, enabled: bool) -> None:
         super().set_accept_enabled(enabled and self._rest() <= 0)

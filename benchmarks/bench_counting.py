@@ -80,6 +80,7 @@ def growth(sizes: list[int], options: Any) -> None:
         question, last_items = make_project(size, options)
         actions.bring_up_to_date(question.pk)
         actions.sweep()
+        tidy_up()
         recent, processor = one_change(question, last_items, options.changes)
         anywhere, _processor = one_change(question, None, options.changes)
         smallest = smallest or recent
@@ -318,10 +319,17 @@ def make_project(size: int, options: Any) -> tuple[Any, list[int]]:
         ]
         with transaction.atomic():
             bulk.upsert("ratings_rating", names, rows, key=("question_id", "item_id", "rater_id"))
+    tidy_up()
+    return question, items[-100:].tolist()
+
+
+def tidy_up() -> None:
+    """As autovacuum would have, which databases for tests go without."""
+    from django.db import connection
+
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            cursor.execute("VACUUM ANALYZE")  # as autovacuum would have, which databases for tests go without
-    return question, items[-100:].tolist()
+            cursor.execute("VACUUM ANALYZE")
 
 
 DAY0 = 19_000  # 2022-01-08
