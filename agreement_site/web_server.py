@@ -6,6 +6,8 @@ from typing import Any
 
 from django.urls import reverse
 
+from . import web_worker
+
 wsgi_app = "agreement_site.wsgi:application"
 worker_class = "agreement_site.web_worker.Worker"
 # Loaded once and forked: the processes share what they do not change, which is most of their memory.
@@ -27,3 +29,7 @@ def when_ready(server: Any) -> None:
     reverse("healthz")  # loads the URLs, and with them every view
     gc.collect()
     gc.freeze()
+
+
+def child_exit(server: Any, worker: Any) -> None:
+    web_worker.forget(worker)

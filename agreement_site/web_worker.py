@@ -5,11 +5,13 @@ a good part of the processor time of a rating. Here a thread waits a moment for 
 has answered.
 
 A kept connection stays with the process that took it. When many clients come at once, whichever process is quicker by a
-hair takes two thirds of them, and theirs wait twice as long as the others' from then on. Here the processes take turns.
+hair takes two thirds of them, and theirs wait twice as long as the others' from then on. Here a process that has more
+of them than another one steps back for a moment.
 """
 
 from __future__ import annotations
 
+import mmap
 import select
 import time
 from typing import Any
@@ -18,18 +20,39 @@ from gunicorn.workers.gthread import ThreadWorker
 
 # Milliseconds that a thread with nothing else to do waits for its client, and how often, while nobody needs the thread.
 MOMENT, MOMENTS = 5, 5
-# Seconds that a process rests after it has taken a connection, for each one that it has, and at most.
-REST, LONGEST_REST = 0.0005, 0.004
+REST = 0.004  # seconds that a process with more connections leaves to the others to take the next one
+SLOTS = 64
+
+# The connections of each process, and one more; 0 where there is no process. Made before they are forked, so theirs
+# together.
+_shared = memoryview(mmap.mmap(-1, 4 * SLOTS)).cast("i")
+
+
+def forget(worker: Any) -> None:
+    """The process has ended."""
+    _shared[worker.age % SLOTS] = 0
 
 
 class Worker(ThreadWorker):
     _rests_until = 0.0
+    _rested = False
+
+    @property
+    def nr_conns(self) -> int:
+        return self._connections
+
+    @nr_conns.setter
+    def nr_conns(self, number: int) -> None:
+        self._connections = number
+        _shared[self.age % SLOTS] = number + 1
 
     def accept(self, listener: Any) -> None:
-        before = self.nr_conns
-        super().accept(listener)
-        if self.nr_conns > before:  # nobody was quicker
-            self._rests_until = time.monotonic() + min(REST * self.nr_conns, LONGEST_REST)
+        """Take a connection; who has two more than another process, only when nobody took it during a rest."""
+        self._rested = not self._rested and self._connections > min(filter(None, _shared))
+        if self._rested:
+            self._rests_until = time.monotonic() + REST
+        else:
+            super().accept(listener)
 
     def set_accept_enabled(self, enabled: bool) -> None:
         super().set_accept_enabled(enabled and self._rest() <= 0)
