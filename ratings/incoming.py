@@ -21,7 +21,7 @@ from projects.catalogue import kind_of
 from projects.errors import BadRequest
 from projects.models import Member, Project, Question
 
-from .actions import NewRating
+from .actions import Group, NewRating
 from .days import parse_rated_at
 from .models import NOTHING
 
@@ -79,7 +79,7 @@ class Sent:
 
 
 _Key = tuple[str, str, str]  # what a row says about which question, item and rater
-Groups = list[tuple[Question, list[NewRating]]]
+Groups = list[Group]
 
 
 def read(project: Project, user: Any, rows: Sequence[Any]) -> Sent:
