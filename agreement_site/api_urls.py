@@ -5,8 +5,8 @@ from drf_spectacular.views import SpectacularJSONAPIView
 schema = SpectacularJSONAPIView.as_view(authentication_classes=[], http_method_names=["get", "head"])
 
 urlpatterns = [
-    path("", include("ratings.api_urls")),  # first: what is asked most
+    path("", include("ratings.api.urls")),  # first: what is asked most
     path("schema/", schema, name="api-schema"),
-    path("", include("metrics.api_urls")),
-    path("", include("projects.api_urls")),
+    path("", include("metrics.api.urls")),
+    path("", include("projects.api.urls")),
 ]

@@ -20,7 +20,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agreement_site.settings")
 # Celery's advice against root is about pickled messages, which are not accepted here; the supervisor says the rest.
 warnings.filterwarnings("ignore", category=SecurityWarning)
 
-app = Celery("concord", task_cls="agreement_site.logs:LoggedTask")
+app = Celery("concord", task_cls="agreement_site.answers.logs:LoggedTask")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
@@ -53,7 +53,7 @@ class Sweeper(bootsteps.StartStopStep):
         from django.db import close_old_connections
         from django.utils.module_loading import import_string
 
-        from agreement_site.logs import working_on
+        from agreement_site.answers.logs import working_on
 
         sweep = import_string(path)
         while not self.ending.wait(settings.SWEEP_SECONDS):

@@ -42,7 +42,7 @@ def database(url: str) -> dict:
     parts = urlsplit(url)
     if parts.scheme == "sqlite":
         return {
-            "ENGINE": "agreement_site.sqlite3",
+            "ENGINE": "groundwork.database.sqlite3",
             "NAME": str(Path(unquote(parts.path[1:]))),
             # Opening a connection costs more than a rating, and closing the last one checkpoints the log.
             "CONN_MAX_AGE": 60,
@@ -60,7 +60,7 @@ def database(url: str) -> dict:
     if parts.scheme in {"postgres", "postgresql"}:
         query = dict(parse_qsl(parts.query))
         return {
-            "ENGINE": "agreement_site.postgresql",
+            "ENGINE": "groundwork.database.postgresql",
             "NAME": unquote(parts.path[1:]),
             "USER": unquote(parts.username or ""),
             "PASSWORD": unquote(parts.password or ""),
@@ -118,15 +118,15 @@ INSTALLED_APPS = [
     "agreement_site",
 ]
 MIDDLEWARE = [
-    "agreement_site.logs.RequestLog",
+    "agreement_site.answers.logs.RequestLog",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "agreement_site.middleware.ApiAnswers",
-    "agreement_site.middleware.ContentSecurityPolicy",
+    "agreement_site.answers.middleware.ApiAnswers",
+    "agreement_site.answers.middleware.ContentSecurityPolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     # After the session and its user, who may have chosen a language; before all that answers in words.
-    "agreement_site.language.LanguageMiddleware",
+    "agreement_site.accounts.language.LanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -154,7 +154,7 @@ TEMPLATES = [
 DATABASES = {"default": database(os.environ.get("DATABASE_URL") or f"sqlite:///{DATA_DIR / 'concord.sqlite3'}")}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-AUTHENTICATION_BACKENDS = ["agreement_site.language.Accounts"]
+AUTHENTICATION_BACKENDS = ["agreement_site.accounts.language.Accounts"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
@@ -233,15 +233,15 @@ CONTENT_SECURITY_POLICY = {
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "projects.tokens.TokenAuthentication",
-        "projects.tokens.BrowserAuthentication",
+        "projects.people.tokens.TokenAuthentication",
+        "projects.people.tokens.BrowserAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "agreement_site.negotiation.Negotiation",
-    "DEFAULT_PARSER_CLASSES": ["agreement_site.parsers.StrictJSONParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "groundwork.rest.negotiation.Negotiation",
+    "DEFAULT_PARSER_CLASSES": ["groundwork.rest.parser.StrictJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "agreement_site.errors.api_error",
+    "EXCEPTION_HANDLER": "groundwork.rest.error_shape.api_error",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     "UPLOADED_FILES_USE_URL": False,
     "URL_FORMAT_OVERRIDE": None,  # JSON only: ?format= is an unknown parameter like any other
@@ -279,7 +279,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_SEND_TASK_EVENTS = False
 SWEEP_SECONDS = env_int("SWEEP_SECONDS", 5)
 
-# One line a record on stderr: JSON, or words where somebody watches a terminal (agreement_site/logs.py).
+# One line a record on stderr: JSON, or words where somebody watches a terminal (agreement_site/answers/logs.py).
 LOG_FORMAT = os.environ.get("LOG_FORMAT") or ("plain" if sys.stderr is not None and sys.stderr.isatty() else "json")
 if LOG_FORMAT not in ("json", "plain"):
     raise ImproperlyConfigured(f"LOG_FORMAT={LOG_FORMAT!r}: json or plain")
@@ -287,14 +287,14 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "json": {"()": "agreement_site.logs.JsonLines"},
-        "plain": {"()": "agreement_site.logs.PlainLines"},
+        "json": {"()": "agreement_site.answers.logs.JsonLines"},
+        "plain": {"()": "agreement_site.answers.logs.PlainLines"},
     },
-    "filters": {"safe_paths": {"()": "agreement_site.logs.SafePaths"}},
+    "filters": {"safe_paths": {"()": "agreement_site.answers.logs.SafePaths"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["safe_paths"]}},
     "root": {"handlers": ["stderr"], "level": os.environ.get("LOG_LEVEL", "INFO")},
     "loggers": {
-        # Each request and each task has its own line (agreement_site.logs): these would be a second one.
+        # Each request and each task has its own line (agreement_site.answers.logs): these would be a second one.
         "django.request": {"level": "ERROR"},
         "django.server": {"level": "WARNING"},
         "celery.worker.strategy": {"level": "WARNING"},

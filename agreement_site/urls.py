@@ -2,11 +2,13 @@ from django.contrib import admin
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path, re_path
 
-from . import errors, health, language, sign_in
+from agreement_site.accounts import language, sign_in
+from agreement_site.answers import health
+from groundwork.rest import error_shape
 
 urlpatterns = [
     path("api/v1/", include("agreement_site.api_urls")),  # first: what is asked most
-    re_path(r"^api/.*$", errors.api_not_found),
+    re_path(r"^api/.*$", error_shape.api_not_found),
     path("healthz", health.healthz, name="healthz"),
     path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
     path("sign-out/", LogoutView.as_view(), name="sign_out"),
@@ -19,7 +21,7 @@ urlpatterns = [
     path("", include("ratings.urls")),
     path("", include("projects.urls")),
 ]
-handler400 = "agreement_site.views.bad_request"
-handler403 = "agreement_site.views.forbidden"
-handler404 = "agreement_site.views.not_found"
-handler500 = "agreement_site.views.server_error"
+handler400 = "agreement_site.answers.error_pages.bad_request"
+handler403 = "agreement_site.answers.error_pages.forbidden"
+handler404 = "agreement_site.answers.error_pages.not_found"
+handler500 = "agreement_site.answers.error_pages.server_error"

@@ -26,7 +26,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from metrics.agreement import cohen, fleiss, gwet, icc, intervals, krippendorff, tally, weights
+from metrics.agreement import intervals, weights
+from metrics.agreement.coefficients import cohen, fleiss, gwet, icc, krippendorff
+from metrics.agreement.counts import tally
 
 K, RATERS, PER_ITEM = 5, 100, 5
 REPLICATES = 10_000

@@ -71,15 +71,15 @@ def processor_time() -> float:
 
 
 def growth(sizes: list[int], options: Any) -> None:
-    from metrics import actions
+    from metrics.work import sweep
 
     print("\n| ratings | one recent change, ms | processor, ms | one change of any day, ms | recent / smallest |")
     print("|---|---|---|---|---|")
     smallest = None
     for size in filter(None, sizes):
         question, last_items = make_project(size, options)
-        actions.bring_up_to_date(question.pk)
-        actions.sweep()
+        sweep.bring_up_to_date(question.pk)
+        sweep.sweep()
         tidy_up()
         recent, processor = one_change(question, last_items, options.changes)
         anywhere, _processor = one_change(question, None, options.changes)
@@ -137,12 +137,12 @@ def backlog(size: int, workers: int, options: Any, *, looked_at: bool) -> dict[s
 
 def work(question_id: int) -> None:
     """A worker: a process of its own."""
-    from metrics import actions
+    from metrics.work import sweep
 
     print("ready", flush=True)
     sys.stdin.readline()
     before = processor_time()
-    actions.bring_up_to_date(question_id)
+    sweep.bring_up_to_date(question_id)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     # perf_counter is the machine's clock on Linux: the same for all processes.
     print(json.dumps({"ended": time.perf_counter(), "processor": processor_time() - before, "peak": peak}))
@@ -178,10 +178,10 @@ def burst(seconds: int, options: Any) -> None:
     if not settings.REDIS_URL:
         print("\nNo burst without a broker: run it under tests/with_services.py.")
         return
-    from metrics import actions
+    from metrics.work import sweep
 
     question, _items = make_project(10_000, options)
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     command = [sys.executable, "-m", "celery", "--app", "agreement_site.celery", "--quiet", "worker"]
     command += ["--pool", "threads", "--concurrency", "2", "--loglevel", "ERROR"]
     command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
@@ -207,9 +207,9 @@ def burst(seconds: int, options: Any) -> None:
 def write_for(seconds: int, question: Any, probes: queue.Queue[Any]) -> tuple[int, float, list[int]]:
     """Rate new items, PER_ITEM times each, a tenth of RATE ten times a second; how many ratings that were, in how many
     seconds, and the queue's length meanwhile."""
-    from metrics import hints
+    from metrics.work import hints
     from projects.models import Item
-    from ratings.actions import NewRating, record
+    from ratings.recording.record import NewRating, record
 
     rng = np.random.default_rng(7)
     some = RATE // 10 // PER_ITEM
@@ -235,8 +235,8 @@ def write_for(seconds: int, question: Any, probes: queue.Queue[Any]) -> tuple[in
 
 def wait_for_the_worker(question: Any) -> None:
     """Until it has counted a change."""
-    from ratings.actions import NewRating, record
     from ratings.models import Rating
+    from ratings.recording.record import NewRating, record
 
     rating = Rating.objects.filter(question=question)[0]
     new = NewRating(rating.item_id, rating.rater_id, (rating.code + 1) % LABELS)
@@ -279,7 +279,7 @@ def make_project(size: int, options: Any) -> tuple[Any, list[int]]:
     """A project with ``size`` uncounted ratings over ``days`` days; the ids of its last 100 items."""
     from django.db import connection, transaction
 
-    from projects import bulk
+    from groundwork.database import bulk
     from projects.models import Category, Item, Project, Question, Rater
 
     rng = np.random.default_rng(size)
@@ -341,7 +341,7 @@ def time_of(day: int) -> Any:
 
 def read_rows(question: Any) -> np.ndarray:
     """The rows that counting reads, in one go: what a backlog is measured against."""
-    from metrics.rating_rows import ROW
+    from metrics.counting.rating_rows import ROW
     from ratings.models import Rating
 
     columns = ("id", "item_id", "rater_id", "code", "counted", "day", "counted_day")
@@ -351,10 +351,10 @@ def read_rows(question: Any) -> np.ndarray:
 
 def one_change(question: Any, items: list[int] | None, times: int) -> tuple[float, float]:
     """Median milliseconds, and of the processor, from a changed rating to its counts and readings."""
-    from metrics import actions
+    from metrics.work import sweep
     from projects.models import Item
-    from ratings.actions import NewRating, record
     from ratings.models import Rating
+    from ratings.recording.record import NewRating, record
 
     rng = np.random.default_rng(1)
     first, last = (
@@ -373,10 +373,10 @@ def one_change(question: Any, items: list[int] | None, times: int) -> tuple[floa
             source="api",
         )
         before, started = processor_time(), time.perf_counter()
-        actions.bring_up_to_date(question.pk)
+        sweep.bring_up_to_date(question.pk)
         spent.append((time.perf_counter() - started) * 1000)
         processor.append((processor_time() - before) * 1000)
-        actions.sweep()
+        sweep.sweep()
     return statistics.median(spent), statistics.median(processor)
 
 

@@ -54,7 +54,7 @@ def report(project: Any, options: Any) -> None:
     print("|---|---|---|---|---|---|")
     session, api = clients(project)
     gc.collect()
-    gc.freeze()  # as the web server does (agreement_site.web_server): what was there before is not looked through again
+    gc.freeze()  # as the web server does: what was there before is not looked through again
     for name, address in addresses(project):
         if options.only in name:
             row = measure(api if address.startswith("/api/") else session, address, options.times)
@@ -78,7 +78,7 @@ def clients(project: Any) -> tuple[Any, Any]:
     """A client signed in as the project's lead, and one with a token."""
     from django.test import Client
 
-    from projects import tokens
+    from projects.people import tokens
 
     lead = project.members.get(role="lead").user
     session = Client()
@@ -87,10 +87,10 @@ def clients(project: Any) -> tuple[Any, Any]:
 
 
 def addresses(project: Any) -> list[Address]:
-    from metrics.dashboard import Freshness
     from metrics.models import PairTally
-    from metrics.pairs import LISTED
-    from metrics.views_details import PAIRS_A_PAGE
+    from metrics.pages.dashboard import Freshness
+    from metrics.pages.detail_views import PAIRS_A_PAGE
+    from metrics.readings.pairs import LISTED
 
     pair = PairTally.objects.filter(question__project=project).select_related("rater_a", "rater_b")
     first = pair.order_by("-n_items", "rater_a", "rater_b")[0]

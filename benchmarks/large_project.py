@@ -52,7 +52,8 @@ def database() -> Iterator[None]:
 
 def find_or_make(*, ratings: int, raters: int, days: int, say: Any = None) -> Any:
     """The counted project of this size: that of an earlier run on the same database, or a new one."""
-    from metrics import actions, readings
+    from metrics.readings import project as readings
+    from metrics.work import sweep
     from projects.models import Project, Question
 
     name = f"{ratings:,} ratings, {raters:,} raters, {days} days"
@@ -60,7 +61,7 @@ def find_or_make(*, ratings: int, raters: int, days: int, say: Any = None) -> An
     if project is None:
         project = make(name, ratings=ratings, raters=raters, days=days, say=say or (lambda text: None))
     for question in Question.objects.filter(project=project):
-        actions.bring_up_to_date(question.pk)
+        sweep.bring_up_to_date(question.pk)
         readings.finish(question.pk)
     return project
 
@@ -69,10 +70,10 @@ def make(name: str, *, ratings: int, raters: int, days: int, say: Any) -> Any:
     """A project with ``ratings`` uncounted ratings of ``raters`` over ``days`` days, led by the user "bench"."""
     from django.contrib.auth.models import User
 
-    from projects.actions import create_project
     from projects.models import Item, Rater
-    from projects.question_rules import NewCategory, NewQuestion
-    from ratings.actions import NewRating, record
+    from projects.setup.actions import create_project
+    from projects.setup.question_rules import NewCategory, NewQuestion
+    from ratings.recording.record import NewRating, record
 
     rng = np.random.default_rng(ratings)
     lead, _new = User.objects.get_or_create(username="bench")

@@ -5,8 +5,7 @@ class MetricsConfig(AppConfig):
     name = "metrics"
 
     def ready(self) -> None:
+        from metrics.work import hints
         from ratings import changes
-
-        from . import hints
 
         changes.listen(hints.send)

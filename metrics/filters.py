@@ -19,7 +19,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from projects.models import Rater
-from ratings.days import EPOCH
+from ratings.recording.days import EPOCH
 
 ITEM = "item."  # the parameter item.language=de chooses items by their attribute "language"
 MOST_ATTRIBUTES = 3

@@ -44,8 +44,8 @@ class CountState(models.Model):
     pair_sums = models.JSONField(default=dict)
     # Cumulative readings of the periods from this day on are still to be made (readings.finish).
     cumulative_from = models.IntegerField(null=True, blank=True)
-    # A backlog is being counted in shares (metrics.backlog): the items after backlog_from, up to backlog_to, are not
-    # given out yet. Null: there is none.
+    # A backlog is being counted in shares (metrics.counting.backlog): the items after backlog_from, up to backlog_to,
+    # are not given out yet. Null: there is none.
     backlog_from = models.BigIntegerField(null=True, blank=True)
     backlog_to = models.BigIntegerField(default=0)
     # Ratings that were uncounted when it began, and how many of them are counted: for people who wait, not a bound.
@@ -65,7 +65,7 @@ class CountState(models.Model):
 
 class Share(models.Model):
     """A range of a question's items that one worker is counting. While the row stands with the worker's lease, nobody
-    else has counted any item of the range since the lease was taken (metrics.backlog)."""
+    else has counted any item of the range since the lease was taken (metrics.counting.backlog)."""
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+")
     first = models.BigIntegerField()
@@ -230,7 +230,7 @@ class Attribution(models.Model):
 class Slice(models.Model):
     """What a page shows that the stored counts do not hold: of some ratings alone, or of two raters day by day.
 
-    Asked for by a page, computed by a worker from the ratings, kept while somebody asks (metrics.slices).
+    Asked for by a page, computed by a worker from the ratings, kept while somebody asks (metrics.on_request.slices).
     """
 
     class Kind(models.TextChoices):
@@ -278,7 +278,8 @@ class Worker(models.Model):
 
 
 class AuditResult(models.Model):
-    """What the workers' last audit of a question found (metrics.sampling). For people who look after the site."""
+    """What the workers' last audit of a question found (metrics.auditing.schedule). For people who look after the
+    site."""
 
     question = models.OneToOneField(Question, models.CASCADE, primary_key=True, related_name="+")
     audited_at = models.DateTimeField()

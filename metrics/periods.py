@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ratings.days import EPOCH, date_of
+from ratings.recording.days import EPOCH, date_of
 
 SPANS = ("day", "week", "month")
 

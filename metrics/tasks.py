@@ -6,9 +6,10 @@ import time
 
 from celery import shared_task
 
+from metrics.auditing import schedule
+from metrics.on_request import attributing, slices
+from metrics.work import heartbeat, hints, pacing, sweep
 from ratings.importing import leases
-
-from . import actions, attributing, heartbeat, hints, pacing, sampling, slices
 
 
 @shared_task(ignore_result=True)
@@ -19,8 +20,8 @@ def count_question(question_id: int) -> None:
     started = time.monotonic()
     if question_id in leases.questions_being_filled():  # the import's end sends a hint of its own
         return
-    _items, left = actions.work_on(question_id, seconds=actions.SLICE)
-    if left is actions.Left.MORE:
+    _items, left = sweep.work_on(question_id, seconds=sweep.SLICE)
+    if left is sweep.Left.MORE:
         hints.send(question_id)  # behind the questions that wait
     else:
         pacing.counted(question_id, started)
@@ -40,9 +41,9 @@ def compute_slice(slice_id: int) -> None:
 
 def sweep_all() -> int:
     """Bring every question with uncounted ratings or stale readings up to date; how many there were."""
-    waiting = actions.sweep()
+    waiting = sweep.sweep()
     attributing.sweep()
     slices.sweep()
     heartbeat.beat()
-    sampling.audit_one()
+    schedule.audit_one()
     return waiting

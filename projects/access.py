@@ -8,9 +8,10 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from django.utils.translation import gettext as _
 
-from .bulk import Statement, several
+from groundwork.database.bulk import Statement, several
+from groundwork.database.rows import Row
+
 from .models import Member, Project
-from .rows import Row
 
 # Who may do a thing that needs the role on the left.
 ROLES_ALLOWED = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import connection
 
-from .bulk import Statement, several
+from groundwork.database.bulk import Statement, several
 
 CATEGORIES = 0x636174  # first key of these advisory locks; the second is the question's id
 

@@ -22,10 +22,11 @@ class Project(models.Model):
     name = models.CharField(max_length=200)
     description = models.TextField(blank=True)
     guidelines = models.TextField(blank=True, help_text=_("Markdown"))
-    # The number of the version that ``guidelines`` is (0: none was ever written); moved by projects.actions alone.
+    # The number of the version that ``guidelines`` is (0: none was ever written); moved by projects.setup.actions
+    # alone.
     guidelines_version = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
     overlap = models.PositiveSmallIntegerField(default=3, help_text=_("Ratings wanted per item"))
-    # In which order a rater is asked (ratings.queue).
+    # In which order a rater is asked (ratings.desk.queue).
     queue_order = models.CharField(
         max_length=6, choices=QueueOrder.choices, default=QueueOrder.FIXED, db_default=QueueOrder.FIXED
     )
@@ -161,7 +162,8 @@ class Item(models.Model):
     body = models.JSONField(default=dict, blank=True)
     attributes = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
-    # How many raters have rated the item or are rating it now: kept by ratings.places alone, exact below the overlap.
+    # How many raters have rated the item or are rating it now: kept by ratings.recording.places alone, exact below the
+    # overlap.
     places_taken = models.PositiveIntegerField(default=0, db_default=0, editable=False)
 
     class Meta:
@@ -171,7 +173,7 @@ class Item(models.Model):
             models.CheckConstraint(condition=~Q(key=""), name="item_key_given"),
         ]
         indexes = [
-            # "Which items with so many places taken come after this one?" (ratings.queue)
+            # "Which items with so many places taken come after this one?" (ratings.desk.queue)
             models.Index(fields=["project", "places_taken", "id"], name="item_by_places"),
         ]
 

@@ -6,8 +6,7 @@ class RatingsConfig(AppConfig):
 
     def ready(self) -> None:
         from projects import changes
-
-        from . import setup_changes
+        from ratings.recording import setup_changes
 
         changes.fill(
             count_in_use=setup_changes.count_in_use,

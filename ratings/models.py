@@ -35,7 +35,7 @@ class Rating(models.Model):
     counted_day = models.IntegerField(default=0)
     seconds = models.FloatField(null=True, blank=True, help_text=_("Time spent on the item's form"))
     comment = models.TextField(blank=True)
-    # The number of the guidelines it was given under; empty where nobody knows (ratings.stamps).
+    # The number of the guidelines it was given under; empty where nobody knows (ratings.recording.guideline_stamp).
     guidelines = models.PositiveSmallIntegerField(null=True, blank=True)
 
     objects = RatingQuerySet.as_manager()
@@ -50,7 +50,7 @@ class Rating(models.Model):
         ]
         indexes = [
             # "What is left to count?": holds only the uncounted rows, so it is nearly empty and nearly free. SQLite's
-            # alone: PostgreSQL has notes instead (ratings.waiting).
+            # alone: PostgreSQL has notes instead (ratings.recording.waiting).
             models.Index(fields=["question", "item"], condition=UNCOUNTED, name="rating_uncounted"),
             # A rater's own ratings, newest first (My ratings, rater page).
             models.Index(fields=["rater", "-changed_at"], name="rating_by_rater"),
@@ -63,7 +63,8 @@ class Rating(models.Model):
 
 
 class UncountedItem(models.Model):
-    """PostgreSQL's note that a statement left a rating of this item uncounted. Triggers write it (ratings.waiting)."""
+    """PostgreSQL's note that a statement left a rating of this item uncounted. Triggers write it
+    (ratings.recording.waiting)."""
 
     # No foreign keys: a note of what is gone is thrown away when it is read.
     question_id = models.BigIntegerField()
@@ -166,7 +167,8 @@ class Assignment(models.Model):
 
 
 class DayMove(models.Model):
-    """A project whose time zone changed and whose ratings are not all on their new days yet (ratings.day_moves).
+    """A project whose time zone changed and whose ratings are not all on their new days yet
+    (ratings.recording.day_moves).
 
     The ratings up to this one, in the order (question, item, rater), are.
     """

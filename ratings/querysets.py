@@ -13,8 +13,8 @@ UNCOUNTED = ~Q(code=F("counted")) | ~Q(day=F("counted_day"))
 
 class RatingQuerySet(models.QuerySet):
     def uncounted(self) -> RatingQuerySet:
-        """Ratings that the stored counts do not hold as they are now. Looks at all ratings; ``ratings.waiting`` finds
-        them quickly."""
+        """Ratings that the stored counts do not hold as they are now. Looks at all ratings;
+        ``ratings.recording.waiting`` finds them quickly."""
         return self.filter(UNCOUNTED)
 
     def standing(self) -> RatingQuerySet:

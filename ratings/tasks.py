@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from . import day_moves
-from .importing import actions
+from ratings.recording import day_moves
+
+from .importing import steps
 
 
 @shared_task(ignore_result=True)
 def run_import(run_id: int) -> None:
     """Check or write an import, unless another worker does."""
-    actions.run_import(run_id)
+    steps.run_import(run_id)
 
 
 def resume_stalled() -> int:
     """Go on with what no worker has in its hands, moves of days and imports; how many there were."""
-    return day_moves.sweep() + actions.resume_stalled()
+    return day_moves.sweep() + steps.resume_stalled()

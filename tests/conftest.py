@@ -118,8 +118,8 @@ def question(project: Any) -> Any:
 def rate() -> Callable[..., Any]:
     """``rate(question, item_key, rater_key, label)``: by the real action, making item and rater when needed."""
     from projects.models import Item, Rater
-    from ratings.actions import NewRating, record
     from ratings.models import NOTHING
+    from ratings.recording.record import NewRating, record
 
     def do(question: Any, item: str, rater: str, label: str | None, **fields: Any) -> Any:
         project = question.project
@@ -134,9 +134,9 @@ def rate() -> Callable[..., Any]:
 @pytest.fixture
 def small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two items are a backlog, a share of it is one or two, and no lease lasts: any worker may take over."""
-    from metrics import backlog, counting
+    from metrics.counting import backlog, count
 
-    monkeypatch.setattr(counting, "ITEMS_AT_ONCE", 1)
+    monkeypatch.setattr(count, "ITEMS_AT_ONCE", 1)
     monkeypatch.setattr(backlog, "RATINGS", {"sqlite": 5, "postgresql": 5})
     monkeypatch.setattr(backlog, "ITEMS", 2)
     monkeypatch.setattr(backlog, "PATIENCE", datetime.timedelta(0))
@@ -155,7 +155,7 @@ def client_for() -> Callable[[User], Client]:
 @pytest.fixture
 def api_for() -> Callable[..., APIClient]:
     """A client of the API with a fresh token of the user."""
-    from projects import tokens
+    from projects.people import tokens
 
     def make(user: User, **fields: Any) -> APIClient:
         client = APIClient()
@@ -182,9 +182,8 @@ def utc() -> Callable[..., datetime.datetime]:
 @pytest.fixture(scope="session")
 def broker_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A real Valkey or Redis: REDIS_URL's (`make test` starts one), else one of this test process alone."""
-    from agreement_site.embedded import NoBroker
-
-    from . import with_services
+    from agreement_site.running.embedded import NoBroker
+    from tests import with_services
 
     if given := os.environ.get("REDIS_URL"):
         yield given

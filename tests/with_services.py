@@ -24,8 +24,8 @@ from urllib.parse import quote
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from agreement_site import embedded
-from agreement_site.supervisor import Watcher
+from agreement_site.running import embedded
+from agreement_site.running.supervisor import Watcher
 
 PATIENCE = 30.0  # seconds until a service must answer
 

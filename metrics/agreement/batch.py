@@ -5,14 +5,15 @@ from collections.abc import Callable, Collection
 import numpy as np
 import numpy.typing as npt
 
-from . import cohen, correlation, two_raters
-from .brennan_prediger import brennan_prediger
+from metrics.agreement.coefficients import cohen, correlation, two_raters
+from metrics.agreement.coefficients.brennan_prediger import brennan_prediger
+from metrics.agreement.coefficients.fleiss import fleiss_kappa, fleiss_kappa_gwet
+from metrics.agreement.coefficients.gwet import gwet_ac
+from metrics.agreement.coefficients.krippendorff import krippendorff_alpha
+from metrics.agreement.coefficients.percent import percent_agreement
+from metrics.agreement.counts.sums import PatternSums, pattern_sums
+
 from .estimate import Estimate
-from .fleiss import fleiss_kappa, fleiss_kappa_gwet
-from .gwet import gwet_ac
-from .krippendorff import krippendorff_alpha
-from .percent import percent_agreement
-from .sums import PatternSums, pattern_sums
 from .weights import linear, quadratic
 
 SCALES = ("nominal", "ordinal", "interval", "ratio")

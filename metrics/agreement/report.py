@@ -11,18 +11,19 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from . import cohen, correlation, marginal, two_raters
+from metrics.agreement.coefficients import cohen, correlation, marginal, two_raters
+from metrics.agreement.coefficients.conger import RatedItems, conger_kappa
+from metrics.agreement.coefficients.fleiss import category_kappas
+from metrics.agreement.coefficients.icc import icc
+from metrics.agreement.coefficients.kendall import kendall_w
+from metrics.agreement.coefficients.krippendorff import krippendorff_alpha
+from metrics.agreement.coefficients.light import mean_pairwise
+from metrics.agreement.coefficients.marginal import Test
+from metrics.agreement.counts.grouping import Ints
+from metrics.agreement.counts.tally import PairTables, pair_tables, patterns
+
 from .batch import pattern_coefficients, weightings
-from .conger import RatedItems, conger_kappa
 from .estimate import LEVEL, REASONS, Estimate, number
-from .fleiss import category_kappas
-from .grouping import Ints
-from .icc import icc
-from .kendall import kendall_w
-from .krippendorff import krippendorff_alpha
-from .light import mean_pairwise
-from .marginal import Test
-from .tally import PairTables, pair_tables, patterns
 from .weights import check_weight_matrix
 
 _Z = float(special.ndtri((1 + LEVEL) / 2))

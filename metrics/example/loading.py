@@ -12,14 +12,15 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from projects.actions import change_project, create_project
-from projects.member_actions import invite_member
+from metrics.readings import project as readings
+from metrics.work import sweep
 from projects.models import Item, Member, Project, Question, Rater
-from projects.question_rules import NewCategory, NewQuestion
-from ratings.actions import NewRating, record
+from projects.people.member_actions import invite_member
+from projects.setup.actions import change_project, create_project
+from projects.setup.question_rules import NewCategory, NewQuestion
 from ratings.models import Revision
+from ratings.recording.record import NewRating, record
 
-from .. import actions, readings
 from . import fleiss1971, simulation
 
 FLEISS = "Psychiatric diagnoses (Fleiss 1971)"
@@ -63,7 +64,7 @@ def load(*, owner: Any, count: bool = True) -> list[Project]:
             made.append(project)
     if count:
         for question in Question.objects.filter(project__in=made):
-            actions.bring_up_to_date(question.pk)
+            sweep.bring_up_to_date(question.pk)
             readings.finish(question.pk)
     return made
 

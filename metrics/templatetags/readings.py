@@ -16,8 +16,8 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from metrics import words
 from metrics.agreement import bands
+from metrics.pages import words
 
 register = template.Library()
 

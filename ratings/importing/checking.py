@@ -13,11 +13,11 @@ from typing import Any
 from django.utils import timezone
 
 from projects.models import Category, Item, Project, Question, Rater
-from projects.question_rules import CONTROL, MOST_CATEGORIES
-from ratings.days import WrongTime, parse_rated_at
+from projects.setup.question_rules import CONTROL, MOST_CATEGORIES
+from ratings.files.formulas import unguard
+from ratings.recording.days import WrongTime, parse_rated_at
 
 from .files import absolute
-from .formulas import unguard
 from .guessing import checked_names
 from .mapping import Mapping
 from .problems import Found, Unreadable, shown

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from ratings.days import WRONG_TIMES
+from ratings.recording.days import WRONG_TIMES
 
 MAX_LISTED = 1000  # all problems are counted, the first of them are listed
 MAX_SHOWN = 300  # characters of a file's text in a message

@@ -13,10 +13,10 @@ from typing import Any
 from django.db import connection, transaction
 from django.utils import timezone
 
-from projects import bulk
+from groundwork.database import bulk
 from projects.models import Project, Rater
-from ratings.actions import NewRating, UnknownCode, record
 from ratings.models import ImportRun, Revision
+from ratings.recording.record import NewRating, UnknownCode, record
 
 from . import leases
 from .checking import moment_of

@@ -15,8 +15,8 @@ from django.test import Client
 from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, reverse
 from rest_framework.test import APIClient
 
-from projects import tokens
 from projects.models import ApiToken, Item, Member, Project
+from projects.people import tokens
 
 CALLERS = (
     "anon", "annotator", "viewer", "lead", "stranger", "admin",

@@ -12,8 +12,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
-from metrics.actions import bring_up_to_date
-from metrics.counting import count_some
+from metrics.counting.count import count_some
+from metrics.work.sweep import bring_up_to_date
 from projects.models import Question, Rater
 
 Address = Callable[..., str]

@@ -13,8 +13,8 @@ from django.contrib.auth.models import User
 from django.db import connection
 from rest_framework.test import APIClient
 
-from projects import tokens
 from projects.models import Item, Member, Project, Rater
+from projects.people import tokens
 from ratings.models import Rating, Revision
 
 pytestmark = pytest.mark.django_db(transaction=True)

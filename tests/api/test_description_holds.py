@@ -19,9 +19,9 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from agreement_site.wsgi import application
-from metrics.actions import bring_up_to_date
-from projects import tokens
+from metrics.work.sweep import bring_up_to_date
 from projects.models import Project
+from projects.people import tokens
 
 CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance]
 

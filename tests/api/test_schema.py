@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.test import Client
 from rest_framework.test import APIClient
 
-from .test_access import EXPECTED
+from tests.api.test_access import EXPECTED
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ RATER_TREND = "agreement/raters/ann/trend/"
 
 @pytest.fixture
 def rated_project(question: Any, rate: Callable[..., Any]) -> str:
-    from metrics.actions import bring_up_to_date
+    from metrics.work.sweep import bring_up_to_date
 
     for rater, label in (("ann", "minor"), ("ben", "major"), ("cleo", "minor")):
         for item in ("i1", "i2"):

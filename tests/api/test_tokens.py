@@ -12,8 +12,8 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from projects import tokens
 from projects.models import ApiToken, Project
+from projects.people import tokens
 
 PATH = "/api/v1/projects/"
 

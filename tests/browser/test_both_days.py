@@ -12,7 +12,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from metrics.actions import bring_up_to_date
+from metrics.work.sweep import bring_up_to_date
 from projects.models import Project
 from ratings import tasks
 from ratings.models import Rating

@@ -8,8 +8,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Response, expect
 
-from metrics import slices
-from metrics.actions import bring_up_to_date
+from metrics.on_request import slices
+from metrics.work.sweep import bring_up_to_date
 from projects.models import Item, Rater
 from tests.browser.test_results import drawn, open_page, rated  # noqa: F401 - fixtures
 

@@ -11,8 +11,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 
-from projects.actions import change_project
 from projects.models import Category, Item, Question
+from projects.setup.actions import change_project
 from ratings.models import Assignment, Rating
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

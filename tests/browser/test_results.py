@@ -12,9 +12,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 
-from metrics.actions import bring_up_to_date
+from metrics.work.sweep import bring_up_to_date
 from projects.models import Item, Rater
-from ratings.actions import NewRating, record
+from ratings.recording.record import NewRating, record
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -16,14 +16,14 @@ def main() -> None:
 
     django.setup()
 
-    from metrics import actions
+    from metrics.work import sweep
     from projects.models import Question
     from ratings.models import Rating, Revision
     from tests.metrics import invariants
 
     questions = Question.objects.order_by("pk").values_list("pk", flat=True)
     if "--sweep" in sys.argv:
-        actions.sweep()
+        sweep.sweep()
     if "--counts" in sys.argv:
         for question_id in questions:
             invariants.check(question_id)

@@ -22,7 +22,7 @@ from urllib.parse import quote
 import pytest
 import redis
 
-from agreement_site import embedded
+from agreement_site.running import embedded
 from tests import with_services
 from tests.drills.history import History, Key, Stored
 from tests.services.conftest import BASE_DIR, Installation, free_port, wait_for

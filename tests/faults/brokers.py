@@ -14,9 +14,9 @@ from typing import Any
 
 import redis
 
-from agreement_site import embedded
 from agreement_site.celery import app
-from metrics import hints
+from agreement_site.running import embedded
+from metrics.work import hints
 
 PATIENCE = 20.0  # seconds; a broker that does not start never gets there
 QUEUE = "celery"

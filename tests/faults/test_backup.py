@@ -17,7 +17,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from metrics import actions
+from metrics.work import sweep
 from projects.models import Item
 from ratings.models import Rating, Revision
 from tests import with_services
@@ -75,7 +75,7 @@ class TestSqlite:
     ) -> None:
         for number in range(40):
             rate(question, f"item {number % 9}", f"rater {number % 5}", ("none", "minor", "major")[number % 3])
-        actions.sweep()
+        sweep.sweep()
         rate(question, "item 0", "rater 0", "critical")  # not counted yet
         call_command("backup", str(backup))
         rate(question, "after", "rater 0", "minor")
@@ -134,7 +134,7 @@ class TestPostgresql:
             pytest.skip("no pg_dump and pg_restore here")
         for number in range(40):
             rate(question, f"item {number % 9}", f"rater {number % 5}", ("none", "minor", "major")[number % 3])
-        actions.sweep()
+        sweep.sweep()
         rate(question, "item 0", "rater 0", "critical")  # not counted yet
         name = connection.settings_dict["NAME"]
         server = os.environ["DATABASE_URL"]

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 
 from agreement_site.celery import app
-from metrics import actions, hints
+from metrics.work import hints, sweep
 from projects.models import Item, Rater
 from ratings import changes
 from ratings.models import Rating
@@ -125,7 +125,7 @@ def test_a_rating_is_answered_while_the_broker_is_gone(broker: Broker, post: Any
     broker.kill()
     assert post("gone").status_code == 200
     assert Rating.objects.count() == 1
-    assert actions.sweep() == 1  # needs no broker
+    assert sweep.sweep() == 1  # needs no broker
     assert not Rating.objects.uncounted().exists()
 
 

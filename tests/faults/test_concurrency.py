@@ -15,13 +15,18 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from rest_framework.test import APIClient
 
-from metrics import actions, backlog, counting, rater_readings, stores
+from metrics.counting import backlog, store
+from metrics.counting import count as counting
 from metrics.models import CountState, PairTally, RaterReading
-from projects import actions as set_up
+from metrics.readings import project as project_readings
+from metrics.readings import raters as rater_readings
+from metrics.work import sweep
 from projects.models import Category, Item, Project, Question, Rater
-from ratings import day_moves, queue, writing
-from ratings.actions import NewRating, record, record_all
+from projects.setup import actions as set_up
+from ratings.desk import queue
 from ratings.models import Rating, Revision
+from ratings.recording import day_moves, writing
+from ratings.recording.record import NewRating, record, record_all
 from tests.faults.threads import PATIENCE, Gate, finish, start, wait_until_blocked
 from tests.metrics import invariants
 
@@ -62,12 +67,12 @@ def test_a_rating_that_began_first_and_commits_last_is_counted(question: Any, id
     futures = start(begin_first)
     gate.wait_until_reached()
     put(question, (other, late, 1))
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     assert CountState.objects.get(question=question).ratings == 1
     gate.open()
     finish(futures)
     assert Rating.objects.get(rater=early).pk < Rating.objects.get(rater=late).pk
-    assert actions.sweep() == 1
+    assert sweep.sweep() == 1
     invariants.check(question.pk)
     assert CountState.objects.get(question=question).ratings == 2
 
@@ -79,16 +84,16 @@ def test_a_rating_committed_between_reading_and_marking_stays_uncounted(
     """By another transaction, while the counter's is open: both the change of a counted rating and a new one."""
     (item, *_), (one, two, three, _) = ids
     put(question, (item, one, 1), (item, two, 2))
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     put(question, (item, one, 2))
     gate = Gate()
-    add_peers = stores.add_peers
+    add_peers = store.add_peers
 
     def slowly(*args: Any) -> None:
         gate.wait()
         add_peers(*args)
 
-    monkeypatch.setattr(stores, "add_peers", slowly)
+    monkeypatch.setattr(store, "add_peers", slowly)
     futures = start(lambda: counting.count_some(question.pk))
     gate.wait_until_reached()
     put(question, (item, one, 0), (item, three, 3))
@@ -97,7 +102,7 @@ def test_a_rating_committed_between_reading_and_marking_stays_uncounted(
     monkeypatch.undo()
     left = Rating.objects.uncounted().order_by("rater_id").values_list("rater_id", "code", "counted")
     assert list(left) == [(one, 0, 2), (three, 3, -1)]
-    actions.sweep()
+    sweep.sweep()
     invariants.check(question.pk)
 
 
@@ -110,7 +115,7 @@ def test_counters_at_once_count_each_rating_once(question: Any, ids: Any) -> Non
         together.wait()
         while counting.count_some(question.pk, items=2).more:
             pass
-        actions.bring_up_to_date(question.pk)
+        sweep.bring_up_to_date(question.pk)
 
     finish(start(count, count, count, count))
     invariants.check(question.pk)
@@ -126,7 +131,7 @@ def test_workers_share_a_backlog(question: Any, ids: Any, small_shares: None, mo
 
     def count() -> None:
         together.wait()
-        counted.append(actions.bring_up_to_date(question.pk))
+        counted.append(sweep.bring_up_to_date(question.pk))
 
     finish(start(count, count, count))
     assert sum(counted) == len(items)
@@ -154,10 +159,10 @@ def test_workers_share_the_readings_of_raters(question: Any, ids: Any, monkeypat
         return found
 
     monkeypatch.setattr(rater_readings, "refresh_whole", noting)
-    worker = start(lambda: actions.readings.refresh(question.pk))
+    worker = start(lambda: project_readings.refresh(question.pk))
     gate.wait_until_reached()
     free = list(RaterReading.objects.filter(question=question, span="all").values_list("rater_id", flat=True))
-    while actions.readings._refresh_beside(question.pk):
+    while project_readings._refresh_beside(question.pk):
         pass
     done = RaterReading.objects.filter(question=question, span="all").count()
     assert done > len(free)
@@ -183,13 +188,13 @@ def test_a_recount_waits_for_a_worker_that_finishes_a_share(
     monkeypatch.setattr(counting, "mark_counted", lambda rows: (mark(rows), gate.wait()))
     worker = start(lambda: backlog.finish(share, change))
     gate.wait_until_reached()
-    recount = start(lambda: actions.recount(question))
+    recount = start(lambda: sweep.recount(question))
     wait_until_blocked()
     gate.open()
     assert finish(worker) == [True]
     finish(recount)
     monkeypatch.undo()
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     invariants.check(question.pk)
 
 
@@ -216,7 +221,7 @@ def test_the_second_counter_waits_for_the_first(question: Any, ids: Any, monkeyp
     assert next(inside) == 1
     gate.open()
     finish(first + second)
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     invariants.check(question.pk)
 
 
@@ -238,13 +243,13 @@ def test_raters_and_counters_and_leads_at_once(
 
     def count() -> None:
         while not ending.wait(0.1):
-            actions.bring_up_to_date(question.pk)
+            sweep.bring_up_to_date(question.pk)
 
     def lead_it() -> None:
         project = Project.objects.get(pk=question.project_id)
         for zone in ("Pacific/Kiritimati", "America/Los_Angeles", "UTC"):
             set_up.change_project(project=project, by=lead, time_zone=zone)
-            actions.recount(question)
+            sweep.recount(question)
 
     counters = start(count, count)
     try:
@@ -252,7 +257,7 @@ def test_raters_and_counters_and_leads_at_once(
     finally:
         ending.set()
     finish(counters)
-    actions.sweep()
+    sweep.sweep()
     invariants.check(question.pk)
 
 
@@ -277,7 +282,7 @@ def test_a_counter_waits_for_a_rater_without_holding_what_the_rater_needs_next(
         wait_until_blocked()
         put(question, (second, rater, 2))
     finish(futures)
-    actions.sweep()
+    sweep.sweep()
     invariants.check(question.pk)
 
 
@@ -339,7 +344,7 @@ def test_large_requests_at_once_are_all_stored_exactly(
     assert len(stored) == len(said) == len(sent)
     assert set(stored) == set(said) == sent
     assert set(Item.objects.values_list("places_taken", flat=True)) == {4}
-    actions.sweep()
+    sweep.sweep()
     invariants.check(question.pk)
 
 
@@ -400,7 +405,7 @@ def test_moving_the_days_waits_for_a_counter_in_the_common_order(
         wait_until_blocked()
         Rating.objects.select_for_update().get(item=second)
     finish(futures)
-    actions.sweep()
+    sweep.sweep()
     invariants.check(question.pk)
 
 
@@ -409,14 +414,14 @@ def test_a_recount_waits_for_raters_without_holding_what_they_need_next(question
     (first, second, *_), (rater, *_) = ids
     for item in (second, first):  # on disk in the opposite order of the items
         put(question, (item, rater, 1))
-        actions.bring_up_to_date(question.pk)
+        sweep.bring_up_to_date(question.pk)
     with transaction.atomic():
         put(question, (first, rater, 2))
-        futures = start(lambda: actions.recount(question))
+        futures = start(lambda: sweep.recount(question))
         wait_until_blocked()
         put(question, (second, rater, 2))
     finish(futures)
-    actions.sweep()
+    sweep.sweep()
     invariants.check(question.pk)
 
 
@@ -429,7 +434,7 @@ def test_a_counter_that_waited_uses_the_weights_of_now(
     put(question, *((item, rater, code) for rater, code in ((one, 1), (two, 2))), (other, one, 0), (other, two, 0))
     identity = [[float(i == j) for j in range(4)] for i in range(4)]
     set_up.change_weights(question=question, weights="custom", matrix=identity, by=lead)
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     before = PairTally.objects.get(question=question).kappa_custom
     put(question, (item, one, 3))
     gate = Gate()
@@ -445,11 +450,11 @@ def test_a_counter_that_waited_uses_the_weights_of_now(
     gate.wait_until_reached()
     half = [[1.0 if i == j else 0.9 * (abs(i - j) == 1) for j in range(4)] for i in range(4)]
     set_up.change_weights(question=Question.objects.get(pk=question.pk), weights="custom", matrix=half, by=lead)
-    actions.readings.refresh(question.pk)
+    project_readings.refresh(question.pk)
     assert PairTally.objects.get(question=question).kappa_custom != before
     gate.open()
     finish(futures)
-    actions.sweep()
+    sweep.sweep()
     invariants.check(question.pk)
 
 
@@ -476,5 +481,5 @@ def test_the_same_rating_from_many_at_once_is_one_rating_with_its_whole_history(
     rating = Rating.objects.get()
     assert rating.revisions.count() >= 4
     assert rating.revisions.latest("id").code == rating.code
-    actions.sweep()
+    sweep.sweep()
     invariants.check(question.pk)

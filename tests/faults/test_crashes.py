@@ -10,14 +10,16 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.db import transaction
 
-from metrics import actions, backlog, counting, readings
+from metrics.counting import backlog, count
 from metrics.models import CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading, Share
-from projects import actions as set_up
+from metrics.readings import project as readings
+from metrics.work import sweep
 from projects.models import Item, Project, Question, Rater
-from ratings import day_moves
-from ratings.actions import NewRating, record
-from ratings.days import day_of
+from projects.setup import actions as set_up
 from ratings.models import NOTHING, Rating, Revision
+from ratings.recording import day_moves
+from ratings.recording.days import day_of
+from ratings.recording.record import NewRating, record
 from tests.faults.crashes import Crash, crash_at
 from tests.metrics import invariants
 
@@ -51,7 +53,7 @@ def ids(question: Any) -> tuple[list[int], list[int]]:
     items = [Item.objects.create(project=project, key=str(number)).pk for number in range(3)]
     raters = [Rater.objects.create(project=project, key=str(number)).pk for number in range(3)]
     put(question, [(item, rater, (item + rater) % 4) for item in items[:2] for rater in raters])
-    actions.sweep()
+    sweep.sweep()
     put(question, [(items[0], raters[0], 3), (items[0], raters[1], NOTHING), (items[2], raters[0], 1)])
     put(question, [(items[2], raters[2], 0)])
     return items, raters
@@ -77,19 +79,19 @@ def crash_everywhere(work: Callable[[], Any]) -> int:
 
 
 def check_all() -> None:
-    actions.sweep()
+    sweep.sweep()
     for question_id in Question.objects.values_list("pk", flat=True):
         invariants.check(question_id)
 
 
 def test_counting(question: Any, ids: Any) -> None:
-    assert crash_everywhere(lambda: counting.count_some(question.pk)) > 5
+    assert crash_everywhere(lambda: count.count_some(question.pk)) > 5
 
 
 def test_the_first_counting_of_a_question(question: Any, ids: Any) -> None:
-    actions.recount(question)
+    sweep.recount(question)
     CountState.objects.all().delete()
-    assert crash_everywhere(lambda: counting.count_some(question.pk)) > 5
+    assert crash_everywhere(lambda: count.count_some(question.pk)) > 5
 
 
 def test_opening_a_backlog(question: Any, ids: Any, small_shares: None) -> None:
@@ -111,12 +113,12 @@ def test_finishing_a_share_of_a_backlog(question: Any, ids: Any, small_shares: N
 
 
 def test_readings(question: Any, ids: Any) -> None:
-    counting.count_some(question.pk)
+    count.count_some(question.pk)
     assert crash_everywhere(lambda: readings.refresh(question.pk)) > 5
 
 
 def test_readings_put_off(question: Any, ids: Any) -> None:
-    counting.count_some(question.pk)
+    count.count_some(question.pk)
     readings.refresh(question.pk)
     CountState.objects.update(cumulative_from=0)
     assert crash_everywhere(lambda: readings.finish(question.pk)) > 3
@@ -136,7 +138,7 @@ def test_counting_and_readings(question: Any, ids: Any, request: pytest.FixtureR
         point = transaction.savepoint()
         try:
             with crash_at(number):
-                actions.bring_up_to_date(question.pk)
+                sweep.bring_up_to_date(question.pk)
         except Crash:
             check_all()
             transaction.savepoint_rollback(point)
@@ -152,14 +154,14 @@ def test_changes_that_take_each_other_back_are_not_waited_for_ever(question: Any
     rater = Rater.objects.create(project=question.project, key="rater").pk
     put(question, [(item, rater, 1)])
     put(question, [(item, rater, NOTHING)])
-    counting.count_some(question.pk)  # the worker dies before it looks at the readings
-    assert actions.sweep() == 1
+    count.count_some(question.pk)  # the worker dies before it looks at the readings
+    assert sweep.sweep() == 1
     assert CountState.objects.get().unread == 0
-    assert actions.sweep() == 0
+    assert sweep.sweep() == 0
 
 
 def test_recount(question: Any, ids: Any) -> None:
-    assert crash_everywhere(lambda: actions.recount(question)) > 5
+    assert crash_everywhere(lambda: sweep.recount(question)) > 5
 
 
 def test_record(question: Any, ids: Any) -> None:
@@ -181,7 +183,7 @@ def test_a_step_of_a_move_of_days(question: Any, ids: Any, lead: Any, monkeypatc
     evening = datetime.datetime(2026, 3, 1, 22, tzinfo=datetime.UTC)
     east = ZoneInfo("Pacific/Kiritimati")
     Rating.objects.update(rated_at=evening, day=day_of(evening, ZoneInfo("UTC")))
-    actions.sweep()
+    sweep.sweep()
     monkeypatch.setattr(day_moves, "STEP", 2)
     set_up.change_project(project=question.project, by=lead, time_zone=east.key)
     assert crash_everywhere(lambda: day_moves.step(question.project_id)) > 3

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from agreement_site.celery import Sweeper, app
-from metrics import attributing, slices
 from metrics import tasks as counting_tasks
 from metrics.filters import Filter
 from metrics.models import Attribution, CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading, Slice
+from metrics.on_request import attributing, slices
 from projects.models import Item, Rater
 from ratings import tasks as rating_tasks
 from ratings.models import ImportRun, Rating, Revision

@@ -12,8 +12,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from metrics import heartbeat, tasks
+from metrics import tasks
 from metrics.models import Worker
+from metrics.work import heartbeat
 from ratings.models import Rating
 from tests.faults.brokers import Broker
 

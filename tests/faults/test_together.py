@@ -15,11 +15,13 @@ from django.db import OperationalError, connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from rest_framework.test import APIClient
 
-from projects import locks, tokens
+from projects import locks
 from projects.models import Item, Member, Project, Question, Rater
-from ratings import places, together
-from ratings.actions import NewRating
+from projects.people import tokens
+from ratings.api import together
 from ratings.models import NOTHING, Rating, Revision
+from ratings.recording import places
+from ratings.recording.record import NewRating
 from tests.faults.threads import PATIENCE, Gate, finish, start
 
 pytestmark = pytest.mark.django_db(transaction=True)

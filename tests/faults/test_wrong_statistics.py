@@ -10,11 +10,12 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from metrics import actions
+from metrics.work import sweep
 from projects.models import Item, Question, Rater
-from ratings import places, queue
-from ratings.actions import NewRating, record
+from ratings.desk import queue
 from ratings.models import Assignment, Rating
+from ratings.recording import places
+from ratings.recording.record import NewRating, record
 from tests.metrics import invariants
 
 ITEMS = 300
@@ -72,11 +73,11 @@ def test_no_statement_reads_all_ratings_for_each_item(question: Question, believ
     before = read("ratings_rating")
     believed_empty()
     places.recount_project(project)
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     rate(1)
     rate(-1)
     rate(2)
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
 
     assert read("ratings_rating") - before < LOOKS * ITEMS * RATERS
     assert set(Item.objects.values_list("places_taken", flat=True)) == {RATERS}
@@ -102,7 +103,7 @@ def test_what_was_counted_is_not_looked_through_for_each_rating(
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(explained):
-        actions.bring_up_to_date(question.pk)
+        sweep.bring_up_to_date(question.pk)
     assert any("marked" in plan for plan in plans)
     assert not [plan for plan in plans if "Nested Loop" in plan]
 

@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from itertools import combinations
 from typing import Any
 
-from metrics import stores
+from metrics.counting import store
 from metrics.models import EVER, PairTally, PatternTally, PeerTally
-from metrics.scales import QuestionScale
+from metrics.scale import QuestionScale
 from ratings.models import Rating
 
 
@@ -40,15 +40,15 @@ def stored(question: Any) -> dict[str, dict[Any, int]]:
     width = QuestionScale.of(question).width
     found: dict[str, dict[Any, int]] = {name: {} for name in ("patterns", "pairs", "peers", "own")}
     for row in PatternTally.objects.filter(question=question):
-        counts, n_items = stores.decode_patterns(row, width)
+        counts, n_items = store.decode_patterns(row, width)
         for pattern, n in zip(counts.tolist(), n_items.tolist(), strict=True):
             found["patterns"][row.day, tuple(pattern)] = n
     for row in PairTally.objects.filter(question=question):
-        table = stores.array(row.table, row.width, row.width)
+        table = store.array(row.table, row.width, row.width)
         for (a, b), n in _cells(table):
             found["pairs"][row.rater_a_id, row.rater_b_id, a, b] = n
     for row in PeerTally.objects.filter(question=question):
-        for (own, other), n in _cells(stores.array(row.table, row.width, row.width)):
+        for (own, other), n in _cells(store.array(row.table, row.width, row.width)):
             found["peers"][row.rater_id, row.day, own, other] = n
         if row.n_ratings:
             found["own"][row.rater_id, row.day] = row.n_ratings

@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from metrics import rater_readings, stores
-from metrics.agreement import cohen, pattern_coefficients, peers, tally
-from metrics.audit import audit
+from metrics.agreement import pattern_coefficients
+from metrics.agreement.coefficients import cohen, peers
+from metrics.agreement.counts import tally
+from metrics.auditing.compare import audit
+from metrics.counting import store
 from metrics.models import CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading
-from metrics.scales import QuestionScale
-from metrics.words import weighted
+from metrics.pages.words import weighted
+from metrics.readings import raters
+from metrics.scale import QuestionScale
 from projects.models import Question
 from ratings.models import Rating
 from tests.metrics.counting_oracle import recounted, stored
@@ -42,19 +45,19 @@ def check(question_id: int) -> None:
 
 def check_pairs(question: Question, scale: QuestionScale) -> None:
     """Each pair's kappas are those of its own table under the scale as it is, and the sums are those of the pairs."""
-    sums = stores.no_sums()
+    sums = store.no_sums()
     for row in PairTally.objects.filter(question=question):
-        table = stores.stacked([row.table], [row.width], scale.width, axes=2)[0]
-        for name in stores.KAPPAS:
+        table = store.stacked([row.table], [row.width], scale.width, axes=2)[0]
+        for name in store.KAPPAS:
             kept = getattr(row, f"kappa_{name}")
             matrix = scale.weightings().get(name)
             fresh = None if matrix is None else cohen.kappa(scale.ordered(table, axes=2), matrix).reading()["value"]
             assert near(kept, fresh), (row.rater_a_id, row.rater_b_id, name, kept, fresh)
             if kept is not None:
-                sums[name][0] += round(kept * stores.UNIT)
+                sums[name][0] += round(kept * store.UNIT)
                 sums[name][1] += 1
     state = CountState.objects.filter(question=question).first()
-    assert (stores.no_sums() | state.pair_sums if state else stores.no_sums()) == sums
+    assert (store.no_sums() | state.pair_sums if state else store.no_sums()) == sums
 
 
 def check_state(question: Question, standing: int) -> None:
@@ -82,9 +85,9 @@ def stored_rater_readings(question: Question) -> dict[Key, Any]:
     scale = QuestionScale.of(question)
     names = [weighted("vs_peers", name) for name in scale.weightings()] + ["vs_peers_percent", "vs_peers_bias"]
     for rater in question.project.raters.all():
-        days = rater_readings.days_of(question, rater)
+        days = raters.days_of(question, rater)
         numbers = days.order_by("day").values_list("n_ratings", flat=True)
-        for n, (start, *each) in zip(numbers, rater_readings.of_days(days, scale, names), strict=True):
+        for n, (start, *each) in zip(numbers, raters.of_days(days, scale, names), strict=True):
             found[rater.pk, "day", start] = {"n": n, "each": dict(zip(names, each, strict=True))}
     return found
 

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from metrics import attributing, hints, tasks
-from metrics.actions import bring_up_to_date
+from metrics import tasks
 from metrics.models import Attribution, Reading
+from metrics.on_request import attributing
+from metrics.work import hints
+from metrics.work.sweep import bring_up_to_date
 from projects.models import Item
 from tests.faults.brokers import private_broker
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from metrics import audit as auditing
-from metrics import recounting
-from metrics.actions import bring_up_to_date
+from metrics.auditing import compare as auditing
+from metrics.auditing import recount
 from metrics.models import CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading
+from metrics.work.sweep import bring_up_to_date
 from projects.models import Category, Question
 from ratings.models import Rating
 
@@ -88,7 +88,7 @@ def test_a_grown_and_turned_scale_passes(counted: Question) -> None:
 
 @pytest.mark.parametrize("size", [1, 3, 7])
 def test_parts_of_any_size_give_the_same(counted: Question, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    monkeypatch.setattr(recounting, "RATINGS_AT_ONCE", size)
+    monkeypatch.setattr(recount, "RATINGS_AT_ONCE", size)
     assert "exact" in run("audit")
 
 

@@ -10,11 +10,15 @@ import pytest
 from django.db import DatabaseError
 from django.utils import timezone
 
-from metrics import actions, backlog, counting, hints, readings, tasks
+from metrics import tasks
+from metrics.counting import backlog, count
 from metrics.models import CountState, Reading, Share
+from metrics.readings import project
+from metrics.readings import project as project_readings
+from metrics.work import hints, sweep
 from projects.models import Category, Item, Question, Rater
-from ratings.actions import NewRating, record
 from ratings.models import NOTHING, Rating
+from ratings.recording.record import NewRating, record
 from tests.metrics import invariants
 
 pytestmark = pytest.mark.django_db
@@ -56,7 +60,7 @@ def test_it_is_counted_in_shares_and_then_closed(question: Any, ids: Ids, monkey
     taken = []
     read = backlog.read
     monkeypatch.setattr(backlog, "read", lambda share: (taken.append((share.first, share.last)), read(share))[1])
-    assert actions.bring_up_to_date(question.pk) == 9
+    assert sweep.bring_up_to_date(question.pk) == 9
     items = ids[0]
     assert taken == [(items[1], items[2]), (items[3], items[4]), (items[5], items[6]), (items[7], items[8])]
     invariants.check(question.pk)
@@ -85,7 +89,7 @@ def test_workers_count_side_by_side(question: Any, ids: Ids) -> None:
     change_of_one, change_of_other = backlog.read(one), backlog.read(other)
     assert backlog.finish(other, change_of_other)
     assert backlog.finish(one, change_of_one)
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     invariants.check(question.pk)
 
 
@@ -101,7 +105,7 @@ def test_a_worker_goes_on_with_the_next_share(question: Any, ids: Ids) -> None:
     assert backlog.count_shares(question.pk, seconds=60) == 5  # the other worker has two items in hand
     assert backlog.finish_and_take(following, backlog.read(following)) == (True, None)
     assert CountState.objects.get().backlog_from is None
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     invariants.check(question.pk)
 
 
@@ -117,53 +121,53 @@ def test_a_worker_that_was_taken_for_dead_adds_nothing(question: Any, ids: Ids, 
     turns = [(late, of_late, False), (heir, of_heir, True)]
     for share, change, counts in turns if late_first else reversed(turns):
         assert backlog.finish(share, change) is counts
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     invariants.check(question.pk)
 
 
 def test_a_share_that_nobody_finishes_is_counted_by_the_sweep_when_its_time_is_over(question: Any, ids: Ids) -> None:
     backlog.open_for(question.pk)
     take(question)
-    actions.sweep()
+    sweep.sweep()
     assert Rating.objects.uncounted().count() == 6
-    assert actions.work_on(question.pk) == (0, actions.Left.OTHERS)
+    assert sweep.work_on(question.pk) == (0, sweep.Left.OTHERS)
     be_late()
-    actions.sweep()
+    sweep.sweep()
     invariants.check(question.pk)
 
 
 def test_what_changes_while_a_share_is_counted_stays_uncounted(question: Any, ids: Ids) -> None:
     """Also where a rating that was not read as changed changes, and one that was is taken back (see count_some)."""
     items, raters = ids
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     put(question, (items[0], raters[0], 3), (items[0], raters[1], 3), (items[4], raters[1], 3))
     backlog.open_for(question.pk)
     share = take(question)
     change = backlog.read(share)
     put(question, (items[0], raters[2], NOTHING), (items[0], raters[0], 0))
-    assert counting.count_some(question.pk) == counting.Progress(0, more=True)
+    assert count.count_some(question.pk) == count.Progress(0, more=True)
     assert backlog.finish(share, change)
     assert Rating.objects.uncounted().filter(item=items[0]).count() >= 1
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     invariants.check(question.pk)
 
 
 def test_a_recount_takes_the_shares_from_their_workers(question: Any, ids: Ids) -> None:
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     put(question, *((item, ids[1][0], 3) for item in ids[0]))
     backlog.open_for(question.pk)
     share = take(question)
     change = backlog.read(share)
-    actions.recount(question)
+    sweep.recount(question)
     assert not backlog.finish(share, change)
     backlog.open_for(question.pk)
     assert CountState.objects.get().backlog_total == 27  # each once, though many waited already
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     invariants.check(question.pk)
 
 
 def test_a_category_that_is_added_meanwhile_widens_the_tally(question: Any, ids: Ids) -> None:
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     put(question, *((item, ids[1][0], 3) for item in ids[0][:4]))
     backlog.open_for(question.pk)
     shares = [take(question), take(question)]
@@ -172,9 +176,9 @@ def test_a_category_that_is_added_meanwhile_widens_the_tally(question: Any, ids:
     Question.objects.filter(pk=question.pk).update(scale_version=2)
     put(question, (ids[0][8], ids[1][0], 4))
     assert backlog.finish(shares[0], changes[0])
-    actions.readings.refresh(question.pk)
+    project_readings.refresh(question.pk)
     assert backlog.finish(shares[1], changes[1])
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     invariants.check(question.pk)
 
 
@@ -184,7 +188,7 @@ def test_a_share_whose_counting_fails_is_free_at_once(question: Any, ids: Ids, m
     def fail(*args: Any) -> None:
         raise DatabaseError("the connection is gone")
 
-    monkeypatch.setattr(counting, "add", fail)
+    monkeypatch.setattr(count, "add", fail)
     with pytest.raises(DatabaseError):
         backlog.count_shares(question.pk)
     assert Share.objects.get().leased_until <= timezone.now()
@@ -200,7 +204,7 @@ def test_ratings_that_come_later_do_not_keep_it_open(question: Any, ids: Ids, ra
         assert counted < 9
     assert CountState.objects.get().backlog_from is None
     assert Rating.objects.uncounted().count() == counted
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     invariants.check(question.pk)
 
 
@@ -209,7 +213,7 @@ def test_a_task_works_for_a_while_and_then_lets_other_questions_pass(
 ) -> None:
     sent: list[int] = []
     monkeypatch.setattr(hints, "send", sent.append)
-    monkeypatch.setattr(actions, "SLICE", 0)
+    monkeypatch.setattr(sweep, "SLICE", 0)
     tasks.count_question(question.pk)
     assert Rating.objects.uncounted().count() == 18  # one item, then one share
     assert sent == [question.pk] * 2  # one for whoever may help, one for what is left
@@ -225,15 +229,15 @@ def test_a_sweep_gives_each_question_its_turn(
     small = make_project().questions.get()
     rate(small, "item", "ann", "minor")
     worked: list[int] = []
-    work_on = actions.work_on
+    work_on = sweep.work_on
 
     def noted(question_id: int, **kwargs: Any) -> Any:
         worked.append(question_id)
         return work_on(question_id, **kwargs)
 
-    monkeypatch.setattr(actions, "work_on", noted)
-    monkeypatch.setattr(actions, "SLICE", 0)
-    assert actions.sweep() == 2
+    monkeypatch.setattr(sweep, "work_on", noted)
+    monkeypatch.setattr(sweep, "SLICE", 0)
+    assert sweep.sweep() == 2
     assert worked[:3] == [question.pk, small.pk, question.pk]
     assert worked.count(small.pk) == 1
     for each in (question, small):
@@ -241,26 +245,26 @@ def test_a_sweep_gives_each_question_its_turn(
 
 
 def test_a_backlog_that_was_counted_but_not_closed_is_swept_for(question: Any, ids: Ids) -> None:
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     backlog.open_for(question.pk)
-    assert actions.waiting_questions() == [question.pk]
-    actions.sweep()
-    assert actions.waiting_questions() == []
+    assert sweep.waiting_questions() == [question.pk]
+    sweep.sweep()
+    assert sweep.waiting_questions() == []
 
 
 def test_readings_of_a_long_backlog_are_made_meanwhile(
     question: Any, ids: Ids, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refreshed: list[int] = []
-    refresh = readings.refresh
-    monkeypatch.setattr(readings, "refresh", lambda question_id: (refreshed.append(1), refresh(question_id))[1])
-    actions.work_on(question.pk, seconds=0)
+    refresh = project.refresh
+    monkeypatch.setattr(project, "refresh", lambda question_id: (refreshed.append(1), refresh(question_id))[1])
+    sweep.work_on(question.pk, seconds=0)
     assert not refreshed
-    CountState.objects.update(read_at=timezone.now() - 2 * actions.READ_EVERY)
-    actions.work_on(question.pk, seconds=0)
+    CountState.objects.update(read_at=timezone.now() - 2 * sweep.READ_EVERY)
+    sweep.work_on(question.pk, seconds=0)
     assert refreshed
     assert Reading.objects.get(question=question, span="all").coefficients["percent_agreement"]["n_items"] == 5
-    actions.work_on(question.pk, seconds=0)
+    sweep.work_on(question.pk, seconds=0)
     assert len(refreshed) == 1
 
 
@@ -276,7 +280,7 @@ def test_pages_and_monitors_say_how_far_it_is(question: Any, ids: Ids, lead: Any
         page = client.get(f"/projects/{question.project_id}/{address}").content.decode()
         assert "Counting: 6 of 27 ratings" in " ".join(page.split()), address
     assert client.get("/healthz").json()["backlog"] == {"done": 6, "total": 27}
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     page = client.get(f"/projects/{question.project_id}/").content.decode()
     assert "Counting:" not in page
     assert client.get("/healthz").json()["backlog"] == {"done": 0, "total": 0}

@@ -10,11 +10,14 @@ from django.db import DatabaseError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from metrics import actions, counting, rater_readings, readings, stores
+from metrics.counting import count, store
 from metrics.models import CountState, PairTally, RaterReading, Reading
+from metrics.readings import project as readings
+from metrics.readings import raters as rater_readings
+from metrics.work import sweep
 from projects.models import Item, Rater
-from ratings.actions import NewRating, record
 from ratings.models import NOTHING, Rating
+from ratings.recording.record import NewRating, record
 from tests.metrics import invariants
 from tests.metrics.counting_oracle import recounted, stored
 
@@ -27,11 +30,11 @@ def test_ratings_are_counted_once_and_exactly(question: Any, rate: Any) -> None:
     rate(question, "a", "r2", "major")
     rate(question, "b", "r1", "none")
     assert Rating.objects.uncounted().count() == 3
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     assert not Rating.objects.uncounted().exists()
     assert stored(question) == recounted(question)
     before = CountState.objects.get(question=question).version
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     assert stored(question) == recounted(question)
     assert CountState.objects.get(question=question).version == before
 
@@ -40,15 +43,15 @@ def test_change_withdrawal_and_return_move_the_counts(question: Any, rate: Any) 
     for item in "abc":
         rate(question, item, "r1", "minor")
         rate(question, item, "r2", "minor")
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     rate(question, "a", "r1", "critical")
     rate(question, "b", "r2", None)
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     assert stored(question) == recounted(question)
     rate(question, "b", "r2", "none")
     rate(question, "c", "r1", None)
     rate(question, "c", "r2", None)
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     assert stored(question) == recounted(question)
     assert Reading.objects.get(question=question, span="all").coefficients["percent_agreement"]["n_items"] == 2
 
@@ -58,18 +61,18 @@ def test_a_rating_that_changes_while_it_is_counted_stays_uncounted(
 ) -> None:
     rate(question, "a", "r1", "minor")
     rate(question, "a", "r2", "minor")
-    real = counting.uncounted_items
+    real = count.uncounted_items
 
     def read_then_change(*args: Any) -> Any:
         rows = real(*args)
         Rating.objects.filter(rater__key="r1").update(code=3)
         return rows
 
-    monkeypatch.setattr(counting, "uncounted_items", read_then_change)
-    counting.count_some(question.pk)
+    monkeypatch.setattr(count, "uncounted_items", read_then_change)
+    count.count_some(question.pk)
     monkeypatch.undo()
     assert Rating.objects.uncounted().get().rater.key == "r1"
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     assert stored(question) == recounted(question)
 
 
@@ -83,13 +86,13 @@ def test_a_crash_in_the_middle_leaves_everything_uncounted(
     def crash(*args: Any, **kwargs: Any) -> None:
         raise DatabaseError("the connection is gone")
 
-    monkeypatch.setattr(stores, place, crash)
+    monkeypatch.setattr(store, place, crash)
     with pytest.raises(DatabaseError):
-        actions.bring_up_to_date(question.pk)
+        sweep.bring_up_to_date(question.pk)
     monkeypatch.undo()
     assert Rating.objects.uncounted().count() == 2
     assert stored(question) == {"patterns": {}, "pairs": {}, "peers": {}, "own": {}}
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     assert stored(question) == recounted(question)
 
 
@@ -100,13 +103,13 @@ def test_a_crash_between_counts_and_readings_is_repaired_by_the_sweep(
     rate(question, "a", "r2", "major")
     monkeypatch.setattr(readings, "refresh", lambda question_id: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        actions.bring_up_to_date(question.pk)
+        sweep.bring_up_to_date(question.pk)
     monkeypatch.undo()
     assert not Rating.objects.uncounted().exists()
     assert not Reading.objects.exists()
-    assert actions.sweep() == 1
+    assert sweep.sweep() == 1
     assert Reading.objects.get(question=question, span="all").coefficients["percent_agreement"]["value"] == 0
-    assert actions.sweep() == 0
+    assert sweep.sweep() == 0
 
 
 def test_what_is_counted_but_not_read_is_still_waiting(
@@ -114,12 +117,12 @@ def test_what_is_counted_but_not_read_is_still_waiting(
 ) -> None:
     rate(question, "a", "r1", "minor")
     rate(question, "a", "r2", "major")
-    counting.count_some(question.pk)
+    count.count_some(question.pk)
     assert not Rating.objects.uncounted().exists()
-    assert actions.waiting_ratings(question, CountState.objects.get(question=question)) == 2
+    assert sweep.waiting_ratings(question, CountState.objects.get(question=question)) == 2
     monkeypatch.setattr(rater_readings, "ROWS_AT_ONCE", 1)  # a rater's two rows in two transactions
     readings.refresh(question.pk)
-    assert actions.waiting_ratings(question, CountState.objects.get(question=question)) == 0
+    assert sweep.waiting_ratings(question, CountState.objects.get(question=question)) == 0
     assert RaterReading.objects.filter(question=question, span="all").count() == 2
     assert RaterReading.objects.filter(question=question, span="week").count() == 2
 
@@ -127,11 +130,11 @@ def test_what_is_counted_but_not_read_is_still_waiting(
 def test_recount_from_nothing_gives_the_same_counts(question: Any, rate: Any) -> None:
     for number in range(12):
         rate(question, f"i{number % 5}", f"r{number % 4}", ("none", "minor", "major")[number % 3])
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     before = stored(question)
-    actions.recount(question)
+    sweep.recount(question)
     assert stored(question)["patterns"] == {}
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     assert stored(question) == before == recounted(question)
 
 
@@ -139,7 +142,7 @@ def test_a_backlog_is_counted_in_portions(question: Any, rate: Any) -> None:
     for number in range(20):
         rate(question, f"i{number % 7}", f"r{number % 3}", ("none", "minor")[number % 2])
     portions = 0
-    while counting.count_some(question.pk, items=2).more:
+    while count.count_some(question.pk, items=2).more:
         portions += 1
     assert portions == 3
     assert not Rating.objects.uncounted().exists()
@@ -151,10 +154,10 @@ def test_a_month_is_read_whole_when_only_its_last_week_was_touched(question: Any
     for item, moment in (("a", (2026, 3, 5)), ("b", (2026, 3, 31))):
         for rater in ("r1", "r2"):
             rate(question, item, rater, "minor", rated_at=datetime.datetime(*moment, tzinfo=datetime.UTC))
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     for rater in ("r1", "r2"):
         rate(question, "c", rater, "major", rated_at=datetime.datetime(2026, 4, 1, tzinfo=datetime.UTC))
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     march = Reading.objects.get(question=question, span="month", start="2026-03-01")
     assert march.coefficients["percent_agreement"]["n_items"] == 2
     own = RaterReading.objects.get(question=question, rater__key="r1", span="month", start="2026-03-01")
@@ -168,10 +171,10 @@ def test_a_rater_in_the_place_of_another_moves_the_means_over_pairs(question: An
     """Counted at once, such a change moves no pattern, and nothing that the third rater met."""
     for item, rater, label in (("a", "r1", "minor"), ("a", "r2", "major"), ("b", "r1", "none"), ("b", "r2", "minor")):
         rate(question, item, rater, label)
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     rate(question, "a", "r1", None)
     rate(question, "a", "r3", "minor")
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     means = [
         reading.coefficients["mean_pairwise_kappa"]["n_pairs"]
         for reading in (
@@ -187,12 +190,12 @@ def test_a_rater_in_the_place_of_another_moves_the_means_over_pairs(question: An
 def test_a_new_category_widens_the_counts(question: Any, rate: Any) -> None:
     rate(question, "a", "r1", "minor")
     rate(question, "a", "r2", "minor")
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     question.categories.create(code=4, label="fatal", position=4, value=4)
     type(question).objects.filter(pk=question.pk).update(scale_version=2)
     rate(question, "a", "r2", "fatal")
     rate(question, "b", "r1", "fatal")
-    actions.sweep()
+    sweep.sweep()
     assert stored(question) == recounted(question)
     categories = Reading.objects.get(question=question, span="all").details["categories"]
     assert [(category["label"], category["ratings"]) for category in categories][-1] == ("fatal", 2)
@@ -203,11 +206,11 @@ def test_readings_follow_a_change_of_order(question: Any, rate: Any) -> None:
     rate(question, "a", "r2", "minor")
     rate(question, "b", "r1", "major")
     rate(question, "b", "r2", "major")
-    actions.bring_up_to_date(question.pk)
+    sweep.bring_up_to_date(question.pk)
     before = PairTally.objects.get(question=question)
     question.categories.filter(label="minor").update(position=9)
     type(question).objects.filter(pk=question.pk).update(scale_version=2)
-    assert actions.sweep() == 1
+    assert sweep.sweep() == 1
     after = PairTally.objects.get(question=question)
     assert after.kappa_none == before.kappa_none
     assert after.kappa_quadratic < before.kappa_quadratic
@@ -239,14 +242,14 @@ def test_any_history_ends_in_exact_counts(
             new = NewRating(items[item], raters[rater], code, rated_at=moment)
             record(question=question, ratings=[new], by=None, source="api")
         if then == "some":
-            counting.count_some(question.pk, items=2)
+            count.count_some(question.pk, items=2)
         elif then == "all":
-            actions.bring_up_to_date(question.pk)
+            sweep.bring_up_to_date(question.pk)
         elif then == "sweep":
-            actions.sweep()
+            sweep.sweep()
         elif then == "recount":
-            actions.recount(question)
-    actions.sweep()
+            sweep.recount(question)
+    sweep.sweep()
     assert not Rating.objects.filter(question=question).uncounted().exists()
     assert stored(question) == recounted(question)
     _check_readings(question)
@@ -259,8 +262,8 @@ def _check_readings(question: Any) -> None:
         (r.rater_id, r.span, r.start): (r.n_ratings, r.coefficients)
         for r in RaterReading.objects.filter(question=question)
     }
-    actions.recount(question)
-    actions.sweep()
+    sweep.recount(question)
+    sweep.sweep()
     rated = Rating.objects.filter(question=question).standing().exists()
     fresh = {(r.span, r.start): (r.coefficients, r.cumulative) for r in Reading.objects.filter(question=question)}
     if rated:

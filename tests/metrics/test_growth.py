@@ -8,10 +8,13 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from metrics import item_list, pairs, stores, tasks, trends
-from metrics.actions import bring_up_to_date
+from metrics import tasks
+from metrics.counting import store
 from metrics.models import PairTally, Slice
-from metrics.scales import QuestionScale
+from metrics.pages import item_list, trends
+from metrics.readings import pairs
+from metrics.scale import QuestionScale
+from metrics.work.sweep import bring_up_to_date
 
 # Address -> queries of one request. A query more is paid by every request: raise a number only for a reason.
 PINNED = {
@@ -130,8 +133,8 @@ def test_a_new_scale_reaches_every_pair(backwards: Any, monkeypatch: pytest.Monk
     exact = dict(PairTally.objects.values_list("pk", "kappa_quadratic"))
     assert len(exact) == 10
     PairTally.objects.update(kappa_quadratic=-0.5)
-    monkeypatch.setattr(stores, "ROWS_AT_ONCE", 3)
-    stores.renew_pairs(backwards.pk, QuestionScale.of(backwards))
+    monkeypatch.setattr(store, "ROWS_AT_ONCE", 3)
+    store.renew_pairs(backwards.pk, QuestionScale.of(backwards))
     assert dict(PairTally.objects.values_list("pk", "kappa_quadratic")) == exact
 
 

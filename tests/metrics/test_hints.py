@@ -9,7 +9,8 @@ import pytest
 import redis
 
 from agreement_site.celery import app
-from metrics import actions, hints, tasks
+from metrics import tasks
+from metrics.work import hints, sweep
 from ratings.models import Rating
 from tests.faults.brokers import Broker, private_broker
 
@@ -53,9 +54,9 @@ def test_the_worker_forgets_the_hint_before_it_reads(
 
     def work(question_id: int, **kwargs: Any) -> Any:
         hints.send(question_id)  # a rating's hint while the worker reads
-        return 0, actions.Left.NOTHING
+        return 0, sweep.Left.NOTHING
 
-    monkeypatch.setattr(actions, "work_on", work)
+    monkeypatch.setattr(sweep, "work_on", work)
     tasks.count_question(question.pk)
     assert broker.messages() == 2
 

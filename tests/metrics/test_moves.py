@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from metrics import moves, tasks
-from metrics.actions import bring_up_to_date
-from metrics.change_page import Period
+from metrics import tasks
+from metrics.pages import moves
+from metrics.pages.change_page import Period
+from metrics.work.sweep import bring_up_to_date
 from tests.metrics.test_attributing import moved  # noqa: F401 - a fixture
 
 

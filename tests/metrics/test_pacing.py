@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metrics import pacing
+from metrics.work import pacing
 
 
 class Clock:

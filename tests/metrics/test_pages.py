@@ -11,8 +11,8 @@ import time_machine
 from django.test import Client
 
 from metrics import tasks
-from metrics.actions import bring_up_to_date
-from projects.actions import change_project
+from metrics.work.sweep import bring_up_to_date
+from projects.setup.actions import change_project
 
 RATINGS = [
     ("i1", "a", "minor"),

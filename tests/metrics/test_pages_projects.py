@@ -6,7 +6,7 @@ from typing import Any
 
 from django.test import Client
 
-from metrics.actions import bring_up_to_date
+from metrics.work.sweep import bring_up_to_date
 
 
 def rows(client: Client) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from metrics import words
 from metrics.agreement.bands import SCHEMES
 from metrics.agreement.estimate import REASONS
+from metrics.pages import words
 from metrics.templatetags import readings
 
 

@@ -11,10 +11,14 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
-from metrics import actions, counting, rater_readings, readings, trends
-from metrics.agreement.tally import MOMENTS_UP_TO
+from metrics.agreement.counts.tally import MOMENTS_UP_TO
+from metrics.counting import count
 from metrics.models import EVER, CountState, PeerTally, RaterReading
-from metrics.scales import QuestionScale
+from metrics.pages import trends
+from metrics.readings import project as readings
+from metrics.readings import raters
+from metrics.scale import QuestionScale
+from metrics.work import sweep
 from projects.models import Category, Question
 from ratings.models import Rating
 from tests.metrics import invariants
@@ -41,12 +45,12 @@ def rate_many(question: Question, rate: Any, utc: Any, *, seed: int) -> None:
 def rated(question: Question, rate: Any, utc: Any) -> Question:
     """Counted, a part of it before the scale got one more category."""
     rate_many(question, rate, utc, seed=1)
-    actions.sweep()
+    sweep.sweep()
     Category.objects.create(question=question, code=4, label="worst", position=4, value=9)
     Question.objects.filter(pk=question.pk).update(scale_version=question.scale_version + 1)
     changed = Question.objects.get(pk=question.pk)
     rate_many(changed, rate, utc, seed=2)
-    actions.sweep()
+    sweep.sweep()
     return changed
 
 
@@ -61,7 +65,7 @@ def wide(make_project: Any, lead: Any, rate: Any, utc: Any) -> Question:
     for code in range(MOMENTS_UP_TO + 1):
         Category.objects.create(question=question, code=code, label=f"grade {code}", position=code, value=code)
     rate_many(question, rate, utc, seed=3)
-    actions.sweep()
+    sweep.sweep()
     return question
 
 
@@ -146,9 +150,9 @@ def test_a_day_whose_ratings_were_withdrawn_is_not_shown(
     for rater in "ab":
         rate(question, "i1", rater, "minor", rated_at=utc(2026, 3, 1, 12))
         rate(question, "i2", rater, "minor", rated_at=utc(2026, 3, 2, 12))
-    actions.sweep()
+    sweep.sweep()
     rate(question, "i1", "a", None)
-    actions.sweep()
+    sweep.sweep()
     address = f"/api/v1/projects/{question.project_id}/agreement/raters/{{}}/trend/?period=day"
     days = [[row["start"] for row in api_for(lead).get(address.format(key)).json()["results"]] for key in "ab"]
     assert days == [["2026-03-02"], ["2026-03-01", "2026-03-02"]]
@@ -160,14 +164,14 @@ def test_a_day_is_as_new_as_the_counts(
     """Before the readings are made the page still tells the ratings as waiting, and shows no day without its rater."""
     for rater in "ab":
         rate(question, "i1", rater, "minor", rated_at=utc(2026, 3, 1, 12))
-    counting.count_some(question.pk)
+    count.count_some(question.pk)
     page = f"/projects/{question.project_id}/raters/a/?period=day"
     assert "has no counted rating" in client_for(lead).get(page).content.decode()
     readings.refresh(question.pk)
     rate(question, "i2", "a", "minor", rated_at=utc(2026, 3, 1, 12))
     rate(question, "i2", "b", "major", rated_at=utc(2026, 3, 1, 12))
-    counting.count_some(question.pk)
-    assert actions.waiting_ratings(question, CountState.objects.get(question=question)) == 2
+    count.count_some(question.pk)
+    assert sweep.waiting_ratings(question, CountState.objects.get(question=question)) == 2
     address = f"/api/v1/projects/{question.project_id}/agreement/raters/a/trend/?coefficient=vs_peers_percent"
     values = [api_for(lead).get(f"{address}&period={span}").json()["results"][0]["value"] for span in ("day", "week")]
     assert values == [0.5, 1.0]
@@ -185,7 +189,7 @@ def test_period_of_a_rater_follows_the_items_of_days_weeks_and_months(
             for rater in "ab":
                 rate(question, f"i{day}-{number}", rater, "minor", rated_at=utc(2026, 3, day, 12))
         rate(question, f"alone-{day}", "a", "minor", rated_at=utc(2026, 3, day, 12))
-    actions.sweep()
+    sweep.sweep()
     rater = question.project.raters.get(key="a")
     monkeypatch.setattr(trends, "DENSE", 2)
     assert trends.rater_period(question, rater) == "day"
@@ -198,8 +202,8 @@ def test_items_of_a_day_are_those_of_its_reading(rated: Question) -> None:
     """``rater_period`` counts on it."""
     scale = QuestionScale.of(rated)
     for rater in rated.project.raters.all():
-        days = rater_readings.days_of(rated, rater)
-        found = rater_readings.of_days(days, scale, ["vs_peers_percent"])
+        days = raters.days_of(rated, rater)
+        found = raters.of_days(days, scale, ["vs_peers_percent"])
         assert [reading["n_items"] for _, reading in found] == list(
             days.order_by("day").values_list("n_items", flat=True)
         )
@@ -209,10 +213,10 @@ def test_stale_days_make_their_weeks_and_months_anew(question: Question, rate: A
     for day in (2, 3, 12):
         for rater in "ab":
             rate(question, f"i{day}", rater, "minor", rated_at=utc(2026, 3, day, 12))
-    actions.sweep()
+    sweep.sweep()
     before = dict(RaterReading.objects.filter(rater__key="a").values_list("start", "computed_at"))
     rate(question, "i3", "a", "major")
-    counting.count_some(question.pk)
+    count.count_some(question.pk)
     stale = PeerTally.objects.filter(rater__key="a", stale=True)
     assert sorted(stale.values_list("day", flat=True)) == [EVER, (datetime.date(2026, 3, 3) - invariants.EPOCH).days]
     readings.refresh(question.pk)

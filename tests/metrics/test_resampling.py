@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metrics import actions
 from metrics.agreement import report
 from metrics.models import CountState
+from metrics.work import sweep
 
 LABELS = ["none", "minor", "major", "critical"]
 NAME = "krippendorff_alpha_ordinal"
@@ -26,7 +26,7 @@ def codes(question: Any, rate: Any) -> np.ndarray:
         for rater in range(chance.choice([2, 3])):
             table[item, rater] = min(max(truth + chance.choice([-1, 0, 0, 0, 1]), 0), 3)
             rate(question, f"i{item}", f"r{rater}", LABELS[table[item, rater]])
-    actions.sweep()
+    sweep.sweep()
     return table
 
 
@@ -65,17 +65,17 @@ def test_the_same_counts_give_the_same_interval(codes: np.ndarray, question: Any
 
     before = stored()
     rate(question, "i0", "r2", "critical")
-    actions.sweep()
+    sweep.sweep()
     assert stored() != before
     rate(question, "i0", "r2", None if codes[0, 2] < 0 else LABELS[codes[0, 2]])
-    actions.sweep()
+    sweep.sweep()
     assert stored() == before
 
 
 def test_one_item_has_no_interval(question: Any, rate: Any, read: Any) -> None:
     rate(question, "i1", "ann", "minor")
     rate(question, "i1", "ben", "major")
-    actions.sweep()
+    sweep.sweep()
     found = read()
     assert (found["value"], found["low"], found["high"]) == (0.0, None, None)
     assert "bootstrap" not in found

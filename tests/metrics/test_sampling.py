@@ -12,10 +12,12 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from agreement_site.management.commands.status import status
-from metrics import actions, sampling, tasks
+from metrics import tasks
+from metrics.auditing import schedule
 from metrics.models import EVER, AuditResult, CountState, PairTally, PeerTally, RaterReading
-from ratings.actions import NewRating, record
+from metrics.work import sweep
 from ratings.models import NOTHING, Rating
+from ratings.recording.record import NewRating, record
 
 pytestmark = pytest.mark.django_db
 
@@ -29,7 +31,7 @@ def counted(question: Any, rate: Any) -> Any:
 
 
 def be_due() -> None:
-    AuditResult.objects.update(audited_at=timezone.now() - 2 * sampling.AGAIN)
+    AuditResult.objects.update(audited_at=timezone.now() - 2 * schedule.AGAIN)
 
 
 def test_the_sweep_audits_what_it_counted(counted: Any, client_for: Any, lead: Any) -> None:
@@ -47,7 +49,7 @@ def test_a_difference_is_an_error_that_is_seen(
 ) -> None:
     PairTally.objects.filter(question=counted)[:1].get().delete()
     be_due()
-    with caplog.at_level(logging.ERROR, logger="metrics.sampling"):
+    with caplog.at_level(logging.ERROR, logger="metrics.auditing.schedule"):
         tasks.sweep_all()
     assert f"question {counted.pk} differs" in caplog.text
     result = AuditResult.objects.get()
@@ -64,18 +66,18 @@ def test_a_difference_is_an_error_that_is_seen(
 @pytest.fixture
 def large(counted: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A question too large to be audited whole, with one rater whose ratings are few enough."""
-    monkeypatch.setattr(sampling, "RATINGS", 10)
-    monkeypatch.setattr(sampling, "RATINGS_OF_RATER", 3)
+    monkeypatch.setattr(schedule, "RATINGS", 10)
+    monkeypatch.setattr(schedule, "RATINGS_OF_RATER", 3)
     PeerTally.objects.filter(question=counted, day=EVER).exclude(rater__key="rater 1").update(n_ratings=4)
     first = Rating.objects.filter(question=counted, rater__key="rater 1").order_by("item")[0]
     record(question=counted, ratings=[NewRating(first.item_id, first.rater_id, NOTHING)], by=None, source="api")
-    actions.sweep()
+    sweep.sweep()
     be_due()
     return counted
 
 
 def test_of_a_large_question_one_rater_is_audited(large: Any) -> None:
-    assert sampling.audit_one() == large.pk
+    assert schedule.audit_one() == large.pk
     result = AuditResult.objects.get()
     assert (result.ratings, result.shown) == (9, [])  # of three items, three ratings each
 
@@ -87,13 +89,13 @@ def test_what_is_stored_of_the_audited_rater_is_compared(large: Any, model: Any)
     others = model.objects.filter(question=large).exclude(**{name: rater})
     others = others.exclude(rater_b=rater) if model is PairTally else others
     others.delete()
-    sampling.audit_one()
+    schedule.audit_one()
     assert AuditResult.objects.get().shown == []
     rows = model.objects.filter(question=large, **{name: rater})
     # The rater is chosen by the row of all days.
     (rows.exclude(day=EVER) if model is PeerTally else rows)[:1].get().delete()
     be_due()
-    sampling.audit_one()
+    schedule.audit_one()
     difference, *more = AuditResult.objects.get().shown
     assert str(rater.pk) in difference
     assert len(more) == (model is PairTally)  # the rater's mean rests on the pair
@@ -109,30 +111,30 @@ def test_one_at_a_time_and_the_oldest_first(counted: Any, make_project: Any, rat
         rate(other, "item", "rater", "minor")
     tasks.sweep_all()
     assert AuditResult.objects.count() == 1  # the last one is not long ago
-    AuditResult.objects.update(audited_at=timezone.now() - sampling.EVERY)
-    CountState.objects.update(counted_at=timezone.now() - sampling.AGAIN)
+    AuditResult.objects.update(audited_at=timezone.now() - schedule.EVERY)
+    CountState.objects.update(counted_at=timezone.now() - schedule.AGAIN)
     audited = []
     for _time in range(3):
-        audited.append(sampling.audit_one())
-        AuditResult.objects.filter(audited_at__gt=timezone.now() - sampling.EVERY).update(
-            audited_at=timezone.now() - sampling.EVERY
+        audited.append(schedule.audit_one())
+        AuditResult.objects.filter(audited_at__gt=timezone.now() - schedule.EVERY).update(
+            audited_at=timezone.now() - schedule.EVERY
         )
     assert audited[:2] == [other.pk for other in others]
     assert audited[2] is None  # an hour has not passed, and nothing was counted since
 
 
 def test_what_was_counted_since_its_audit_is_audited_before_the_hour_is_over(counted: Any, rate: Any) -> None:
-    AuditResult.objects.update(audited_at=timezone.now() - sampling.EVERY - datetime.timedelta(seconds=1))
+    AuditResult.objects.update(audited_at=timezone.now() - schedule.EVERY - datetime.timedelta(seconds=1))
     rate(counted, "item 1", "rater 1", "major")
     tasks.sweep_all()
-    assert AuditResult.objects.get().audited_at > timezone.now() - sampling.EVERY
+    assert AuditResult.objects.get().audited_at > timezone.now() - schedule.EVERY
 
 
 def test_a_failing_audit_does_not_end_the_sweep(
     counted: Any, rate: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     be_due()
-    monkeypatch.setattr(sampling, "audit", lambda *args, **kwargs: 1 / 0)
+    monkeypatch.setattr(schedule, "audit", lambda *args, **kwargs: 1 / 0)
     rate(counted, "item 1", "rater 1", "major")
     assert tasks.sweep_all() == 1
     assert "audit" in caplog.text

@@ -12,14 +12,16 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
-from metrics import hints, slice_pairs, slices, tasks
-from metrics.actions import bring_up_to_date
+from metrics import tasks
 from metrics.agreement import report
-from metrics.agreement import tally as agreement_tally
+from metrics.agreement.counts import tally as agreement_tally
 from metrics.models import Slice
+from metrics.on_request import slice_pairs, slices
+from metrics.work import hints, sweep
+from metrics.work.sweep import bring_up_to_date
 from projects.models import Item, Project, Rater
-from ratings.actions import NewRating, record
 from ratings.models import Rating
+from ratings.recording.record import NewRating, record
 from tests.faults.brokers import private_broker
 
 LABELS = ("none", "minor", "major", "critical")
@@ -183,7 +185,7 @@ def test_what_chooses_everything_equals_the_stored_readings(
 def test_raters_are_sorted_as_without_a_filter(rated: Any, open_page: Any, lead: Any, client_for: Any) -> None:
     Rating.objects.filter(rater__key="a").update(seconds=12.0)
     Rating.objects.filter(rater__key="b").update(seconds=30.0)
-    tasks.actions.recount(rated)
+    sweep.recount(rated)
     bring_up_to_date(rated.pk)
     for sort in ("rater", "-ratings", "vs_peers", "-pairwise", "bias", "-seconds"):
         filtered = open_page({"from": "2020-01-01", "sort": sort}).context["rater_page"]

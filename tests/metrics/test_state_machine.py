@@ -16,15 +16,18 @@ from hypothesis import HealthCheck, note, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from metrics import actions, backlog, counting, readings, tasks
+from metrics import tasks
+from metrics.counting import backlog, count
 from metrics.models import Share
-from projects import actions as set_up
+from metrics.readings import project as readings
+from metrics.work import sweep
 from projects.models import Category, Item, Project, Question, Rater
-from projects.project_rules import Refused
-from projects.question_rules import NewCategory
-from ratings import waiting
-from ratings.actions import NewRating, record
+from projects.setup import actions as set_up
+from projects.setup.project_rules import Refused
+from projects.setup.question_rules import NewCategory
 from ratings.models import NOTHING, Rating
+from ratings.recording import waiting
+from ratings.recording.record import NewRating, record
 from tests.faults.crashes import Crash, crash_at
 from tests.metrics import invariants
 from tests.metrics.counting_oracle import recounted, stored
@@ -55,19 +58,19 @@ class Counting(RuleBasedStateMachine):
         for code in range(size):
             Category.objects.create(question=question, code=code, position=code, label=f"c{code}", value=code)
         self.project_id, self.question_id = project.pk, question.pk
-        self.held: list[tuple[Share, counting.Change | None]] = []
+        self.held: list[tuple[Share, count.Change | None]] = []
         self.items = [Item.objects.create(project=project, key=str(number)).pk for number in range(ITEMS)]
         self.raters = [Rater.objects.create(project=project, key=str(number)).pk for number in range(RATERS)]
         self.import_many(rows)
-        actions.sweep()
+        sweep.sweep()
 
     def teardown(self) -> None:
         if not hasattr(self, "atomic"):
             return
         try:
-            actions.sweep()
+            sweep.sweep()
             invariants.check(self.question_id)
-            assert actions.sweep() == 0
+            assert sweep.sweep() == 0
         finally:
             transaction.set_rollback(True)
             self.atomic.__exit__(None, None, None)
@@ -163,13 +166,13 @@ class Counting(RuleBasedStateMachine):
             for _time in range(3 if what.endswith("thrice") else 1):
                 tasks.count_question(self.question_id)
         elif what == "portion":
-            counting.count_some(self.question_id, items=items)
+            count.count_some(self.question_id, items=items)
         elif what == "readings":
             readings.refresh(self.question_id)
         elif what == "sweep":
-            actions.sweep()
+            sweep.sweep()
         else:
-            actions.recount(self.question)
+            sweep.recount(self.question)
 
     @rule(what=st.sampled_from(["open", "take", "take", "read", "read", "finish", "finish"]), which=st.integers(0, 5))
     def share(self, what: str, which: int) -> None:
@@ -192,11 +195,11 @@ class Counting(RuleBasedStateMachine):
     @rule(where=st.sampled_from(["portion", "share", "readings", "both", "recount"]), number=st.integers(0, 30))
     def crash_at_statement(self, where: str, number: int) -> None:
         works: dict[str, tuple[int, Callable[[], Any]]] = {
-            "portion": (15, lambda: counting.count_some(self.question_id, items=2)),
+            "portion": (15, lambda: count.count_some(self.question_id, items=2)),
             "share": (25, lambda: backlog.count_shares(self.question_id)),
             "readings": (31, lambda: readings.refresh(self.question_id)),
-            "both": (31, lambda: actions.bring_up_to_date(self.question_id)),
-            "recount": (10, lambda: actions.recount(self.question)),
+            "both": (31, lambda: sweep.bring_up_to_date(self.question_id)),
+            "recount": (10, lambda: sweep.recount(self.question)),
         }
         statements, work = works[where]
         self.crash(number % statements, work)

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metrics import actions, stores
-from metrics.audit import audit
+from metrics.auditing.compare import audit
+from metrics.counting import store
 from metrics.models import PairTally, PeerTally
+from metrics.work import sweep
 
 
 @pytest.mark.parametrize(
@@ -17,10 +18,10 @@ from metrics.models import PairTally, PeerTally
 )
 def test_a_cell_has_as_few_bytes_as_hold_it(largest: int, size: int) -> None:
     tables = np.array([[[1, 2], [3, largest]], [[0, 0], [0, 1]]])
-    one, other = stores.compact_blobs(tables)
+    one, other = store.compact_blobs(tables)
     assert (len(one), len(other)) == (4 * size, 4)
-    assert stores.array(one, 2, 2).tolist() == tables[0].tolist()
-    assert stores.stacked([other, b"", one], [2, 2, 2], 3, axes=2).tolist() == [
+    assert store.array(one, 2, 2).tolist() == tables[0].tolist()
+    assert store.stacked([other, b"", one], [2, 2, 2], 3, axes=2).tolist() == [
         [[0, 0, 0], [0, 1, 0], [0, 0, 0]],
         np.zeros((3, 3)).tolist(),
         [[1, 2, 0], [3, largest, 0], [0, 0, 0]],
@@ -32,14 +33,14 @@ def test_blobs_of_an_older_version_are_counted_on(question: Any, rate: Any) -> N
     for item in range(6):
         for rater in "abc":
             rate(question, f"i{item}", rater, ("none", "minor", "major")[(item + ord(rater)) % 3])
-    actions.sweep()
+    sweep.sweep()
     for model, names in ((PairTally, {"table": 2}), (PeerTally, {"table": 2, "moments": 3})):
         for row in model.objects.all():
             for name, axes in names.items():
-                setattr(row, name, stores.array(getattr(row, name), *[row.width] * axes).astype("<i8").tobytes())
+                setattr(row, name, store.array(getattr(row, name), *[row.width] * axes).astype("<i8").tobytes())
             row.save()
     assert audit(question.pk).differences == []
     rate(question, "i1", "a", "critical")
     rate(question, "i7", "b", "critical")
-    actions.sweep()
+    sweep.sweep()
     assert audit(question.pk).differences == []

@@ -6,14 +6,14 @@ import math
 
 import pytest
 
-from metrics.actions import bring_up_to_date, waiting_questions
 from metrics.models import Reading
-from projects import actions
+from metrics.work.sweep import bring_up_to_date, waiting_questions
 from projects.models import Category, Member, Question
-from projects.project_rules import Refused
-from projects.question_rules import InvalidQuestions, NewCategory, NewQuestion
-from ratings.days import day_of
+from projects.setup import actions
+from projects.setup.project_rules import Refused
+from projects.setup.question_rules import InvalidQuestions, NewCategory, NewQuestion
 from ratings.models import Rating
+from ratings.recording.days import day_of
 
 pytestmark = pytest.mark.django_db
 

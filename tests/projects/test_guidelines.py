@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from projects.actions import change_project, create_project
 from projects.models import GuidelineVersion, Project
-from projects.question_rules import NewCategory, NewQuestion
+from projects.setup.actions import change_project, create_project
+from projects.setup.question_rules import NewCategory, NewQuestion
 
 pytestmark = pytest.mark.django_db
 

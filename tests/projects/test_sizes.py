@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from projects.catalogue import put_items
+from projects.catalogue.entries import put_items
+from projects.catalogue.sizes import n_items, n_items_by_project
 from projects.models import Project
-from projects.sizes import n_items, n_items_by_project
 from tests.ratings.import_wizard import Wizard
 
 

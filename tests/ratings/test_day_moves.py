@@ -8,12 +8,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from metrics import actions as counting
-from projects import actions as set_up
+from metrics.work import sweep as counting
 from projects.models import Category, Project, Question
-from ratings import day_moves, tasks
-from ratings.days import day_of
+from projects.setup import actions as set_up
+from ratings import tasks
 from ratings.models import DayMove, Rating
+from ratings.recording import day_moves
+from ratings.recording.days import day_of
 from tests.metrics import invariants
 
 pytestmark = pytest.mark.django_db

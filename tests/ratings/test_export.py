@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from projects.models import Category, Item, Project, Question, Rater
-from ratings import exporting
-from ratings.actions import NewRating, record
-from ratings.importing.formulas import guard, unguard
+from ratings.files import exporting
+from ratings.files.formulas import guard, unguard
 from ratings.models import NOTHING, Rating
+from ratings.recording.record import NewRating, record
 from tests.ratings.import_wizard import Wizard, said
 
 NAMES = ["item", "rater", "question", "label", "rated_at", "comment", "guidelines"]
@@ -263,8 +263,8 @@ def test_export_imports_as_equal_ratings(
 
 
 def _project_with(lead: Any, labels: list[str], given_ratings: dict[Any, Any]) -> Project:
-    from projects.actions import create_project
-    from projects.question_rules import NewCategory, NewQuestion
+    from projects.setup.actions import create_project
+    from projects.setup.question_rules import NewCategory, NewQuestion
     from ratings.importing.checking import moment_of
 
     question = NewQuestion("q", "Q?", categories=[NewCategory(label) for label in labels])

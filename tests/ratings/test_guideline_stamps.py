@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from projects.actions import change_project
 from projects.models import Item, Project, Rater
-from ratings.actions import NewRating, record
+from projects.setup.actions import change_project
 from ratings.models import Rating, Revision
+from ratings.recording.record import NewRating, record
 
 pytestmark = pytest.mark.django_db
 

@@ -9,8 +9,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from projects.models import Item, Rater
-from ratings.actions import NewRating, record
 from ratings.models import Revision
+from ratings.recording.record import NewRating, record
 
 NOON = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-import metrics.actions
 import metrics.tasks
+from metrics.work import sweep
 from projects.models import Item, Project
-from ratings import actions as rating_actions
 from ratings import tasks
-from ratings.importing import actions, files, leases, writing
+from ratings.importing import files, leases, steps, writing
 from ratings.models import ImportRun, Rating, Revision
+from ratings.recording import record as rating_actions
 from tests.ratings.import_wizard import Wizard, said, stored, words, world
 
 # Every third row repeats the one before; the first stands in the history.
@@ -94,7 +94,7 @@ def test_failure_is_tried_again_at_once(wizard: Wizard, question: Any, monkeypat
 def test_failing_again_and_again_gives_up_and_says_so(wizard: Wizard, question: Any, monkeypatch: Any) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(writing, "record", lambda **arguments: 1 / 0)
-        for _attempt in range(actions.MAX_ATTEMPTS + 2):
+        for _attempt in range(steps.MAX_ATTEMPTS + 2):
             tasks.resume_stalled()
     assert wizard.run.state == "failed"
     assert not Item.objects.exists()
@@ -130,7 +130,7 @@ def test_worker_that_lost_its_lease_writes_nothing(wizard: Wizard, question: Any
 
     path.write_bytes(content)
     with pytest.raises(leases.Lost):
-        actions._write(slow)
+        steps._write(slow)
     path.unlink()
     assert world() == before
     assert wizard.run.state == "done"
@@ -154,7 +154,7 @@ def test_killed_check_is_done_anew(project: Project, lead: Any, client_for: Any,
         raise Died
 
     with monkeypatch.context() as patch:
-        patch.setattr(actions, "check", die)
+        patch.setattr(steps, "check", die)
         with pytest.raises(Died):
             wizard.work()
     assert wizard.run.state == "checking"
@@ -168,13 +168,13 @@ def test_killed_check_is_done_anew(project: Project, lead: Any, client_for: Any,
 def test_check_that_the_lead_took_back_ends_unheard(wizard: Wizard, monkeypatch: Any) -> None:
     wizard.upload(CONTENT)
     wizard.choose()
-    real = actions.check
+    real = steps.check
 
     def take_back(*arguments: Any, **options: Any) -> Any:
         wizard.client.post(wizard.address, {"do": "reopen"})
         return real(*arguments, **options)
 
-    monkeypatch.setattr(actions, "check", take_back)
+    monkeypatch.setattr(steps, "check", take_back)
     assert wizard.work().state == "mapping"
     assert wizard.run.lease == ""
 
@@ -209,23 +209,23 @@ def test_counting_waits_for_the_import(wizard: Wizard, question: Any, monkeypatc
         with pytest.raises(Died):
             wizard.work()
     assert Rating.objects.uncounted().exists()
-    assert metrics.actions.waiting_questions() == []
+    assert sweep.waiting_questions() == []
     metrics.tasks.count_question(question.pk)
     assert Rating.objects.uncounted().exists()
 
     # Not for ever: when nobody imports any more, what is there is counted.
     ImportRun.objects.update(heartbeat_at=timezone.now() - leases.PATIENCE - datetime.timedelta(seconds=1))
-    assert metrics.actions.waiting_questions() == [question.pk]
+    assert sweep.waiting_questions() == [question.pk]
     metrics.tasks.count_question(question.pk)
     assert not Rating.objects.uncounted().exists()
 
 
 def test_end_of_the_import_asks_for_the_counting(wizard: Wizard, question: Any, monkeypatch: Any) -> None:
     states = []
-    monkeypatch.setattr(actions.changes, "announce", lambda question_id: states.append((question_id, wizard.run.state)))
+    monkeypatch.setattr(steps.changes, "announce", lambda question_id: states.append((question_id, wizard.run.state)))
     wizard.work()
     assert states[-1] == (question.pk, "done")
-    assert metrics.actions.waiting_questions() == [question.pk]
+    assert sweep.waiting_questions() == [question.pk]
 
 
 def test_hint_that_cannot_be_sent_is_not_felt(wizard: Wizard, settings: Any, monkeypatch: Any) -> None:
@@ -234,8 +234,8 @@ def test_hint_that_cannot_be_sent_is_not_felt(wizard: Wizard, settings: Any, mon
     def refuse(*arguments: Any, **options: Any) -> None:
         raise ConnectionError
 
-    monkeypatch.setattr(actions.current_app, "send_task", refuse)
-    actions.wake(wizard.run.pk)
+    monkeypatch.setattr(steps.current_app, "send_task", refuse)
+    steps.wake(wizard.run.pk)
     assert tasks.resume_stalled() == 1
     assert wizard.run.state == "done"
 
@@ -247,6 +247,6 @@ def test_hint_names_the_task_and_the_run(wizard: Wizard, settings: Any, monkeypa
     def send(name: str, arguments: list[Any], **options: Any) -> None:
         sent.append((name, arguments))
 
-    monkeypatch.setattr(actions.current_app, "send_task", send)
-    actions.wake(wizard.run.pk)
+    monkeypatch.setattr(steps.current_app, "send_task", send)
+    steps.wake(wizard.run.pk)
     assert sent == [(tasks.run_import.name, [wizard.run.pk])]

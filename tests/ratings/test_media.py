@@ -226,6 +226,6 @@ def test_a_part_that_is_not_there(bring: Any, project: Project, client_for: Any,
     ],
 )
 def test_a_file_is_what_its_first_bytes_say(head: bytes, extension: str | None) -> None:
-    from ratings.media import extension_of
+    from ratings.files.media import extension_of
 
     assert extension_of(head) == extension

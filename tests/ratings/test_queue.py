@@ -7,8 +7,9 @@ from django.db import connection
 from django.utils import timezone
 
 from projects.models import Item, QueueOrder, Rater
-from ratings import places, queue
+from ratings.desk import queue
 from ratings.models import Assignment
+from ratings.recording import places
 
 pytestmark = pytest.mark.django_db
 

@@ -7,9 +7,9 @@ import pytest
 from django.db import connection
 
 from projects.models import Category, Item, Question, Rater
-from ratings import desk, queue
-from ratings.actions import NewRating, record
+from ratings.desk import answering, queue
 from ratings.models import Assignment, Rating
+from ratings.recording.record import NewRating, record
 
 ANNOTATORS = 32
 OVERLAP = 3
@@ -128,7 +128,7 @@ def test_desks_with_two_questions_and_a_file_at_once(crowd):
     def at_the_desk(rater_id):
         rater = Rater.objects.select_related("project").get(pk=rater_id)
         while (item := queue.next_item(rater)) is not None:
-            desk.answer(rater=rater, item=item, codes={first: 0, second: 0}, comment="", flagged=False, by=None)
+            answering.answer(rater=rater, item=item, codes={first: 0, second: 0}, comment="", flagged=False, by=None)
 
     def work(rater_id):
         (from_a_file if rater_id in outside else at_the_desk)(rater_id)

@@ -11,9 +11,9 @@ import time_machine
 from django.core.cache import cache
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from metrics.actions import bring_up_to_date
-from projects.actions import change_project
+from metrics.work.sweep import bring_up_to_date
 from projects.models import Item
+from projects.setup.actions import change_project
 from ratings.models import Assignment, Rating
 
 pytestmark = pytest.mark.django_db

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ratings import content
+from ratings.desk import content
 
 
 def kinds(body):

@@ -14,9 +14,8 @@ import psycopg
 import pytest
 import redis
 
-from agreement_site import embedded
-
-from .conftest import PATIENCE, Installation, wait_for
+from agreement_site.running import embedded
+from tests.services.conftest import PATIENCE, Installation, wait_for
 
 pytestmark = pytest.mark.services
 

@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from agreement_site import embedded
-
-from .conftest import BASE_DIR, wait_for
+from agreement_site.running import embedded
+from tests.services.conftest import BASE_DIR, wait_for
 
 pytestmark = pytest.mark.services
 
 SCRIPT = """
 import sys
-from agreement_site.supervisor import Program, Supervisor
+from agreement_site.running.supervisor import Program, Supervisor
 patience = 30 if sys.argv[1] == "patient" else 1
 program = Program("The program", ["/bin/sh", "-c", sys.argv[2]], stop_patience=patience, stop_repeatedly=patience > 1)
 sys.exit(Supervisor([program], end_with_parent=sys.argv[1] == "bound").run())
@@ -139,6 +138,6 @@ def test_foreign_folder_in_the_place_of_the_socket_is_refused(tmp_path: Path, mo
 
 
 def test_supervising_process_loads_neither_django_nor_celery() -> None:
-    code = "import sys; sys.argv = ['manage.py']; import agreement_site.services; print(*sys.modules)"
+    code = "import sys; sys.argv = ['manage.py']; import agreement_site.running.services; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], cwd=BASE_DIR, capture_output=True, text=True, check=True)
     assert not {"django", "celery", "numpy", "redis"} & set(loaded.stdout.split())

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from gunicorn.config import Config
 
-from agreement_site import web_worker
+from agreement_site.running import web_worker
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from django.apps import apps
 from django.contrib import admin as django_admin
 from django.utils import timezone
 
-from metrics.actions import bring_up_to_date
+from metrics.work.sweep import bring_up_to_date
 from projects.models import ApiToken, Category, Item, Question
 from ratings.models import Assignment, Rating, Revision
 

@@ -32,7 +32,7 @@ def documented() -> set[str]:
 
 def read_by_the_code() -> set[str]:
     names = set()
-    for path in [*(BASE_DIR / "agreement_site").glob("*.py"), *(BASE_DIR / "metrics").glob("*.py")]:
+    for path in [path for room in ("agreement_site", "metrics") for path in (BASE_DIR / room).rglob("*.py")]:
         text = path.read_text()
         names |= set(re.findall(r'(?:env_bool|env_int|env_list|whole_number|environ\.get)\(\s*"([A-Z_]+)"', text))
     return names
@@ -113,7 +113,7 @@ def test_compose_file_names_what_exists() -> None:
 
 def test_all_web_servers_are_started_alike() -> None:
     """By the supervisor and by the unit, but for where they listen."""
-    from agreement_site.services import Installation, web
+    from agreement_site.running.services import Installation, web
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         embedded = web(Installation.from_environment(), {}, listener)
@@ -126,7 +126,7 @@ def test_all_web_servers_are_started_alike() -> None:
 
 def test_all_workers_are_started_alike() -> None:
     """By the supervisor, by the unit and by the compose file: what one needs, the others need too."""
-    from agreement_site.services import Installation, worker
+    from agreement_site.running.services import Installation, worker
 
     embedded = worker(Installation(BASE_DIR, "", 0, "", 2, 4, 1, 2), {}, 1)
     unit = deployment.unit(DEPLOY / "systemd" / "concord-worker@.service")

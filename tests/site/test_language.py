@@ -13,7 +13,7 @@ from django.utils import translation
 
 from agreement_site.models import Preference
 from metrics import tasks
-from metrics.actions import bring_up_to_date
+from metrics.work.sweep import bring_up_to_date
 from ratings.models import ImportRun, Revision
 from tests.ratings.import_wizard import Wizard
 

@@ -14,7 +14,7 @@ from django.contrib.auth.models import User
 from django.db import OperationalError
 from django.test import Client
 
-from agreement_site import logs
+from agreement_site.answers import logs
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def test_a_failing_request_is_told_with_its_trace(
     def broken(*arguments: Any) -> None:
         raise RuntimeError("broken on purpose")
 
-    monkeypatch.setattr("metrics.dashboard.context", broken)
+    monkeypatch.setattr("metrics.pages.dashboard.context", broken)
     client = client_for(lead)
     client.raise_request_exception = False
     answer = client.get(f"/projects/{project.pk}/")
@@ -138,7 +138,7 @@ def test_a_database_that_is_gone_is_told_once(
     def gone(*arguments: Any, **names: Any) -> None:
         raise OperationalError("server closed the connection")
 
-    monkeypatch.setattr("projects.api_view.get_project", gone)
+    monkeypatch.setattr("projects.api.view.get_project", gone)
     answer = api_for(lead).get(f"/api/v1/projects/{project.pk}/agreement/")
     assert answer.status_code == 503
     why, line = lines()
@@ -154,7 +154,7 @@ def test_the_secret_of_an_invitation_is_not_logged(
     def broken(*arguments: Any, **names: Any) -> None:
         raise RuntimeError("broken on purpose")
 
-    monkeypatch.setattr("agreement_site.sign_in.Invitation.dispatch", broken)
+    monkeypatch.setattr("agreement_site.accounts.sign_in.Invitation.dispatch", broken)
     client.raise_request_exception = False
     client.get("/invitations/MQ/the-secret/")
     assert [line["path"] for line in requests(lines())] == ["/invitations/MQ/***/"] * 2
@@ -172,14 +172,14 @@ def test_a_task_leaves_one_line_with_its_id(question: Any, lines: Any) -> None:
 
 
 def test_what_a_task_says_carries_its_id(question: Any, lines: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from metrics import actions
     from metrics.tasks import count_question
+    from metrics.work import sweep
 
     def broken(question_id: int, **kwargs: Any) -> None:
         logging.getLogger("metrics").warning("it will fail")
         raise RuntimeError("broken on purpose")
 
-    monkeypatch.setattr(actions, "work_on", broken)
+    monkeypatch.setattr(sweep, "work_on", broken)
     count_question.apply(args=[question.pk], task_id="0b7e")
     said = {line["message"]: line for line in lines()}
     assert said["it will fail"]["task_id"] == said["task"]["task_id"] == "0b7e"

@@ -15,9 +15,9 @@ from django.utils import translation
 
 from agreement_site.models import Preference
 from metrics import tasks
-from metrics.actions import bring_up_to_date
+from metrics.work.sweep import bring_up_to_date
 from projects.models import Item, Member, Project, Rater
-from ratings.actions import NewRating, record
+from ratings.recording.record import NewRating, record
 from tests.conftest import PASSWORD
 from tests.ratings.import_wizard import Wizard
 

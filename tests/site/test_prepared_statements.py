@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from agreement_site.postgresql import base
-from projects import bulk
+from groundwork.database import bulk
+from groundwork.database.postgresql import base
 
 pytestmark = [
     pytest.mark.postgresql_only("SQLite keeps its statements by itself"),

@@ -7,10 +7,10 @@ import re
 import pytest
 import time_machine
 
-from metrics.actions import bring_up_to_date
 from metrics.models import CountState
+from metrics.work.sweep import bring_up_to_date
 from projects.models import Item, Project
-from ratings.actions import NewRating, record
+from ratings.recording.record import NewRating, record
 
 pytestmark = pytest.mark.django_db
 

@@ -14,7 +14,7 @@ from django.test import Client
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
-from agreement_site import sign_in_limit
+from agreement_site.accounts import sign_in_limit
 from agreement_site.models import SignInTries
 from tests.conftest import PASSWORD
 

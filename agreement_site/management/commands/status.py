@@ -10,12 +10,14 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from agreement_site import embedded
-from metrics import actions, backlog, heartbeat, hints, sampling
+from agreement_site.running import embedded
+from metrics.auditing import schedule
+from metrics.counting import backlog
 from metrics.models import Worker
-from ratings import waiting
+from metrics.work import heartbeat, hints, sweep
 from ratings.importing import leases
 from ratings.models import ImportRun
+from ratings.recording import waiting
 
 
 class Command(BaseCommand):
@@ -48,10 +50,10 @@ def status() -> dict[str, Any]:
     found: dict[str, Any] = {
         "uncounted": uncounted,
         "oldest_uncounted_seconds": None if oldest is None else max(0.0, (now - oldest).total_seconds()),
-        "questions_waiting": len(actions.waiting_questions()),
+        "questions_waiting": len(sweep.waiting_questions()),
         "backlogs": {str(question_id): progress for question_id, progress in backlog.all_progress().items()},
         "imports_under_way": ImportRun.objects.filter(state__in=leases.WORKING).count(),
-        "audit": sampling.last(),
+        "audit": schedule.last(),
         "workers": workers,
         "broker": broker(),
     }

@@ -8,12 +8,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics import rating_file
 from metrics.agreement import COEFFICIENTS
 from metrics.agreement.bands import band_of
 from metrics.agreement.batch import SCALES
 from metrics.agreement.registry import report_names
 from metrics.agreement.report import report_ratings
+from metrics.management import rating_file
 
 # Which coefficients make sense from which scale on; what is not here makes sense on every scale.
 _FROM_ORDINAL = ("krippendorff_alpha_ordinal", "spearman", "kendall_tau_b", "kendall_w")

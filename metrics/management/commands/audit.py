@@ -6,9 +6,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics import actions, readings
-from metrics.audit import audit
-from metrics.selecting import add_question_argument, chosen_questions
+from metrics.auditing.compare import audit
+from metrics.management.selecting import add_question_argument, chosen_questions
+from metrics.readings import project
+from metrics.work import sweep
 from projects.models import Question
 
 SHOWN = 20
@@ -29,9 +30,9 @@ class Command(BaseCommand):
         wrong = [question for question in questions if not self.is_exact(question)]
         if wrong and options["repair"]:
             for question in wrong:
-                actions.recount(question)
-                actions.bring_up_to_date(question.pk)
-                readings.finish(question.pk)
+                sweep.recount(question)
+                sweep.bring_up_to_date(question.pk)
+                project.finish(question.pk)
             self.stdout.write("Counted again:")
             wrong = [question for question in wrong if not self.is_exact(question)]
         if wrong:

@@ -6,8 +6,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from metrics import actions, readings
-from metrics.selecting import add_question_argument, chosen_questions
+from metrics.management.selecting import add_question_argument, chosen_questions
+from metrics.readings import project
+from metrics.work import sweep
 
 
 class Command(BaseCommand):
@@ -18,7 +19,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         for question in chosen_questions(options["question"]):
-            actions.recount(question)
-            items = actions.bring_up_to_date(question.pk)
-            readings.finish(question.pk)
+            sweep.recount(question)
+            items = sweep.bring_up_to_date(question.pk)
+            project.finish(question.pk)
             self.stdout.write(f"{question.project_id}/{question.key}: {items} items counted")

@@ -9,9 +9,9 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from projects import tokens
 from projects.access import role_in
 from projects.models import ApiToken, Project
+from projects.people import tokens
 
 
 class Command(BaseCommand):

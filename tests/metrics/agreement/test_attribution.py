@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from metrics.agreement import tally
-from metrics.agreement.attribution import TwoPeriods, shifts
+from metrics.agreement.counts import tally
 from metrics.agreement.estimate import REASONS
+from metrics.agreement.explaining.attribution import TwoPeriods, shifts
 
 WEIGHTS = {
     "none": lambda a, b, k: Fraction(int(a == b)),

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metrics.agreement import cohen, fleiss, peers, tally, two_raters, weights
-from metrics.agreement.brennan_prediger import brennan_prediger
-from metrics.agreement.gwet import gwet_ac
-from metrics.agreement.percent import percent_agreement
+from metrics.agreement import weights
+from metrics.agreement.coefficients import cohen, fleiss, peers, two_raters
+from metrics.agreement.coefficients.brennan_prediger import brennan_prediger
+from metrics.agreement.coefficients.gwet import gwet_ac
+from metrics.agreement.coefficients.percent import percent_agreement
+from metrics.agreement.counts import tally
 
 STEP = 1e-5
 

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from metrics.agreement import cohen, fleiss, gwet, intervals, krippendorff, percent, tally
-
-from .test_truth import CASES, codes_of, load
+from metrics.agreement import intervals
+from metrics.agreement.coefficients import cohen, fleiss, gwet, krippendorff, percent
+from metrics.agreement.counts import tally
+from tests.metrics.agreement.test_truth import CASES, codes_of, load
 
 (EXACT,) = [load(path) for path in CASES if "bootstrap_exact" in path.stem]
 FUNCTIONS = {

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from metrics.agreement import COEFFICIENTS, pattern_coefficients, report, table_coefficients, tally
+from metrics.agreement import COEFFICIENTS, pattern_coefficients, report, table_coefficients
+from metrics.agreement.counts import tally
 from metrics.agreement.registry import report_names
-
-from . import oracles
+from tests.metrics.agreement import oracles
 
 EXAMPLES = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

@@ -7,8 +7,7 @@ import pytest
 from metrics.agreement import COEFFICIENTS, REASONS, report
 from metrics.agreement.handbook import render
 from metrics.agreement.registry import report_names
-
-from .test_truth import load, reported
+from tests.metrics.agreement.test_truth import load, reported
 
 TRUTH = Path(__file__).parent / "truth"
 

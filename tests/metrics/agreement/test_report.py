@@ -6,7 +6,8 @@ import krippendorff
 import numpy as np
 import pytest
 
-from metrics.agreement import batch, marginal, report
+from metrics.agreement import batch, report
+from metrics.agreement.coefficients import marginal
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from metrics.agreement import tally
+from metrics.agreement.counts import tally
 
 KINDS = ("patterns", "pair_tables", "peer_tables")
 

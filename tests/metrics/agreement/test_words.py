@@ -5,12 +5,13 @@ import itertools
 import numpy as np
 import pytest
 
-from metrics.agreement import bands, cohen, scored, tally
-from metrics.agreement.diagnosis import diagnose
-from metrics.agreement.icc import icc
-from metrics.agreement.sensitivity import sensitivity
-
-from .test_truth import CASES, codes_of, load
+from metrics.agreement import bands
+from metrics.agreement.coefficients import cohen, scored
+from metrics.agreement.coefficients.icc import icc
+from metrics.agreement.counts import tally
+from metrics.agreement.explaining.diagnosis import diagnose
+from metrics.agreement.explaining.sensitivity import sensitivity
+from tests.metrics.agreement.test_truth import CASES, codes_of, load
 
 TRUTH = {path.stem: load(path) for path in CASES}
 

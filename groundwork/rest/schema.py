@@ -1,0 +1,116 @@
+"""What the OpenAPI description says of every operation: who may call, what can go wrong, how lists are paged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import (
+    OpenApiParameter,
+    OpenApiResponse,
+    PolymorphicProxySerializer,
+    extend_schema,
+    inline_serializer,
+)
+from rest_framework import serializers
+
+from projects.api.view import LARGEST_PAGE, LONGEST_PARAMETER, PAGE_SIZE
+
+
+class TokenScheme(OpenApiAuthenticationExtension):
+    target_class = "projects.people.tokens.TokenAuthentication"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer", "description": "manage.py create_token USERNAME"}
+
+
+class BrowserScheme(OpenApiAuthenticationExtension):
+    target_class = "projects.people.tokens.BrowserAuthentication"
+    name = "session"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {"type": "apiKey", "in": "cookie", "name": "sessionid", "description": "A browser's session, with CSRF"}
+
+
+class ErrorDetail(serializers.Serializer):
+    code = serializers.CharField(help_text="invalid, not_authenticated, forbidden, not_found, ...")
+    message = serializers.CharField()
+    # The metaclass takes it away from the class: the serializer's own `fields` stays what it is.
+    fields = serializers.DictField(  # type: ignore[assignment]  # the name is the contract's
+        help_text='Place -> message; of lists {"rows": {"17": message}} with rows counted from 0'
+    )
+
+
+class Error(serializers.Serializer):
+    error = ErrorDetail()
+
+
+_MEANINGS = {
+    400: "Something is not acceptable; nothing was changed",
+    401: "No valid token or session",
+    403: "The caller's role, or the token's scope, does not allow this",
+    404: "No such project for this caller",
+    409: "Changed by somebody else at the same moment; nothing was stored",
+    413: "The body is too large",
+    415: "The body is not plain JSON",
+    503: "The database cannot take this now",
+}
+READING_ERRORS = (400, 401, 403, 404)
+WRITING_ERRORS = (400, 401, 403, 404, 409, 413, 415, 503)
+
+
+def errors(statuses: Sequence[int]) -> dict[int, OpenApiResponse]:
+    return {status: OpenApiResponse(Error, description=_MEANINGS[status]) for status in statuses}
+
+
+def parameter(name: str, text: str, *, enum: Sequence[str] | None = None, required: bool = False) -> OpenApiParameter:
+    return OpenApiParameter(name, OpenApiTypes.STR, description=text, enum=enum, required=required)
+
+
+PAGING = [
+    OpenApiParameter("cursor", OpenApiTypes.STR, description=f"From `next`; {LONGEST_PARAMETER} characters at most"),
+    OpenApiParameter(
+        "page_size", OpenApiTypes.INT, description=f"{PAGE_SIZE} unless told otherwise, {LARGEST_PAGE} at most"
+    ),
+]
+QUESTION = parameter("question", "Key of the question; may be left out where the project has one")
+
+
+def page_of(name: str, result: Any) -> Any:
+    return inline_serializer(
+        f"{name}Page",
+        {
+            "next": serializers.URLField(allow_null=True, help_text="Address of the next page"),
+            "results": result(many=True),
+        },
+    )
+
+
+def one_or_many(name: str, row: Any) -> Any:
+    """A body that is one row, or a list of rows."""
+    return PolymorphicProxySerializer(
+        component_name=name, serializers=[row, row(many=True)], resource_type_field_name=None, many=False
+    )
+
+
+def reads(operation: str, summary: str, answer: Any, parameters: Sequence[OpenApiParameter] = ()) -> Any:
+    """Decorator of a GET."""
+    return extend_schema(
+        operation_id=operation,
+        summary=summary,
+        parameters=list(parameters),
+        responses={200: answer, **errors(READING_ERRORS)},
+    )
+
+
+def writes(operation: str, summary: str, *, body: Any, answer: Any, status: int = 200) -> Any:
+    """Decorator of a POST or PATCH."""
+    return extend_schema(
+        operation_id=operation,
+        summary=summary,
+        request=body,
+        responses={status: answer, **errors(WRITING_ERRORS)},
+    )

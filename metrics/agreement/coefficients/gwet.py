@@ -1,0 +1,37 @@
+"""Gwet's AC1 (nominal) and AC2 (weighted): chance agreement only on items that are hard to rate.
+
+    P_e = T_w sum_j p_j (1 - p_j) / (k (k - 1)),   T_w = sum of all weights,   p_j = mean of n_ij / m_i
+
+Gwet 2008, British Journal of Mathematical and Statistical Psychology 61, 29-48; Gwet 2014, Handbook of
+Inter-Rater Reliability. P_e never becomes 1 on a scale of two or more categories: defined even when all ratings agree.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from metrics.agreement.counts.sums import PatternSums, pattern_sums
+from metrics.agreement.estimate import Estimate, divided
+from metrics.agreement.weights import weighting
+
+from .fleiss import chance_by_item
+
+
+def gwet_ac(
+    counts: npt.ArrayLike,
+    n_items: npt.ArrayLike,
+    *,
+    weights: npt.ArrayLike | None = None,
+    interval: bool = True,
+    sums: PatternSums | None = None,
+) -> Estimate:
+    """AC1, or AC2 with weights: patterns (P, k), numbers of items (..., P) -> Estimate (...)."""
+    sums = sums or pattern_sums(counts, n_items)
+    share = divided(sums.n_items @ sums.shares, sums.n[..., None])
+    factor = chance_factor(weights, sums.k)
+    expected = factor * (share * (1 - share)).sum(axis=-1)
+    return chance_by_item(sums, weights, expected, factor * (1 - share), interval=interval)
+
+
+def chance_factor(weights: npt.ArrayLike | None, k: int) -> float:
+    """T_w / (k (k - 1))."""
+    return float(np.sum(weighting(weights, k))) / (k * (k - 1)) if k > 1 else 0.0

@@ -1,0 +1,209 @@
+"""Six intraclass correlations of R raters on the n items that all of them rated, with F tests and intervals.
+
+    MSR, MSC, MSE, MSW: mean squares of items, raters, error (two-way) and within items (one-way)
+    icc1 = ICC(1,1)  (MSR - MSW) / (MSR + (R-1) MSW)                              one-way random, absolute agreement
+    icc2 = ICC(A,1)  (MSR - MSE) / (MSR + (R-1) MSE + R (MSC - MSE) / n)          two-way random, absolute agreement
+    icc3 = ICC(C,1)  (MSR - MSE) / (MSR + (R-1) MSE)                              two-way mixed, consistency
+    icc1k, icc2k, icc3k: of the mean of the R raters
+
+Shrout & Fleiss 1979, Psychological Bulletin 86, 420-428; McGraw & Wong 1996, Psychological Methods 1, 30-46. F and
+intervals as psych, DescTools and pingouin: F of icc2 is MSR / MSE; the interval of icc2 has Shrout and Fleiss' degrees
+of freedom, that of icc2k is its Spearman-Brown transform (null, below_range, for a bound <= -1 / (R - 1)).
+Without any error variance F is null (zero_error_variance), p is 0, and intervals are the limits of their formulas.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from metrics.agreement.estimate import LEVEL
+
+NAMES = ("icc1", "icc2", "icc3", "icc1k", "icc2k", "icc3k")
+_ZERO = 1e-12  # of the total mean square: a mean square below is rounding
+
+
+@dataclass(frozen=True)
+class Icc:
+    """One coefficient; None where undefined, with the reason."""
+
+    value: float | None
+    reason: str | None = None
+    F: float | None = None
+    F_reason: str | None = None
+    df1: float | None = None
+    df2: float | None = None
+    p: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    ci_low_reason: str | None = None
+    ci_high_reason: str | None = None
+
+
+@dataclass(frozen=True)
+class MeanSquares:
+    """Two-way analysis of variance of a complete table of n items and R raters."""
+
+    n: int
+    raters: int
+    msr: float
+    msc: float
+    mse: float
+    msw: float
+
+    @classmethod
+    def of(cls, values: npt.NDArray[np.float64]) -> "MeanSquares":
+        n, raters = values.shape
+        centred = values - values.mean()
+        items, columns = centred.mean(axis=1), centred.mean(axis=0)
+        residual = centred - items[:, None] - columns[None, :]
+        within = centred - items[:, None]
+        largest = max(float((centred**2).mean()), 1e-300)
+
+        def square(total: float, df: int) -> float:
+            return total / df if total / df > _ZERO * largest else 0.0
+
+        return cls(
+            n,
+            raters,
+            msr=square(raters * float((items**2).sum()), n - 1),
+            msc=square(n * float((columns**2).sum()), raters - 1),
+            mse=square(float((residual**2).sum()), (n - 1) * (raters - 1)),
+            msw=square(float((within**2).sum()), n * (raters - 1)),
+        )
+
+
+def icc(values: npt.ArrayLike) -> dict[str, Icc]:
+    """values (n, R): the complete items, one column a rater -> name -> Icc."""
+    table = np.asarray(values, float)
+    n, raters = table.shape
+    reason = None
+    if raters < 2:
+        reason = "needs_two_raters"
+    elif n < 2:
+        reason = "needs_complete_items" if n == 0 else "too_few_items"
+    elif not np.ptp(table):
+        reason = "zero_variance"
+    if reason:
+        return {name: Icc(None, reason) for name in NAMES}
+    squares = MeanSquares.of(table)
+    return _one_way(squares) | _agreement(squares) | _consistency(squares)
+
+
+def _one_way(s: MeanSquares) -> dict[str, Icc]:
+    df1, df2 = s.n - 1, s.n * (s.raters - 1)
+    test = _f_test(s.msr, s.msw, df1, df2)
+    limits = _f_limits(s.msr, s.msw, df1, df2)
+    return _single_and_mean("icc1", s, squares=(s.msr, s.msw), limits=limits, test=test)
+
+
+def _consistency(s: MeanSquares) -> dict[str, Icc]:
+    df1, df2 = s.n - 1, (s.n - 1) * (s.raters - 1)
+    test = _f_test(s.msr, s.mse, df1, df2)
+    limits = _f_limits(s.msr, s.mse, df1, df2)
+    return _single_and_mean("icc3", s, squares=(s.msr, s.mse), limits=limits, test=test)
+
+
+def _single_and_mean(
+    name: str, s: MeanSquares, *, squares: tuple[float, float], limits: tuple[float, float], test: dict[str, Any]
+) -> dict[str, Icc]:
+    """From between and within mean squares and the limits F_L, F_U of their ratio (within = 0: infinite)."""
+    between, within = squares
+    single, mean = between + (s.raters - 1) * within, between
+    if single == 0 or mean == 0:
+        # no variance between items (or none at all): the single form may still be defined
+        value = (between - within) / single if single else None
+        return {
+            name: Icc(value, None if single else "zero_variance", **test, **_single_limits(limits, s.raters)),
+            f"{name}k": Icc(None, "zero_variance", **test),
+        }
+    means: dict[str, Any] = {
+        "ci_low": 1 - 1 / limits[0] if limits[0] else None,
+        "ci_high": 1 - 1 / limits[1] if limits[1] else None,
+    }
+    return {
+        name: Icc((between - within) / single, **test, **_single_limits(limits, s.raters)),
+        f"{name}k": Icc((between - within) / mean, **test, **means),
+    }
+
+
+def _single_limits(limits: tuple[float, float], raters: int) -> dict[str, Any]:
+    """(F - 1) / (F + R - 1), 1 for an infinite F."""
+    low, high = (1.0 if np.isinf(f) else (f - 1) / (f + raters - 1) for f in limits)
+    return {"ci_low": low, "ci_high": high}
+
+
+def _f_limits(between: float, within: float, df1: float, df2: float) -> tuple[float, float]:
+    """F / F_crit(df1, df2) and F * F_crit(df2, df1): the interval of the ratio of variances."""
+    if within == 0:
+        return np.inf, np.inf
+    f, tail = between / within, (1 - LEVEL) / 2
+    return f / _f_quantile(df1, df2, tail), f * _f_quantile(df2, df1, tail)
+
+
+def _f_quantile(df1: float, df2: float, tail: float) -> float:
+    """Upper-tail quantile of F."""
+    return float(special.fdtri(df1, df2, 1 - tail))
+
+
+def _f_test(between: float, within: float, df1: int, df2: int) -> dict[str, Any]:
+    if within == 0:
+        return {"F": None, "F_reason": "zero_error_variance", "df1": float(df1), "df2": float(df2), "p": 0.0}
+    f = between / within
+    return {"F": f, "df1": float(df1), "df2": float(df2), "p": float(special.fdtrc(df1, df2, f))}
+
+
+def _agreement(s: MeanSquares) -> dict[str, Icc]:
+    test = _f_test(s.msr, s.mse, s.n - 1, (s.n - 1) * (s.raters - 1))
+    extra = (s.msc - s.mse) / s.n
+    single = s.msr + (s.raters - 1) * s.mse + s.raters * extra
+    mean = s.msr + extra
+    least = _ZERO * (s.msr + s.mse + (s.msc + s.mse) / s.n)
+    found = {name: Icc(None, "zero_variance", **test) for name in ("icc2", "icc2k")}
+    if single > least:
+        value = (s.msr - s.mse) / single
+        limits: dict[str, Any] = dict(zip(("ci_low", "ci_high"), _agreement_limits(s, value), strict=True))
+        found["icc2"] = Icc(value, **test, **limits, **_why(limits))
+        if abs(mean) > least:
+            stepped: dict[str, Any] = {side: _spearman_brown(bound, s.raters) for side, bound in limits.items()}
+            found["icc2k"] = Icc((s.msr - s.mse) / mean, **test, **stepped, **_why(stepped))
+    return found
+
+
+def _why(limits: dict[str, float | None]) -> dict[str, Any]:
+    return {f"{side}_reason": "below_range" for side, bound in limits.items() if bound is None}
+
+
+def _spearman_brown(bound: float | None, raters: int) -> float | None:
+    """The reliability of the mean of R raters from that of one; None below the range where that makes sense."""
+    if bound is None or bound * (raters - 1) <= -1 + 1e-9:
+        return None
+    return raters * bound / (1 + (raters - 1) * bound)
+
+
+def _agreement_limits(s: MeanSquares, value: float) -> tuple[float | None, float | None]:
+    """Shrout & Fleiss 1979, p. 424, every term multiplied by MSE^2 so that MSE = 0 gives the limit."""
+    n, raters, tail = s.n, s.raters, (1 - LEVEL) / 2
+    if s.mse == 0 and (s.msc == 0 or s.msr == 0):  # nothing but items differ (1), or nothing but raters (0)
+        return value, value
+    steps = (n - 1) * (raters - 1)
+    constant = n * (1 + (raters - 1) * value) - raters * value
+    top = raters * value * s.msc + constant * s.mse
+    if abs(top) <= _ZERO * (raters * abs(value) * s.msc + n * (1 + raters * abs(value)) * s.mse):
+        return None, None
+    v = steps * top**2 / ((n - 1) * raters**2 * value**2 * s.msc**2 + constant**2 * s.mse**2)
+    f_upper, f_lower = _f_quantile(n - 1, v, tail), _f_quantile(v, n - 1, tail)
+    rest = raters * s.msc + (raters * n - raters - n) * s.mse
+    low = _ratio(n * (s.msr - f_upper * s.mse), f_upper * rest, n * s.msr)
+    high = _ratio(n * (f_lower * s.msr - s.mse), rest, n * f_lower * s.msr)
+    return low, high
+
+
+def _ratio(top: float, one: float, other: float) -> float | None:
+    """top / (one + other); None where the limit lies infinitely low, or so few degrees of freedom have no quantile."""
+    bottom = one + other
+    if not np.isfinite(bottom) or abs(bottom) <= _ZERO * (abs(one) + abs(other)):
+        return None
+    return float(top / bottom)

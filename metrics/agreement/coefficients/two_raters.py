@@ -1,0 +1,94 @@
+"""Other coefficients of two raters from tables of the items rated by both.
+
+    Scott's pi        P_e = sum w_jl pi_j pi_l with pi = (r + c) / 2
+    PABAK             (k P_o - 1) / (k - 1)
+    prevalence index  (a - d) / n of [[a, b], [c, d]], signed
+    bias index        (b - c) / n, signed
+
+Scott 1955, Public Opinion Quarterly 19, 321-325; Byrt, Bishop & Carlin 1993, Journal of Clinical Epidemiology 46,
+423-429. And the two-rater table forms of percent agreement, AC1/AC2 and Brennan-Prediger, whose standard error is the
+delta method on the cells divided by n (irrCAC's *.table functions; n - 1 in the raw forms).
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from metrics.agreement.counts.tables import Cells, bilinear, cells, corrected_for_chance, outer_sum, standard_error
+from metrics.agreement.estimate import CODE, Corrected, Estimate, Floats, estimated
+from metrics.agreement.weights import weighting
+
+from .gwet import chance_factor
+
+
+def scott_pi(tables: npt.ArrayLike, weights: npt.ArrayLike | None = None, *, interval: bool = True) -> Estimate:
+    """Tables (..., k, k) -> Estimate (...)."""
+    c = cells(tables)
+    w = weighting(weights, c.k)
+    pull = c.pooled @ ((w + w.T) / 2)
+    return corrected_for_chance(c, w, bilinear(c.pooled, w, c.pooled), outer_sum(pull, pull), interval=interval)
+
+
+def percent_agreement(tables: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Estimate:
+    """Tables (..., k, k) -> Estimate (...): the mean weight of the pairs of ratings."""
+    c = cells(tables)
+    return corrected_for_chance(c, weighting(weights, c.k), 0 * c.n, np.zeros((c.k, c.k)))
+
+
+def gwet_ac(tables: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Estimate:
+    """AC1 (AC2 with weights) of tables (..., k, k) -> Estimate (...)."""
+    c = cells(tables)
+    factor = chance_factor(weights, c.k)
+    expected = factor * (c.pooled * (1 - c.pooled)).sum(axis=-1)
+    slope = factor * (1 - outer_sum(c.pooled, c.pooled))
+    return corrected_for_chance(c, weighting(weights, c.k), expected, slope)
+
+
+def brennan_prediger(tables: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Estimate:
+    """Tables (..., k, k) -> Estimate (...)."""
+    c = cells(tables)
+    w = weighting(weights, c.k)
+    expected = np.full(c.n.shape, w.sum() / c.k**2)
+    return corrected_for_chance(c, w, expected, np.zeros((c.k, c.k)))
+
+
+def pabak(tables: npt.ArrayLike) -> Estimate:
+    """Prevalence-adjusted bias-adjusted kappa: Brennan-Prediger without weights."""
+    return brennan_prediger(tables)
+
+
+def prevalence_index(tables: npt.ArrayLike) -> Estimate:
+    """(a - d) / n of 2 x 2 tables; null for more categories."""
+    return _index(tables, np.array([[1.0, 0.0], [0.0, -1.0]]))
+
+
+def bias_index(tables: npt.ArrayLike) -> Estimate:
+    """(b - c) / n of 2 x 2 tables; null for more categories."""
+    return _index(tables, np.array([[0.0, 1.0], [-1.0, 0.0]]))
+
+
+def mean_difference(tables: npt.ArrayLike, values: npt.ArrayLike | None = None) -> Estimate:
+    """First rater less second over the items of both, in values (k,), ranks when None; se^2 = s^2 / n, t(n - 1)."""
+    c = cells(tables)
+    v = np.arange(1.0, c.k + 1) if values is None else np.asarray(values, float)
+    g = v[:, None] - v[None, :]
+    value = (c.p * g).sum(axis=(-2, -1))
+    nothing = np.full(c.n.shape, np.nan)
+    point = Corrected(nothing, nothing, value, np.where(c.n > 0, 0, CODE["no_pairable_items"]))
+    return estimated(point, standard_error(c.p, g, c.n - 1), c.basis(), upper=np.inf)
+
+
+def _index(tables: npt.ArrayLike, signs: Floats) -> Estimate:
+    c = cells(tables)
+    if c.k != 2:
+        reason = np.where(c.n > 0, CODE["needs_2x2"], CODE["no_pairable_items"])
+        nothing = np.full(c.n.shape, np.nan)
+        return estimated(Corrected(nothing, nothing, nothing, reason), nothing, c.basis())
+    return mean_of_cells(c, signs)
+
+
+def mean_of_cells(c: Cells, g: Floats) -> Estimate:
+    """The mean over items of a number g (k, k) or (..., k, k) given to each cell, with its standard error."""
+    value = (c.p * g).sum(axis=(-2, -1))
+    reason = np.where(c.n > 0, 0, CODE["no_pairable_items"])
+    point = Corrected(value, np.full(c.n.shape, np.nan), value, reason)
+    return estimated(point, standard_error(c.p, g, c.n), c.basis(), upper=np.inf)

@@ -1,0 +1,167 @@
+"""Why statistics of the same ratings disagree, in plain words, each with the figures it rests on.
+
+    prevalence_paradox    high observed agreement, low kappa: one category takes most ratings, so much agreement is
+                          expected by chance (Feinstein & Cicchetti 1990, J. Clin. Epidemiol. 43, 543-549)
+    rater_bias            raters use the categories unequally often (Stuart-Maxwell, Bonferroni over pairs)
+    unequal_numbers       items have unequal numbers of ratings and the two definitions of Fleiss' kappa part by > 0.01
+    little_overlap        few items have two or more ratings
+    confused_categories   most disagreement is between two of three or more categories (the coincidence matrix)
+    consistency_only      raters order items alike but not on the same level: high correlation, low agreement
+
+The thresholds are conventions, named here, and given with the figures.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from metrics.agreement.batch import pattern_coefficients
+from metrics.agreement.coefficients import cohen, correlation, marginal
+from metrics.agreement.counts.sums import pattern_sums
+from metrics.agreement.counts.tally import PairTables
+from metrics.agreement.estimate import number
+from metrics.agreement.weights import quadratic, scored
+
+HIGH_AGREEMENT = 0.8
+PARADOX_GAP = 0.2  # AC1 less kappa
+UNEQUAL_GAP = 0.01  # between the two definitions of Fleiss' kappa
+FEW_ITEMS = 30
+SMALL_SHARE = 0.5  # of the rated items
+CONFUSED_SHARE = 0.4  # of all disagreement, between one pair of categories
+CONFUSED_TIMES = 1.5  # as much as if all pairs of categories were confused alike
+SIGNIFICANT = 0.01  # after Bonferroni: many questions are looked at, few alarms should be false
+CONSISTENCY_GAP = 0.2  # Pearson less quadratic kappa
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One diagnosis that applies: its name, a sentence in English, and the figures (plain numbers)."""
+
+    name: str
+    sentence: str
+    figures: dict[str, Any]
+
+
+def diagnose(
+    counts: npt.ArrayLike,
+    n_items: npt.ArrayLike,
+    *,
+    pairs: PairTables | None = None,
+    ordered: bool = False,
+    values: npt.ArrayLike | None = None,
+) -> list[Finding]:
+    """Patterns (P, k) and n_items (P,), pair tables where raters are known -> what applies."""
+    names = ("percent_agreement", "fleiss_kappa", "fleiss_kappa_gwet", "gwet_ac1")
+    found = pattern_coefficients(counts, n_items, scale="nominal", names=names, interval=False)
+    value = {name: number(estimate.value) for name, estimate in found.items()}
+    sums = pattern_sums(counts, n_items)
+    findings = [_paradox(value, sums.totals), _unequal(value, counts, n_items), _overlap(sums.n, sums.n2)]
+    findings.append(_confused(np.asarray(counts, float), np.asarray(n_items, float)))
+    if pairs is not None and len(pairs):
+        findings.append(_bias(pairs))
+        if ordered:
+            findings.append(_consistency(pairs, values))
+    return [finding for finding in findings if finding is not None]
+
+
+def _paradox(value: dict[str, float | None], totals: npt.NDArray[np.float64]) -> Finding | None:
+    observed, kappa, ac1 = value["percent_agreement"], value["fleiss_kappa"], value["gwet_ac1"]
+    if observed is None or kappa is None or ac1 is None or observed < HIGH_AGREEMENT or ac1 - kappa < PARADOX_GAP:
+        return None
+    category = int(np.argmax(totals))
+    share = float(totals[category] / totals.sum())
+    return Finding(
+        "prevalence_paradox",
+        f"Raters agree on {observed:.0%} of comparisons, but {share:.0%} of all ratings are in one category, so that "
+        f"much agreement is expected by chance: kappa is {kappa:.2f}, AC1 is {ac1:.2f}.",
+        {"percent_agreement": observed, "fleiss_kappa": kappa, "gwet_ac1": ac1, "category": category, "share": share},
+    )
+
+
+def _unequal(value: dict[str, float | None], counts: npt.ArrayLike, n_items: npt.ArrayLike) -> Finding | None:
+    pooled, by_item = value["fleiss_kappa"], value["fleiss_kappa_gwet"]
+    if pooled is None or by_item is None or abs(pooled - by_item) <= UNEQUAL_GAP:
+        return None
+    sizes = np.asarray(counts).sum(axis=1)[np.asarray(n_items) > 0]
+    least, most = int(sizes[sizes > 0].min()), int(sizes.max())
+    return Finding(
+        "unequal_numbers",
+        f"Items have {least} to {most} ratings, and it matters how they are averaged: Fleiss' kappa is {pooled:.3f} "
+        f"when all ratings count alike and {by_item:.3f} when all items do. Harder items may have got more ratings.",
+        {"fleiss_kappa": pooled, "fleiss_kappa_gwet": by_item, "fewest_ratings": least, "most_ratings": most},
+    )
+
+
+def _overlap(n: npt.NDArray[np.float64], n2: npt.NDArray[np.float64]) -> Finding | None:
+    rated, shared = int(n), int(n2)
+    if rated == 0 or (shared >= FEW_ITEMS and shared >= SMALL_SHARE * rated):
+        return None
+    return Finding(
+        "little_overlap",
+        f"Only {shared} of {rated} rated items have two or more ratings: everything about agreement rests on these.",
+        {"rated_items": rated, "shared_items": shared},
+    )
+
+
+def _confused(counts: npt.NDArray[np.float64], n_items: npt.NDArray[np.float64]) -> Finding | None:
+    k, sizes = counts.shape[1], counts.sum(axis=1)
+    shared = sizes >= 2
+    weighted = counts[shared] * (n_items[shared] / (sizes[shared] - 1))[:, None]
+    apart = np.triu(weighted.T @ counts[shared], 1)  # above the diagonal of the coincidence matrix
+    total = float(apart.sum())
+    if k < 3 or total < FEW_ITEMS:
+        return None
+    a, b = divmod(int(np.argmax(apart)), k)
+    share = float(apart[a, b]) / total
+    if share < max(CONFUSED_SHARE, CONFUSED_TIMES * 2 / (k * (k - 1))):
+        return None
+    return Finding(
+        "confused_categories",
+        f"{share:.0%} of all disagreement is between two categories: the guidelines should draw the line between them "
+        "more clearly.",
+        {"category_a": a, "category_b": b, "share": share},
+    )
+
+
+def _bias(pairs: PairTables) -> Finding | None:
+    test = marginal.stuart_maxwell(pairs.tables)
+    tested = int(np.isfinite(test.p).sum())
+    if tested == 0 or np.nanmin(test.p) * tested >= SIGNIFICANT:
+        return None
+    worst = int(np.nanargmin(test.p))
+    table = pairs.tables[worst]
+    difference = (table.sum(axis=1) - table.sum(axis=0)) / table.sum()
+    category = int(np.argmax(np.abs(difference)))
+    differing = int((test.p * tested < SIGNIFICANT).sum())
+    a, b = int(pairs.rater_a[worst]), int(pairs.rater_b[worst])
+    return Finding(
+        "rater_bias",
+        f"{differing} of {tested} pairs of raters use the categories unequally often. The clearest pair differs by "
+        f"{abs(difference[category]):.0%} of its items in one category.",
+        {
+            "differing_pairs": differing, "tested_pairs": tested, "rater_a": a, "rater_b": b,
+            "category": category, "difference": float(difference[category]), "p": float(test.p[worst]),
+        },
+    )  # fmt: skip
+
+
+def _consistency(pairs: PairTables, values: npt.ArrayLike | None) -> Finding | None:
+    k = pairs.tables.shape[-1]
+    weights = quadratic(k) if values is None else scored(values)
+    kappa = cohen.kappa(pairs.tables, weights, interval=False).value
+    r = correlation.pearson(pairs.tables, values).value
+    both = np.isfinite(kappa) & np.isfinite(r)
+    items = pairs.tables.sum(axis=(1, 2))[both]
+    if not both.any():
+        return None
+    mean_r, mean_kappa = (float(np.average(part[both], weights=items)) for part in (r, kappa))
+    if mean_r < HIGH_AGREEMENT or mean_r - mean_kappa < CONSISTENCY_GAP:
+        return None
+    return Finding(
+        "consistency_only",
+        f"Raters put items in nearly the same order (mean correlation {mean_r:.2f}) but on different levels (mean "
+        f"quadratic kappa {mean_kappa:.2f}): they are consistent without agreeing.",
+        {"mean_pearson": mean_r, "mean_quadratic_kappa": mean_kappa, "pairs": int(both.sum())},
+    )

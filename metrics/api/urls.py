@@ -1,0 +1,14 @@
+from django.urls import path
+
+from . import views
+
+AGREEMENT = "projects/<int:project_id>/agreement/"
+
+urlpatterns = [
+    path(AGREEMENT, views.Agreement.as_view(), name="api-agreement"),
+    path(f"{AGREEMENT}pairs/", views.Pairs.as_view(), name="api-pairs"),
+    path(f"{AGREEMENT}raters/", views.Raters.as_view(), name="api-rater-agreement"),
+    path(f"{AGREEMENT}trend/", views.Trend.as_view(), name="api-trend"),
+    # A rater's key may hold slashes.
+    path(f"{AGREEMENT}raters/<path:rater_key>/trend/", views.RaterTrend.as_view(), name="api-rater-trend"),
+]

@@ -1,0 +1,251 @@
+"""The API of agreement: stored readings, never computed over ratings here."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from django.db.models import QuerySet, TextField
+from django.db.models.functions import Cast
+from django.http import Http404, HttpResponse
+from django.utils.translation import gettext as _
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from groundwork.rest.schema import PAGING, QUESTION, page_of, parameter, reads
+from metrics import periods
+from metrics.agreement import pattern_coefficients
+from metrics.agreement.coefficients import cohen
+from metrics.counting.store import json_text
+from metrics.models import CountState, PairTally, PeerTally, RaterReading, Reading, Span
+from metrics.readings import bootstrap, pairs, raters
+from metrics.scale import QuestionScale
+from metrics.work import sweep
+from projects.api.view import PAGING as PAGING_NAMES
+from projects.api.view import ApiView, Key, choice, invalid_cursor, of_texts, page, parameters, question_of
+from projects.catalogue.sizes import n_items
+from projects.models import Member, Project, Question, Rater
+from ratings.recording.days import EPOCH
+
+from .serializers import AgreementOut, PairOut, PeriodOut, RaterOut, RaterPeriodOut, not_counted
+
+VIEWER = Member.Role.VIEWER
+RATER_COLUMNS = {
+    "rater": "rater__key",
+    "name": "rater__name",
+    "kind": "rater__kind",
+    "group": "rater__group",
+    "ratings": "n_ratings",
+}
+PERIOD = parameter("period", "Length of a period; week when left out", enum=periods.SPANS)
+TREND_PAGE = 1_000  # almost three years of days
+
+# Of the first so many periods after a date, ascending: (first day, what is shown of it ...).
+ReadPeriods = Callable[[datetime.date, int], Iterable[tuple[Any, ...]]]
+
+
+class Agreement(ApiView):
+    @reads("getAgreement", "All coefficients of a question, and what they rest on", AgreementOut, [QUESTION])
+    def get(self, request: Request, project_id: int) -> Response:
+        project, question, _found = _asked(self, request, project_id)
+        whole = Reading.objects.filter(question=question, span=Span.ALL).first()
+        state = CountState.objects.filter(question=question).first()
+        details = whole.details if whole else {}
+        held = sum(category["ratings"] for category in details.get("categories", ()))
+        return Response(
+            {
+                "question": question.key,
+                "counted_at": state.counted_at if state and whole else None,
+                "ratings": held,
+                "uncounted": sweep.waiting_ratings(question, state),
+                "items": {
+                    "total": n_items(project),
+                    "rated": details.get("rated", 0),
+                    "with_two_or_more": details.get("with_two_or_more", 0),
+                },
+                "coefficients": bootstrap.filled(whole.coefficients, state.bootstrap if state else {})
+                if whole
+                else _not_counted_coefficients(question),
+            }
+        )
+
+
+class Pairs(ApiView):
+    @reads(
+        "listPairs",
+        "Cohen's kappa of each pair of raters that shares an item",
+        page_of("Pair", PairOut),
+        [
+            QUESTION,
+            parameter(
+                "weights",
+                "none when left out; custom where the question has a matrix",
+                enum=["none", "linear", "quadratic", "custom"],
+            ),
+            *PAGING,
+        ],
+    )
+    def get(self, request: Request, project_id: int) -> Response:
+        _project, question, found = _asked(self, request, project_id, "weights", *PAGING_NAMES)
+        scale = QuestionScale.of(question)
+        weightings = scale.weightings()
+        weights = choice(found, "weights", list(weightings), default="none")
+
+        def read(after: Key | None, size: int) -> list[tuple[Key, Any]]:
+            rows = PairTally.objects.filter(question=question)
+            if after:
+                rows = rows.filter(rater_a__gte=after[0]).exclude(rater_a=after[0], rater_b__lte=after[1])
+            return _pairs(rows.order_by("rater_a_id", "rater_b_id")[:size], scale, weightings[weights])
+
+        return Response(page(request, found, key=2, read=read))
+
+
+class Raters(ApiView):
+    @reads(
+        "listRaterAgreement", "Each rater's agreement with the others", page_of("Rater", RaterOut), [QUESTION, *PAGING]
+    )
+    def get(self, request: Request, project_id: int) -> HttpResponse:
+        _project, question, found = _asked(self, request, project_id, *PAGING_NAMES)
+
+        def read(after: Key | None, size: int) -> list[tuple[Key, str]]:
+            rows = RaterReading.objects.filter(question=question, span=Span.ALL, rater__gt=after[0] if after else 0)
+            text = Cast("coefficients", TextField())
+            chosen = rows.order_by("rater_id").values_list("rater_id", *RATER_COLUMNS.values(), text)[:size]
+            return [((rater_id,), _rater(own, readings)) for rater_id, *own, readings in chosen]
+
+        return of_texts(page(request, found, key=1, read=read))
+
+
+class Trend(ApiView):
+    @reads(
+        "getTrend",
+        "A coefficient by day, week or month, oldest first",
+        page_of("Period", PeriodOut),
+        [QUESTION, PERIOD, parameter("coefficient", "fleiss_kappa when left out"), *PAGING],
+    )
+    def get(self, request: Request, project_id: int) -> Response:
+        """The items whose latest rating lies in the period; periods without items are left out."""
+        _project, question, found = _asked(self, request, project_id, "period", "coefficient", *PAGING_NAMES)
+        span = choice(found, "period", periods.SPANS, default="week")
+        name = choice(found, "coefficient", _names(question), default="fleiss_kappa")
+        rows = Reading.objects.filter(question=question, span=span)
+        read = _stored(rows, f"coefficients__{name}", f"cumulative__{name}")
+
+        def shown(start: datetime.date, reading: Any, cumulative: Any) -> dict[str, Any]:
+            return {**_period(span, start, reading), "cumulative": cumulative or not_counted()}
+
+        return Response(_periods_page(request, found, read, shown))
+
+
+class RaterTrend(ApiView):
+    @reads(
+        "getRaterTrend",
+        "A rater's agreement with the others by day, week or month, oldest first",
+        page_of("RaterPeriod", RaterPeriodOut),
+        [QUESTION, PERIOD, parameter("coefficient", "vs_peers when left out"), *PAGING],
+    )
+    def get(self, request: Request, project_id: int, rater_key: str) -> Response:
+        """The ratings which the rater gave in the period, against all other ratings of the same items."""
+        project, question, found = _asked(self, request, project_id, "period", "coefficient", *PAGING_NAMES)
+        span = choice(found, "period", periods.SPANS, default="week")
+        name = choice(found, "coefficient", _peer_names(question), default="vs_peers")
+        rater = Rater.objects.filter(project=project, key=rater_key).first() if "\x00" not in rater_key else None
+        if rater is None:
+            raise Http404(_("No such rater."))
+        if span == Span.DAY:
+            read = _days(raters.days_of(question, rater), QuestionScale.of(question), name)
+        else:
+            stored = RaterReading.objects.filter(question=question, rater=rater, span=span)
+            read = _stored(stored, f"coefficients__{name}")
+        return Response(_periods_page(request, found, read, partial(_period, span)))
+
+
+def _asked(view: ApiView, request: Request, project_id: int, *allowed: str) -> tuple[Project, Question, dict[str, str]]:
+    """The project by the one door, the question and the parameters of a request for results."""
+    project = view.project(request, project_id, role=VIEWER)
+    found = parameters(request, ("question", *allowed))
+    return project, question_of(project, found.get("question")), found
+
+
+def _names(question: Question) -> list[str]:
+    """The coefficients over all raters that make sense on the question's scale."""
+    scale = QuestionScale.of(question)
+    nothing = np.zeros((0, scale.k), np.int64), np.zeros(0, np.int64)
+    return list(
+        pattern_coefficients(
+            *nothing, scale=scale.kind, values=scale.values, weight_matrix=scale.matrix, interval=False
+        )
+    )
+
+
+def _not_counted_coefficients(question: Question) -> dict[str, dict[str, Any]]:
+    pairwise = ["mean_pairwise_kappa", *(f"mean_pairwise_kappa_{name}" for name in _weighted(question))]
+    return {name: not_counted() for name in [*_names(question), *pairwise]}
+
+
+def _weighted(question: Question) -> list[str]:
+    return ["linear", "quadratic", *(["custom"] if question.weight_matrix is not None else [])]
+
+
+def _peer_names(question: Question) -> list[str]:
+    return ["vs_peers", *(f"vs_peers_{name}" for name in _weighted(question)), "vs_peers_percent", "vs_peers_bias"]
+
+
+def _pairs(rows: QuerySet[PairTally], scale: QuestionScale, weights: np.ndarray) -> list[tuple[Key, Any]]:
+    """Whole readings of the pairs on one page, from their stored tables in one call."""
+    names = ("rater_a_id", "rater_b_id", "rater_a__key", "rater_b__key", "width", "table")
+    found = list(rows.values_list(*names))
+    tables = pairs.declared([row[4:] for row in found], scale)
+    readings = cohen.kappa(tables, weights).readings()
+    return [
+        ((a, b), {**reading, "rater_a": key_a, "rater_b": key_b, "table": table})
+        for (a, b, key_a, key_b, *_stored), reading, table in zip(found, readings, tables.tolist(), strict=True)
+    ]
+
+
+def _rater(own: list[Any], readings: str) -> str:
+    """A rater as JSON: ``own`` are the RATER_COLUMNS, ``readings`` the stored text, which names vs_peers and more."""
+    return f"{json_text(dict(zip(RATER_COLUMNS, own, strict=True)))[:-1]},{readings[1:]}"
+
+
+def _period(span: str, start: datetime.date, reading: Any) -> dict[str, Any]:
+    return {**(reading or not_counted()), "start": start, "end": periods.end_date(start, span)}
+
+
+def _periods_page(
+    request: Request, found: dict[str, str], read: ReadPeriods, shown: Callable[..., Any]
+) -> dict[str, Any]:
+    def rows(after: Key | None, size: int) -> list[tuple[Key, Any]]:
+        chosen = read(_date(after[0]) if after else datetime.date.min, size)
+        return [((start.toordinal(),), shown(start, *readings)) for start, *readings in chosen]
+
+    return page(request, found, key=1, read=rows, default_size=TREND_PAGE)
+
+
+def _stored(rows: QuerySet[Any], *columns: str) -> ReadPeriods:
+    """Reads (start, columns ...) of stored readings."""
+
+    def read(after: datetime.date, size: int) -> Iterable[tuple[Any, ...]]:
+        return rows.filter(start__gt=after).order_by("start").values_list("start", *columns)[:size]
+
+    return read
+
+
+def _days(rows: QuerySet[PeerTally], scale: QuestionScale, name: str) -> ReadPeriods:
+    """Reads (day, reading) of the single days of a rater."""
+
+    def read(after: datetime.date, size: int) -> Iterable[tuple[Any, ...]]:
+        later = rows.filter(day__gt=(after - EPOCH).days).order_by("day")
+        return raters.of_days(later[:size], scale, [name])
+
+    return read
+
+
+def _date(ordinal: int) -> datetime.date:
+    try:
+        return datetime.date.fromordinal(ordinal)
+    except (ValueError, OverflowError):
+        raise invalid_cursor() from None

@@ -1,0 +1,185 @@
+"""A backlog is counted in shares: ranges of items that any number of workers on any number of machines read and tally
+side by side. Between them there are only rows.
+
+A worker takes a share (a row with its lease), reads and tallies the range without any lock, and then, in one
+transaction, marks the ratings as counted and adds the tally to the counts. Adding is exact because nobody else counts
+in the range while the row stands with the worker's lease: the ordinary counting (``counting.count_some``) does nothing
+while a backlog is open, a recount removes all shares, and a share whose time is over gets another lease, after which
+the late worker finds that it holds nothing. What is read may change meanwhile: it is marked with *the code that was
+read*, as ever, and so stays uncounted.
+"""
+
+from __future__ import annotations
+
+import datetime
+import secrets
+import time
+from contextlib import suppress
+
+import numpy as np
+from django.db import DatabaseError, connection, transaction
+from django.utils import timezone
+
+from metrics.models import CountState, Share
+from metrics.scale import QuestionScale
+from projects.models import Question
+from ratings.recording import waiting
+
+from . import count, rating_rows
+from .count import Change
+
+# One share: so many uncounted ratings, of so many items at most. Large enough that adding its tally to the counts is
+# little beside the rest; small enough that raters who want the same rows (on SQLite: to write at all) wait briefly.
+RATINGS = {"sqlite": 20_000, "postgresql": 50_000}
+ITEMS = 10_000
+PATIENCE = datetime.timedelta(seconds=15)  # then the worker counts as gone; wrong, it costs the work, not exactness
+BREATH = 0.3  # of the time of writing, left to SQLite's other writers, who have no queue: they ask again every 0.1 s
+
+SHARING = 0x736861  # first key of the advisory locks of PostgreSQL; the second is the question's id
+
+
+@transaction.atomic
+def open_for(question_id: int) -> None:
+    """From now on, and until ``take`` finds nothing left, the question is counted in shares.
+
+    Items that get their first uncounted rating later do not belong to it, so that it comes to an end.
+    """
+    state = count.lock(question_id)
+    if state.backlog_from is not None:
+        return
+    state.backlog_from = state.backlog_done = 0
+    state.backlog_to, state.backlog_total = waiting.extent(question_id)
+    state.read_at = timezone.now()
+    state.save()
+
+
+def count_shares(question_id: int, *, seconds: float = 0.0) -> int | None:
+    """Count shares for about so many seconds, one at least; the number of their items. None when there is none to
+    take: all are counted, or in the hands of other workers."""
+    until = time.monotonic() + seconds
+    share, items = take(question_id), 0
+    if share is None:
+        return None
+    while share is not None:
+        try:
+            change = read(share)
+            started = time.monotonic()
+            done, following = finish_and_take(share, change) if started < until else (finish(share, change), None)
+        except BaseException:
+            with suppress(DatabaseError):  # else its time runs out
+                give_back(share)
+            raise
+        items += change.items if done else 0
+        if connection.vendor == "sqlite":
+            time.sleep(BREATH * (time.monotonic() - started))
+        share = following
+    return items
+
+
+@transaction.atomic
+def take(question_id: int) -> Share | None:
+    """The next share, or one whose worker is gone. Closes the backlog when all are counted."""
+    state = count.lock(question_id)
+    if state.backlog_from is None:
+        return None
+    lease, until = secrets.token_hex(16), timezone.now() + PATIENCE
+    shares = Share.objects.filter(question_id=question_id)
+    share = shares.filter(leased_until__lte=timezone.now()).select_for_update(skip_locked=True).first()
+    if share is not None:
+        share.lease, share.leased_until = lease, until
+        share.save()
+        return share
+    items = _next_items(question_id, state.backlog_from, state.backlog_to)
+    if items.size:
+        first, last = int(items[0]), int(items[-1])
+        state.backlog_from = last
+        state.save(update_fields=["backlog_from"])
+        return shares.create(question_id=question_id, first=first, last=last, lease=lease, leased_until=until)
+    if not shares.exists():
+        state.backlog_from = None
+        state.save(update_fields=["backlog_from"])
+    return None
+
+
+def _next_items(question_id: int, after: int, last: int) -> np.ndarray:
+    """The items of the next share, ascending."""
+    each = waiting.next_items(question_id, after=after, last=last, items=ITEMS)
+    items, ratings = np.array(each, np.int64).reshape(-1, 2).T
+    return items[: np.searchsorted(ratings.cumsum(), RATINGS[connection.vendor]) + 1]
+
+
+def read(share: Share) -> Change:
+    """The tally of the share's items as they are now, without any lock."""
+    found = waiting.noted(share.question_id, first=share.first, last=share.last)
+    rows = rating_rows.of_items(share.question_id, found.items)
+    # After the rows: the categories know every code in them.
+    scale = QuestionScale.of(Question.objects.get(pk=share.question_id))
+    return Change.of(share.question_id, rows, found.notes, scale.width)
+
+
+@transaction.atomic
+def finish(share: Share, change: Change) -> bool:
+    """Mark what was read as counted and add it to the counts; False, having done nothing, without the lease.
+
+    The ratings are marked before the question's lock is taken: so workers mark side by side, and take turns only with
+    what is short.
+    """
+    hold_shares(share.question_id)
+    mine = Share.objects.filter(pk=share.pk, lease=share.lease)
+    if not mine.select_for_update().exists():
+        return False
+    count.mark_counted(change)
+    state = count.lock(share.question_id)
+    state.backlog_done += int(count.moved(change.rows).sum())
+    count.add(state, change, QuestionScale.of(Question.objects.get(pk=share.question_id)))
+    mine.delete()
+    return True
+
+
+@transaction.atomic
+def finish_and_take(share: Share, change: Change) -> tuple[bool, Share | None]:
+    """``finish``, and ``take`` the next one with the question's lock in hand, for which others stand in line."""
+    return finish(share, change), take(share.question_id)
+
+
+@transaction.atomic
+def give_back(share: Share) -> None:
+    """Let another worker take the share at once."""
+    Share.objects.filter(pk=share.pk, lease=share.lease).update(leased_until=timezone.now())
+
+
+def progress(state: CountState) -> dict[str, int] | None:
+    """How far an open backlog is, in about so many ratings; None when there is none."""
+    if state.backlog_from is None:
+        return None
+    return {"done": min(state.backlog_done, state.backlog_total), "total": state.backlog_total}
+
+
+def all_progress() -> dict[int, dict[str, int]]:
+    """Question id -> how far its backlog is, where one is open."""
+    states = CountState.objects.filter(backlog_from__isnull=False).order_by("pk")
+    return {state.pk: found for state in states if (found := progress(state))}
+
+
+def hold_shares(question_id: int) -> None:
+    """Until the transaction ends the question's shares stand. Workers that finish one have this lock together."""
+    _lock("pg_advisory_xact_lock_shared", question_id)
+
+
+def wait_for_shares(question_id: int) -> None:
+    """Until the transaction ends no worker finishes a share of the question. To be called before the question's lock
+    is taken by who wants ratings too: a worker that finishes a share holds ratings while it waits for that lock."""
+    _lock("pg_advisory_xact_lock", question_id)
+
+
+def drop(state: CountState) -> None:
+    """The backlog is over: what the workers have read for their shares is worth nothing. Under the question's lock,
+    in a transaction that has waited for the shares."""
+    Share.objects.filter(question_id=state.question_id).delete()
+    state.backlog_from = None
+
+
+def _lock(function: str, question_id: int) -> None:
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT {function}(%s, %s)", [SHARING, question_id])

@@ -1,0 +1,190 @@
+"""Uncounted ratings -> counts. Nothing here is approximate, and running it twice changes nothing.
+
+An item is counted by adding the tally of what its ratings say now and subtracting the tally of what the counts hold of
+them, in one transaction under the question's lock; each rating then remembers *the code that was read*, never the one
+that stands by then. A rating that changed meanwhile therefore stays uncounted, and the next round finds it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from django.db import transaction
+from django.utils import timezone
+
+from metrics.agreement.counts import tally
+from metrics.agreement.counts.grouping import rank_rows
+from metrics.models import CountState
+from metrics.scale import QuestionScale
+from projects.models import Question
+from ratings.models import NOTHING
+from ratings.recording import waiting
+
+from . import rating_rows, store
+
+# Items of one transaction: small enough that raters never wait long for the rows or, on SQLite, for the file.
+# A question with more uncounted ones has a backlog, and that is counted in shares (metrics.counting.backlog).
+ITEMS_AT_ONCE = 2_000
+
+
+@dataclass(frozen=True)
+class Progress:
+    items: int  # counted in this call
+    more: bool  # whether uncounted items were left
+
+
+def lock(question_id: int) -> CountState:
+    """The question's count row, locked until the transaction ends. Whoever changes counts or readings holds it.
+    Raises Question.DoesNotExist."""
+    row = CountState.objects.select_for_update().filter(question_id=question_id).first()
+    if row is None:
+        version = Question.objects.values_list("scale_version", flat=True).get(pk=question_id)
+        CountState.objects.get_or_create(question_id=question_id, defaults={"scale_version": version})
+        row = CountState.objects.select_for_update().get(question_id=question_id)
+    return row
+
+
+@dataclass(frozen=True)
+class Change:
+    """What counting some items changes in the counts, and the ratings as they were read.
+
+    ``rows``: array of rating_rows.ROW. ``notes``: what had said of these items that they are to be counted
+    (ratings.recording.waiting). ``own`` (n, 3): rater, day, change in the number of ratings which the rater gave on
+    that day.
+    """
+
+    question_id: int
+    rows: np.ndarray
+    notes: list[int]
+    patterns: tally.Patterns
+    pairs: tally.PairTables
+    peers: tally.PeerTables
+    own: np.ndarray
+    ratings: int
+    items: int
+
+    @classmethod
+    def of(cls, question_id: int, rows: np.ndarray, notes: list[int], width: int) -> Change:
+        now, before = rows[rows["code"] > NOTHING], rows[rows["counted"] > NOTHING]
+        return cls(
+            question_id,
+            rows,
+            notes,
+            patterns(now, "code", width) - patterns(before, "counted", width),
+            pairs(now, "code", width) - pairs(before, "counted", width),
+            peers(now, "code", width) - peers(before, "counted", width),
+            own_counts(rows),
+            now.size - before.size,
+            np.unique(rows["item"]).size,
+        )
+
+    def widen(self, width: int) -> Change:
+        """The same change on a scale that has got more categories meanwhile."""
+        wide = {name: getattr(self, name).widen(width) for name in ("patterns", "pairs", "peers")}
+        return replace(self, **wide)
+
+
+@transaction.atomic
+def count_some(question_id: int, *, items: int | None = None) -> Progress:
+    """Count up to ``items`` (ITEMS_AT_ONCE) items with an uncounted rating, those with the smallest ids first.
+
+    Nothing while the question has an open backlog: its items are in other hands.
+    """
+    try:
+        state = lock(question_id)
+    except Question.DoesNotExist:
+        waiting.forget_question(question_id)
+        return Progress(0, more=False)
+    if state.backlog_from is not None:
+        return Progress(0, more=True)
+    items = items or ITEMS_AT_ONCE
+    rows, notes = uncounted_items(question_id, items)
+    if not moved(rows).any():  # whatever the notes were of, it was counted by others, or taken back
+        waiting.forget(notes)
+        return Progress(0, more=bool(rows.size))
+    # Read with the lock in hand, and after the rows: the categories know every code in them.
+    scale = QuestionScale.of(Question.objects.get(pk=question_id))
+    change = Change.of(question_id, rows, notes, scale.width)
+    add(state, change, scale)
+    mark_counted(change)
+    return Progress(change.items, more=change.items == items)
+
+
+def add(state: CountState, change: Change, scale: QuestionScale) -> None:
+    """Add the change to the stored counts. Under the question's lock, in the transaction that marks the ratings.
+
+    The scale must have been read with the lock in hand: of two counters that waited for each other, the second sees
+    that (or its newer version) for which the first made the kappas.
+    """
+    if scale.width > change.patterns.counts.shape[1]:
+        change = change.widen(scale.width)
+    sums = store.no_sums() | state.pair_sums
+    store.add_patterns(state.question_id, change.patterns)
+    store.add_pairs(state.question_id, change.pairs, scale, sums)
+    store.add_peers(state.question_id, change.peers, change.own)
+    _mark_what_pairs_moved(change)
+    state.unread += int(moved(change.rows).sum())
+    state.version += 1
+    state.pair_sums = sums
+    state.ratings += change.ratings
+    state.counted_at = timezone.now()
+    state.save()
+
+
+def _mark_what_pairs_moved(change: Change) -> None:
+    """A rater who says what another one takes back moves pairs, but neither a pattern nor what the others met: what
+    rests on pairs, the means over them, is to be made anew all the same."""
+    pairs = change.pairs
+    raters = np.setdiff1d([*pairs.rater_a, *pairs.rater_b], [*change.peers.rater, *change.own[:, 0]])
+    if raters.size:
+        store.mark_raters(change.question_id, raters.tolist())
+    if pairs.rater_a.size and not len(change.patterns.counts):
+        store.mark_project(change.question_id)
+
+
+def uncounted_items(question_id: int, items: int) -> tuple[np.ndarray, list[int]]:
+    """All ratings of the next ``items`` items that have an uncounted one, as rating_rows.ROW, and what noted them."""
+    found = waiting.noted(question_id, items=items)
+    return rating_rows.of_items(question_id, found.items), found.notes
+
+
+def patterns(rows: np.ndarray, code: str, width: int) -> tally.Patterns:
+    return tally.patterns(rows["item"], rows[code], width, day=rows[_day(code)])
+
+
+def pairs(rows: np.ndarray, code: str, width: int) -> tally.PairTables:
+    return tally.pair_tables(rows["item"], rows["rater"], rows[code], width)
+
+
+def peers(rows: np.ndarray, code: str, width: int) -> tally.PeerTables:
+    return tally.peer_tables(rows["item"], rows["rater"], rows[code], width, day=rows[_day(code)])
+
+
+def _day(code: str) -> str:
+    return "day" if code == "code" else "counted_day"
+
+
+def own_counts(rows: np.ndarray) -> np.ndarray:
+    """Change.own of the rows."""
+    now, before = rows[rows["code"] > NOTHING], rows[rows["counted"] > NOTHING]
+    rater = np.concatenate([now["rater"], before["rater"]])
+    if not rater.size:
+        return np.zeros((0, 3), np.int64)
+    day = np.concatenate([now["day"], before["counted_day"]])
+    first, group = rank_rows([rater, day])
+    size = first.size
+    change = np.bincount(group[: now.size], minlength=size) - np.bincount(group[now.size :], minlength=size)
+    kept = first[change != 0]
+    return np.stack([rater[kept], day[kept], change[change != 0]], axis=1)
+
+
+def moved(rows: np.ndarray) -> np.ndarray:
+    """Which of the rows were uncounted when they were read."""
+    return (rows["code"] != rows["counted"]) | (rows["day"] != rows["counted_day"])
+
+
+def mark_counted(change: Change) -> None:
+    """Every rating remembers what was read of it, and nothing waits any more that had been noted before."""
+    rating_rows.mark(change.question_id, change.rows[moved(change.rows)])
+    waiting.forget(change.notes)

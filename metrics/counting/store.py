@@ -1,0 +1,272 @@
+"""The stored counts: add a change to them, read them. Always under the question's lock (counting.lock)."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from django.db import transaction
+
+from groundwork.database import bulk
+from metrics.agreement.counts import tally
+from metrics.agreement.counts.grouping import rank_rows
+from metrics.models import EVER, PairTally, PatternTally, PeerTally
+from metrics.scale import QuestionScale
+
+INT = np.dtype("<i8")  # of patterns
+ROWS_AT_ONCE = 2_000
+
+
+# One encoder for all readings: json.dumps makes a new one a call. A number that is none is refused, not written.
+json_text = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+
+
+def compact_blobs(values: np.ndarray) -> list[bytes]:
+    """Each values[i] of (n, ...) in the narrowest integers (of 1, 2, 4 or 8 bytes) that hold its cells."""
+    flat = values.reshape(len(values), -1)
+    size = np.searchsorted([2**7, 2**15, 2**31], np.abs(flat).max(axis=1, initial=0), side="right")
+    found = [b""] * len(flat)
+    for one in np.unique(size).tolist():
+        where = np.flatnonzero(size == one)
+        length = flat.shape[1] << one
+        data = flat[where].astype(f"<i{1 << one}").tobytes()
+        for place, index in enumerate(where.tolist()):
+            found[index] = data[place * length : (place + 1) * length]
+    return found
+
+
+def array(data: bytes | memoryview, *shape: int) -> np.ndarray:
+    """The array (int64) of a blob; its length tells how many bytes a cell has."""
+    size = len(data) // math.prod(shape)
+    return np.frombuffer(data, dtype=f"<i{size}").reshape(shape).astype(np.int64)
+
+
+def stacked(blobs: Sequence[bytes | memoryview], widths: Sequence[int], width: int, *, axes: int) -> np.ndarray:
+    """The arrays of many blobs (n, width, ...), each with ``axes`` axes of its own width, the rest zeros. An empty blob
+    is all zeros."""
+    found = np.zeros((len(blobs), *[width] * axes), np.int64)
+    alike: dict[tuple[int, int], list[int]] = {}
+    for index, (data, old) in enumerate(zip(blobs, widths, strict=True)):
+        alike.setdefault((old, len(data)), []).append(index)
+    for (old, length), where in alike.items():
+        if length:
+            place: Any = (where, *[slice(old)] * axes)
+            found[place] = array(b"".join([blobs[index] for index in where]), len(where), *[old] * axes)
+    return found
+
+
+def chunks(size: int) -> Iterator[slice]:
+    for start in range(0, size, ROWS_AT_ONCE):
+        yield slice(start, min(start + ROWS_AT_ONCE, size))
+
+
+# --- patterns: a row a day, and one for all days together
+
+
+def decode_patterns(row: PatternTally, width: int) -> tuple[np.ndarray, np.ndarray]:
+    """counts (P, width) and n_items (P,) of one row."""
+    stored = np.frombuffer(row.patterns, dtype=INT).reshape(-1, row.width + 1)
+    counts = np.zeros((len(stored), width), np.int64)
+    counts[:, : row.width] = stored[:, :-1]
+    return counts, stored[:, -1].copy()
+
+
+def add_patterns(question_id: int, change: tally.Patterns) -> None:
+    """Add to the rows of the days in ``change`` and to the row of all days together; mark them stale."""
+    if change.day is None or not len(change.n_items):
+        return
+    width = change.counts.shape[1]
+    days = [EVER, *np.unique(change.day).tolist()]
+    for part in chunks(len(days)):
+        wanted = days[part]
+        stored = {row.day: row for row in PatternTally.objects.filter(question_id=question_id, day__in=wanted)}
+        rows = []
+        for day in wanted:
+            mine = slice(None) if day == EVER else change.day == day
+            counts, n_items = change.counts[mine], change.n_items[mine]
+            if day in stored:
+                old_counts, old_items = decode_patterns(stored[day], width)
+                counts, n_items = np.concatenate([old_counts, counts]), np.concatenate([old_items, n_items])
+            rows.append((question_id, day, width, _merged(counts, n_items).astype(INT).tobytes(), True))
+        columns = ("question_id", "day", "width", "patterns", "stale")
+        bulk.upsert("metrics_patterntally", columns, rows, key=("question_id", "day"))
+
+
+def _merged(counts: np.ndarray, n_items: np.ndarray) -> np.ndarray:
+    """(P, width + 1): distinct patterns in lexical order with their summed numbers of items, those of none left out."""
+    distinct, where = np.unique(counts, axis=0, return_inverse=True)
+    total = np.zeros(len(distinct), np.int64)
+    np.add.at(total, where.ravel(), n_items)
+    return np.concatenate([distinct, total[:, None]], axis=1)[total != 0]
+
+
+# --- pairs of raters
+
+KAPPAS = ("none", "linear", "quadratic", "custom")
+UNIT = 2.0**60  # kappas are summed as integers of 1 / UNIT
+
+# Weighting -> [sum in units, number of pairs that have a kappa]
+PairSums = dict[str, list[int]]
+
+
+def no_sums() -> PairSums:
+    return {name: [0, 0] for name in KAPPAS}
+
+
+def add_sums(sums: PairSums, kappas: dict[str, np.ndarray], sign: int = 1) -> None:
+    for name, values in kappas.items():
+        defined = values[np.isfinite(values)]
+        sums[name][0] += sign * sum(np.rint(defined * UNIT).astype(np.int64).tolist())
+        sums[name][1] += sign * len(defined)
+
+
+def add_pairs(question_id: int, change: tally.PairTables, scale: QuestionScale, sums: PairSums) -> None:
+    """Add to the tables of the pairs in ``change``, renew their kappas, and keep ``sums`` in step."""
+    for part in chunks(len(change.tables)):
+        a, b, tables = change.rater_a[part], change.rater_b[part], change.tables[part].astype(np.int64)
+        place = {key: index for index, key in enumerate(zip(a.tolist(), b.tolist(), strict=True))}
+        stored = PairTally.objects.filter(
+            question_id=question_id,
+            rater_a__gte=int(a.min()),
+            rater_a__lte=int(a.max()),
+            rater_b__in=np.unique(b).tolist(),
+        )
+        if len(place) < 50:
+            stored = stored.filter(rater_a__in=np.unique(a).tolist())
+        before = []
+        columns = ("rater_a_id", "rater_b_id", "width", "table", *(f"kappa_{name}" for name in KAPPAS))
+        for row_a, row_b, width, data, *kappas in stored.values_list(*columns):
+            index = place.get((row_a, row_b))
+            if index is not None:
+                tables[index, :width, :width] += array(data, width, width)
+                before.append(kappas)
+        old = np.array(before, float).reshape(-1, len(KAPPAS))
+        add_sums(sums, dict(zip(KAPPAS, old.T, strict=True)), -1)
+        _save_pairs(question_id, list(place), tables, scale=scale, sums=sums)
+
+
+def _save_pairs(
+    question_id: int, pairs: list[tuple[int, int]], tables: np.ndarray, *, scale: QuestionScale, sums: PairSums
+) -> None:
+    width = tables.shape[-1]
+    n_items = tables.sum(axis=(1, 2)).tolist()
+    kappas = scale.pair_kappas(tables)
+    add_sums(sums, kappas)
+    columns = [[value if math.isfinite(value) else None for value in kappas[name].tolist()] for name in KAPPAS]
+    rows = [
+        (question_id, a, b, width, table, n, *values)
+        for (a, b), table, n, *values in zip(pairs, compact_blobs(tables), n_items, *columns, strict=True)
+    ]
+    names = ("question_id", "rater_a_id", "rater_b_id", "width", "table", "n_items", *(f"kappa_{k}" for k in KAPPAS))
+    bulk.upsert("metrics_pairtally", names, rows, key=("question_id", "rater_a_id", "rater_b_id"))
+    if 0 in n_items:
+        PairTally.objects.filter(question_id=question_id, n_items=0).delete()
+
+
+@transaction.atomic
+def renew_pairs(question_id: int, scale: QuestionScale) -> PairSums:
+    """Compute all pairs' kappas anew from their stored tables: the order, values or weights of the scale changed."""
+    sums = no_sums()
+    last = (0, 0)
+    while True:
+        rows = list(
+            PairTally.objects.filter(question_id=question_id, rater_a__gte=last[0])
+            .exclude(rater_a=last[0], rater_b__lte=last[1])
+            .order_by("rater_a_id", "rater_b_id")
+            .values_list("rater_a_id", "rater_b_id", "width", "table")[:ROWS_AT_ONCE]
+        )
+        if not rows:
+            return sums
+        tables = stacked([data for *_, data in rows], [width for _, _, width, _ in rows], scale.width, axes=2)
+        _save_pairs(question_id, [(a, b) for a, b, _, _ in rows], tables, scale=scale, sums=sums)
+        last = rows[-1][:2]
+
+
+# --- raters against their peers: a row a rater and day, and one a rater for all days together
+
+
+def add_peers(question_id: int, change: tally.PeerTables, own: np.ndarray) -> None:
+    """Add tables and moments, and ``own`` (n, 3): rater, day, change in the number of own ratings. Mark the rows stale.
+
+    What is added to a rater's day is added to the row of all their days too.
+    """
+    if change.day is None:
+        raise ValueError("peer tables are counted by day")
+    raters, days = np.tile(np.concatenate([change.rater, own[:, 0]]), 2), np.concatenate([change.day, own[:, 1]])
+    days = np.concatenate([days, np.full(len(days), EVER)])
+    first, place = rank_rows([raters, days])
+    keys = list(zip(raters[first].tolist(), days[first].tolist(), strict=True))
+    size = len(change.rater)
+    of_tables, of_own = (part.ravel() for part in np.split(place.reshape(2, -1), [size], axis=1))
+    n_ratings = np.zeros(len(keys), np.int64)
+    np.add.at(n_ratings, of_own, np.tile(own[:, 2], 2))
+    order = np.argsort(of_tables, kind="stable")
+    to = of_tables[order]
+    for part in chunks(len(keys)):
+        here = slice(*np.searchsorted(to, [part.start, part.stop]))
+        where = order[here] % max(size, 1), to[here] - part.start, part.stop - part.start
+        moments = None if change.moments is None else _summed(change.moments, *where)
+        tables, n_items = _summed(change.tables, *where), _summed(change.n_items, *where)
+        _save_peers(question_id, keys[part], _PeerArrays(tables, moments, n_items, n_ratings[part]))
+
+
+def _summed(values: np.ndarray, source: np.ndarray, to: np.ndarray, size: int) -> np.ndarray:
+    """Sums (size, ...) of values[source] by their places ``to``, which ascend."""
+    total = np.zeros((size, *values.shape[1:]), np.int64)
+    places, first = np.unique(to, return_index=True)
+    if len(places):
+        total[places] = np.add.reduceat(values[source], first)
+    return total
+
+
+@dataclass(frozen=True)
+class _PeerArrays:
+    """tables (G, width, width), moments (G, width, width, width) or None, n_items (G,), n_ratings (G,)."""
+
+    tables: np.ndarray
+    moments: np.ndarray | None
+    n_items: np.ndarray
+    n_ratings: np.ndarray
+
+
+def _save_peers(question_id: int, keys: Sequence[tuple[int, int]], change: _PeerArrays) -> None:
+    """Add the change to what is stored of these (rater, day) and write the sums."""
+    tables, moments, n_items, n_ratings = change.tables, change.moments, change.n_items, change.n_ratings
+    width = tables.shape[-1]
+    place = {key: index for index, key in enumerate(keys)}
+    stored = PeerTally.objects.filter(
+        question_id=question_id,
+        rater__in=sorted({rater for rater, _ in keys}),
+        day__in=sorted({day for _, day in keys}),
+    ).values_list("rater_id", "day", "width", "n_items", "n_ratings", "table", "moments")
+    found = [(index, *rest) for rater, day, *rest in stored if (index := place.get((rater, day))) is not None]
+    if found:
+        where, widths, items, ratings, old_tables, old_moments = map(list, zip(*found, strict=True))
+        tables[where] += stacked(old_tables, widths, width, axes=2)
+        if moments is not None:
+            moments[where] += stacked(old_moments, widths, width, axes=3)
+        n_items[where] += items
+        n_ratings[where] += ratings
+    cubes = [b""] * len(keys) if moments is None else compact_blobs(moments)
+    numbers = n_items.tolist(), n_ratings.tolist()
+    rows = [
+        (question_id, rater, day, width, *rest, True)
+        for (rater, day), *rest in zip(keys, compact_blobs(tables), cubes, *numbers, strict=True)
+    ]
+    columns = ("question_id", "rater_id", "day", "width", "table", "moments", "n_items", "n_ratings", "stale")
+    bulk.upsert("metrics_peertally", columns, rows, key=("question_id", "rater_id", "day"))
+
+
+# --- what is to be read anew although nothing was added to it
+
+
+def mark_project(question_id: int) -> None:
+    PatternTally.objects.filter(question_id=question_id, day=EVER).update(stale=True)
+
+
+def mark_raters(question_id: int, raters: Sequence[int]) -> None:
+    PeerTally.objects.filter(question_id=question_id, rater__in=raters, day=EVER).update(stale=True)

@@ -1,0 +1,35 @@
+"""What the parts of a slice share: how much is held at once, and readings as short lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from metrics.agreement.estimate import Estimate
+
+CELLS = 8_000_000  # numbers of an array that is held at once
+POINTS = 400  # the newest so many periods
+SHORT = ("value", "low", "high", "reason")
+
+Body = dict[str, Any]
+
+
+def short(reading: Body) -> list[Any]:
+    return [reading[name] for name in SHORT]
+
+
+def point(reading: Body) -> list[Any]:
+    """A reading of a trend; slice_views.points reads it."""
+    return [*short(reading), reading["n_items"], reading["n_ratings"], reading["se"]]
+
+
+def points(estimates: dict[str, Estimate]) -> Body:
+    """Name -> [[point], ...] of estimates (T,)."""
+    return {name: [[point(reading)] for reading in estimate.readings()] for name, estimate in estimates.items()}
+
+
+def median_seconds(seconds: np.ndarray) -> float | None:
+    """Of the ratings whose seconds are known."""
+    known = seconds[np.isfinite(seconds)]
+    return float(np.median(known)) if known.size else None

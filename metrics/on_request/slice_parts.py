@@ -1,0 +1,129 @@
+"""The ratings of a slice -> what its page shows, as plain JSON. Every number is that of metrics.agreement on them.
+
+``ratings`` is an array of slice_bodies.ROW: item, rater, code (place in declared order), day, seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from metrics import periods
+from metrics.agreement import pattern_coefficients
+from metrics.agreement.counts import tally
+from metrics.agreement.counts.tally import PairTables
+from metrics.agreement.explaining import diagnosis
+from metrics.pages.selection import headlines
+from metrics.readings import bootstrap, disputes, project
+from metrics.scale import QuestionScale
+from ratings.recording.days import date_of
+
+from . import slice_pairs, slice_raters
+from .slice_numbers import CELLS, POINTS, Body, point, short
+
+SHOWN_RATERS = 40  # of a heat map
+RATERS = 500  # rows of the raters' table: those with the most ratings
+DISPUTES = 10
+
+
+def dashboard(ratings: np.ndarray, scale: QuestionScale) -> Body:
+    """Everything of a filtered dashboard."""
+    counted = tally.patterns(ratings["item"], ratings["code"], scale.k)
+    estimates = pattern_coefficients(
+        counted.counts, counted.n_items, scale=scale.kind, values=scale.values, weight_matrix=scale.matrix
+    )
+    coefficients = {name: estimate.reading() for name, estimate in estimates.items()}
+    coefficients = bootstrap.filled(coefficients, bootstrap.bootstrap(counted.counts, counted.n_items, scale))
+    raters, n_ratings = np.unique(ratings["rater"], return_counts=True)
+    busiest = raters[np.lexsort((raters, -n_ratings))]
+    pairwise, by_rater = slice_pairs.mean_pairwise(ratings, raters, scale)
+    rests_on = {name: coefficients["percent_agreement"][name] for name in ("n_items", "n_ratings")}
+    shown = np.sort(busiest[:SHOWN_RATERS])
+    mine = ratings[np.isin(ratings["rater"], shown)]
+    tables = tally.pair_tables(mine["item"], mine["rater"], mine["code"], scale.k)
+    return {
+        "n_ratings": len(ratings),
+        "coefficients": coefficients | {name: reading | rests_on for name, reading in pairwise.items()},
+        "details": project.whole_details(counted.counts, counted.n_items, scale),
+        "trend": trend(ratings, scale),
+        "n_raters": len(raters),
+        "raters": slice_raters.rater_rows(ratings, busiest[:RATERS], by_rater, scale),
+        "shown": shown.tolist(),
+        "pairs": slice_pairs.pair_rows(tables, scale),
+        "findings": findings(counted, tables, scale),
+        "disputes": most_disputed(ratings, scale),
+    }
+
+
+# --- over time
+
+
+def trend(ratings: np.ndarray, scale: QuestionScale) -> Body:
+    """Span -> {"starts": [...], coefficient -> [[reading, cumulative], ...]} of the newest POINTS periods."""
+    counted = tally.patterns(ratings["item"], ratings["code"], scale.k, day=ratings["day"])
+    if counted.day is None or not len(counted.n_items):
+        return {}
+    distinct, pattern = np.unique(counted.counts, axis=0, return_inverse=True)
+    days, found = counted.day, {}
+    for span in periods.SPANS:
+        begins, place = np.unique(periods.starts(days, span), return_inverse=True)
+        lines: Body = {name: [] for name in headlines(scale)}
+        for part in _trend_chunks(place.ravel(), pattern.ravel(), counted.n_items, (len(begins), len(distinct))):
+            estimates = pattern_coefficients(
+                distinct, part, scale=scale.kind, values=scale.values, weight_matrix=scale.matrix,
+                names=headlines(scale),
+            )  # fmt: skip
+            for name, estimate in estimates.items():
+                own, total = estimate[0].readings(), estimate[1].readings()
+                lines[name] += [[point(one), short(other)] for one, other in zip(own, total, strict=True)]
+        found[span] = {"starts": [date_of(begin).isoformat() for begin in begins[-POINTS:].tolist()], **lines}
+    return found
+
+
+def _trend_chunks(
+    place: np.ndarray, pattern: np.ndarray, n_items: np.ndarray, shape: tuple[int, int]
+) -> Iterator[np.ndarray]:
+    """Items by pattern (2, D, P) of the newest periods: of each one, and of all until its end."""
+    n_periods, n_patterns = shape
+    first = max(0, n_periods - POINTS)
+    total = np.bincount(pattern[place < first], n_items[place < first], n_patterns).astype(np.int64)
+    step = max(1, CELLS // (4 * n_patterns))
+    for start in range(first, n_periods, step):
+        end = min(start + step, n_periods)
+        here = (place >= start) & (place < end)
+        cell = (place[here] - start) * n_patterns + pattern[here]
+        own = np.bincount(cell, n_items[here], (end - start) * n_patterns).astype(np.int64).reshape(-1, n_patterns)
+        until = total + own.cumsum(axis=0)
+        total = until[-1]
+        yield np.stack([own, until])
+
+
+# --- in words, and where
+
+
+def findings(counted: tally.Patterns, tables: PairTables, scale: QuestionScale) -> list[Body]:
+    """The diagnoses that apply: name and figures."""
+    found = diagnosis.diagnose(
+        counted.counts, counted.n_items, pairs=tables if len(tables) else None,
+        ordered=scale.kind != "nominal", values=scale.values,
+    )  # fmt: skip
+    return [{"name": one.name, "figures": one.figures} for one in found]
+
+
+def most_disputed(ratings: np.ndarray, scale: QuestionScale) -> Body:
+    """Weighting -> [[item, counts, distance], ...], over as many of the newest items as CELLS allow."""
+    items = np.unique(ratings["item"])
+    most = max(1, CELLS // scale.k)
+    newest = items[-most:]
+    mine = ratings[ratings["item"] >= newest[0]] if len(newest) else ratings
+    cell = np.searchsorted(newest, mine["item"]) * scale.k + mine["code"]
+    counts = np.bincount(cell, minlength=len(newest) * scale.k).reshape(-1, scale.k)
+    found: Body = {"n_items": len(newest), "whole": len(items) <= most}
+    for name, matrix in scale.weightings().items():
+        distance = disputes.disagreement(counts, matrix)
+        order = np.lexsort((-newest, -counts.sum(axis=1), -distance))[:DISPUTES]
+        found[name] = [
+            [int(newest[i]), counts[i].tolist(), float(distance[i])] for i in order.tolist() if distance[i] > 0
+        ]
+    return found

@@ -1,0 +1,141 @@
+"""Raters of a slice against their peers: all of them for the dashboard, or one over time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metrics import periods
+from metrics.agreement.counts import tally
+from metrics.agreement.counts.additive import MOMENTS_UP_TO
+from metrics.agreement.counts.tally import PairTables
+from metrics.pages.words import weighted
+from metrics.readings.raters import peer_estimates
+from metrics.scale import QuestionScale
+from ratings.recording.days import date_of
+
+from .slice_numbers import CELLS, POINTS, Body, median_seconds, points
+from .slice_pairs import mean, pair_rows
+
+SPARK_RATERS, SPARK_WEEKS = 100, 26
+PAIRS = 100  # of one rater
+LUMP = np.iinfo(np.int64).min  # the day of ratings that are peers alone
+
+
+def rater_rows(ratings: np.ndarray, raters: np.ndarray, pairwise: dict[int, Body], scale: QuestionScale) -> list[Body]:
+    """One dict a rater: id, number of ratings, readings, median seconds, sparklines."""
+    ids, tables, moments, n_items = _peers(ratings, raters, scale)
+    estimates = peer_estimates(tables, moments, n_items, scale)
+    sparks = _sparks(ratings, raters[:SPARK_RATERS], scale)
+    order = np.argsort(ratings["rater"], kind="stable")
+    bounds = np.searchsorted(ratings["rater"][order], [ids, ids + 1]).T.tolist()
+    found = {}
+    for place, (rater, (start, end)) in enumerate(zip(ids.tolist(), bounds, strict=True)):
+        own = ratings[order[start:end]]
+        coefficients = {name: estimate.reading((place,)) for name, estimate in estimates.items()}
+        rests_on = {name: coefficients["vs_peers"][name] for name in ("n_items", "n_ratings")}
+        found[rater] = {
+            "id": rater,
+            "n": len(own),
+            "seconds": median_seconds(own["seconds"]),
+            "coefficients": coefficients | {name: mean | rests_on for name, mean in pairwise[rater].items()},
+            "spark": sparks.get(rater, {}),
+        }
+    return [found[rater] for rater in raters.tolist()]
+
+
+def _peers(
+    ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
+    """ids (R,) ascending, tables (R, k, k), moments (R, k, k, k) or None, n_items (R,); zeros without shared items."""
+    ids, k = np.sort(raters), scale.k
+    found = tally.peer_tables(ratings["item"], ratings["rater"], ratings["code"], k)
+    wanted = np.isin(found.rater, ids)
+    place = np.searchsorted(ids, found.rater[wanted])
+    tables, n_items = np.zeros((len(ids), k, k), np.int64), np.zeros(len(ids), np.int64)
+    tables[place], n_items[place] = found.tables[wanted], found.n_items[wanted]
+    moments = np.zeros((len(ids), k, k, k), np.int64) if k <= MOMENTS_UP_TO else None
+    if moments is not None and found.moments is not None:
+        moments[place] = found.moments[wanted]
+    return ids, tables, moments, n_items
+
+
+def _sparks(ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale) -> dict[int, Body]:
+    """Rater -> coefficient -> values of the newest weeks. All other ratings are lumped together: peers alone."""
+    if not len(ratings):
+        return {}
+    weeks = periods.starts(ratings["day"], "week")
+    newest = weeks.max()
+    told = np.isin(ratings["rater"], raters) & (weeks > newest - 7 * SPARK_WEEKS)
+    day = np.where(told, weeks, LUMP)
+    found = tally.peer_tables(ratings["item"], ratings["rater"], ratings["code"], scale.k, day=day)
+    if found.day is None:
+        return {}
+    kept = found.day > LUMP
+    moments = None if found.moments is None else found.moments[kept]
+    estimates = peer_estimates(found.tables[kept], moments, found.n_items[kept], scale)
+    sparks: dict[int, Body] = {}
+    for name in (weighted("vs_peers", weights) for weights in scale.weightings()):
+        for rater, value in zip(found.rater[kept].tolist(), estimates[name].value.tolist(), strict=True):
+            line = sparks.setdefault(rater, {}).setdefault(name, [])
+            line.append(value if np.isfinite(value) else None)
+    return sparks
+
+
+# --- one rater
+
+
+def rater(ratings: np.ndarray, rater_id: int, scale: QuestionScale) -> Body:
+    """One rater against the others on the own items: readings, table, trend, pairs."""
+    own = ratings[ratings["rater"] == rater_id]
+    ratings = ratings[np.isin(ratings["item"], own["item"])]
+    wanted = np.array([rater_id])
+    _ids, tables, moments, n_items = _peers(ratings, wanted, scale)
+    estimates = peer_estimates(tables, moments, n_items, scale)
+    coefficients = {name: estimate.reading((0,)) for name, estimate in estimates.items()}
+    pairs = _pairs_with(ratings, rater_id, scale)
+    for name in scale.weightings():
+        kappas = [row[name][0] for row in pairs if row[name][0] is not None]
+        coefficients[weighted("mean_pairwise_kappa", name)] = mean(sum(kappas), len(kappas))
+    return {
+        "n_ratings": len(own),
+        "seconds": median_seconds(own["seconds"]),
+        "coefficients": coefficients,
+        "table": tables[0].tolist(),
+        "trend": {span: _rater_trend(ratings, rater_id, span, scale) for span in periods.SPANS},
+        "pairs": sorted(pairs, key=lambda row: -row["n"])[:PAIRS],
+    }
+
+
+def _rater_trend(ratings: np.ndarray, rater_id: int, span: str, scale: QuestionScale) -> Body:
+    mine = ratings["rater"] == rater_id
+    # The others' own readings are of no interest: one lump.
+    rater = np.where(mine, rater_id, ratings["rater"])
+    day = np.where(mine, periods.starts(ratings["day"], span), LUMP)
+    newest = np.unique(day[mine])[-POINTS:]
+    if not len(newest):
+        return {}
+    day = np.where(day >= newest[0], day, LUMP)
+    found = tally.peer_tables(ratings["item"], rater, ratings["code"], scale.k, day=day)
+    if found.day is None:
+        return {}
+    kept = (found.rater == rater_id) & (found.day > LUMP)
+    moments = None if found.moments is None else found.moments[kept]
+    estimates = peer_estimates(found.tables[kept], moments, found.n_items[kept], scale)
+    starts = [date_of(begin).isoformat() for begin in found.day[kept].tolist()]
+    return {"starts": starts, **points(estimates)}
+
+
+def _pairs_with(ratings: np.ndarray, rater_id: int, scale: QuestionScale) -> list[Body]:
+    """Rows of pair_rows of the rater with each other one, the rater as ``a``; portions of raters bound the memory."""
+    others = np.setdiff1d(ratings["rater"], [rater_id])
+    mine, found = ratings[ratings["rater"] == rater_id], []
+    size = max(1, CELLS // (scale.k**2 + 1))
+    for start in range(0, len(others), size):
+        part = others[start : start + size]
+        theirs = ratings[np.isin(ratings["rater"], part)]
+        place = np.searchsorted(mine["item"], theirs["item"], sorter=(order := np.argsort(mine["item"])))
+        own = mine["code"][order[place]]
+        cell = (np.searchsorted(part, theirs["rater"]) * scale.k + own) * scale.k + theirs["code"]
+        tables = np.bincount(cell, minlength=len(part) * scale.k**2).reshape(-1, scale.k, scale.k)
+        found += pair_rows(PairTables(np.full(len(part), rater_id), part, tables), scale)
+    return found

@@ -1,0 +1,292 @@
+"""What changed between two periods: which ones the address asks for, and the stored attribution in plain words."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
+
+from metrics.models import Attribution, Reading, Span
+from metrics.templatetags.readings import figure, interval, signed
+from projects.models import Rater
+
+from . import words
+from .selection import Selection, one_of
+from .trends import FIRM
+
+SPANS = (Span.WEEK.value, Span.MONTH.value)
+PERIODS = 260  # the newest so many weeks and months together can be chosen from
+BARS = 20
+SHOWN = 0.005  # a smaller contribution is no bar
+TELLING = 0.2  # what explains a smaller share of the move is not put into a sentence
+
+
+@dataclass(frozen=True)
+class Period:
+    """A week or month with ratings, and its stored reading."""
+
+    span: str
+    start: datetime.date
+    reading: dict[str, Any]
+
+    @property
+    def firm(self) -> bool:
+        return (self.reading.get("n_items") or 0) >= FIRM
+
+    @property
+    def named(self) -> str:
+        return period_name(self.span, self.start)
+
+
+def period_name(span: str, start: datetime.date) -> str:
+    if span == Span.MONTH:
+        return date_format(start, pgettext("date format of a month", "F Y"))
+    return _("the week of %(date)s") % {"date": date_format(start, pgettext("date format of a day", "j F Y"))}
+
+
+@dataclass(frozen=True)
+class Change:
+    """The two periods that are compared; ``problem`` says why there are none."""
+
+    span: str
+    periods: list[Period]  # of this span, newest first
+    before: Period | None = None
+    after: Period | None = None
+    problem: str | None = None
+
+    @classmethod
+    def of(cls, request: HttpRequest, chosen: Selection) -> Change:
+        """What the address asks for; without, the last two periods with enough items. Http404 for an unknown span."""
+        known = _periods(chosen)
+        span = one_of(request.GET, "span", SPANS) or _default_span(known)
+        mine = [period for period in known if period.span == span]
+        if request.GET.get("from") or request.GET.get("to"):
+            return _asked_for(request, span, mine)
+        newest = ([period for period in mine if period.firm][:2], mine[:2])
+        after, before = next((two for two in newest if len(two) == 2), (None, None))
+        return cls(span, mine, before, after)
+
+    @property
+    def which(self) -> dict[str, Any]:
+        """The fields of an Attribution that name the move."""
+        if self.before is None or self.after is None:
+            return {}
+        return {"span": self.span, "start_from": self.before.start, "start_to": self.after.start}
+
+
+def _periods(chosen: Selection) -> list[Period]:
+    name = words.weighted("fleiss_kappa", chosen.weights)
+    rows = Reading.objects.filter(question=chosen.question, span__in=SPANS).order_by("-start")
+    return [
+        Period(span, start, reading or {})
+        for span, start, reading in rows.values_list("span", "start", f"coefficients__{name}")[:PERIODS]
+    ]
+
+
+def _default_span(known: list[Period]) -> str:
+    firm_weeks, firm_months = (sum(p.firm for p in known if p.span == span) for span in SPANS)
+    return Span.MONTH.value if firm_weeks < 2 <= firm_months else Span.WEEK.value
+
+
+def _asked_for(request: HttpRequest, span: str, known: list[Period]) -> Change:
+    found = []
+    for name in ("from", "to"):
+        text = request.GET.get(name, "")
+        try:
+            start = datetime.date.fromisoformat(text)
+        except ValueError:
+            problem = _("“%(name)s” must be the first day of a period, written like 2026-03-02; not “%(text)s”.")
+            return Change(span, known, problem=problem % {"name": name, "text": text[:40]})
+        period = next((period for period in known if period.start == start), None)
+        if period is None:
+            problem = _("“%(name)s”: no %(span)s with ratings begins on %(date)s. Choose one of the list.")
+            told = {"name": name, "span": words.PERIODS[span], "date": start.isoformat()}
+            return Change(span, known, problem=problem % told)
+        found.append(period)
+    before, after = found
+    if before.start >= after.start:
+        return Change(span, known, problem=_("The first period must be earlier than the second one."))
+    return Change(span, known, before, after)
+
+
+def stored(change: Change, chosen: Selection) -> Attribution | None:
+    if not change.which:
+        return None
+    return Attribution.objects.filter(question=chosen.question, weights=chosen.weights, **change.which).first()
+
+
+# --- the stored result, with names
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one rater, category or kind of item explains."""
+
+    kind: str  # what the name is one of: for kinds of items that of the attribute
+    name: str
+    found: Mapping[str, Any]  # attributing._entries
+    rater: Rater | None = None
+    of_items: bool = False
+
+    @property
+    def label(self) -> str:
+        return self.name if self.rater else _("%(kind)s: %(name)s") % {"kind": self.kind, "name": self.name}
+
+
+@dataclass(frozen=True)
+class Told:
+    """An attribution as the page shows it."""
+
+    result: Mapping[str, Any]
+    raters: list[Part]
+    categories: list[Part]
+    attributes: list[tuple[str, list[Part]]]
+    shifts: list[dict[str, Any]]
+
+    @property
+    def parts(self) -> list[Part]:
+        return [*self.raters, *self.categories, *(part for _name, parts in self.attributes for part in parts)]
+
+    @property
+    def bars(self) -> list[Part]:
+        """The parts whose contribution shows with two decimals, the largest first."""
+        defined = [part for part in self.parts if abs(part.found["contribution"] or 0.0) >= SHOWN]
+        return sorted(defined, key=lambda part: -abs(part.found["contribution"]))
+
+    @property
+    def clear(self) -> bool:
+        """Whether the move is more than two of its standard errors."""
+        move, se = self.result["move"], self.result["se"]
+        return move is not None and se is not None and abs(move) > 2 * se
+
+
+def told(row: Attribution) -> Told | None:
+    """The stored result with the raters' names; None while there is none."""
+    result = row.result
+    if result is None:
+        return None
+    ids = {entry["name"] for entry in result["raters"]} | {s[side] for s in result["shifts"] for side in "ab"}
+    raters = Rater.objects.in_bulk(ids)
+    return Told(
+        result,
+        [
+            Part("rater", raters[pk].key, entry, raters[pk])
+            for entry in result["raters"]
+            if (pk := entry["name"]) in raters
+        ],
+        [Part(_("category"), entry["name"], entry) for entry in result["categories"]],
+        [
+            (
+                attribute["name"],
+                [
+                    Part(attribute["name"], entry["name"] or _("none given"), entry, of_items=True)
+                    for entry in attribute["values"]
+                ],
+            )
+            for attribute in result["attributes"]
+        ],
+        [
+            {**shift, "a": raters[shift["a"]], "b": raters[shift["b"]]}
+            for shift in result["shifts"]
+            if shift["a"] in raters and shift["b"] in raters
+        ],
+    )
+
+
+def chart_rows(found: Told | None) -> list[dict[str, Any]]:
+    """Rows of the bar chart: label, contribution, kappa without it before and after, the ratings taken out."""
+    return [
+        {
+            "label": part.label,
+            "contribution": part.found["contribution"],
+            "before": part.found["before"],
+            "after": part.found["after"],
+            "ratings_before": part.found["n_ratings"][0],
+            "ratings_after": part.found["n_ratings"][1],
+            "rank": rank,
+        }
+        for rank, part in enumerate(found.bars if found else [], start=1)
+    ]
+
+
+# --- in words
+
+
+def sentences(change: Change, found: Told) -> list[str]:
+    """What happened, whether it is more than chance, and what explains most of it."""
+    before, after, move = found.result["before"], found.result["after"], found.result["move"]
+    names = {"from": change.before.named if change.before else "", "to": change.after.named if change.after else ""}
+    if move is None:
+        side, name = ((before, names["from"]) if before["value"] is None else (after, names["to"]))  # fmt: skip
+        why = words.reason(side["reason"])
+        return [
+            _("There is no move to explain: agreement in %(period)s is undefined, %(why)s.")
+            % {"period": name, "why": why}
+        ]
+    numbers = {
+        name: f"{figure(r['value'])} {interval(r)}".strip() for name, r in (("before", before), ("after", after))
+    }
+    if abs(move) < 0.005:
+        said = _("Agreement stayed at %(before)s between %(from)s and %(to)s, then %(after)s.")
+    elif move < 0:
+        said = _("Agreement fell from %(before)s to %(after)s between %(from)s and %(to)s.")
+    else:
+        said = _("Agreement rose from %(before)s to %(after)s between %(from)s and %(to)s.")
+    lines = [said % (numbers | names)]
+    if not found.clear:
+        lines.append(_("That is within two standard errors: it may be chance, and so may what seems to explain it."))
+    else:
+        lines += [_without(part) for part in _telling(found, move)]
+        lines += [_against(part) for part in _opposing(found, move)]
+    return lines + [_shifted(shift) for shift in found.shifts[:1]]
+
+
+def _shifted(shift: Mapping[str, Any]) -> str:
+    told = {
+        "a": shift["a"].key,
+        "b": shift["b"].key,
+        "before": signed(shift["bias"][0]),
+        "after": signed(shift["bias"][1]),
+    }
+    return (
+        _("%(a)s moved against %(b)s: a mean difference of %(before)s became %(after)s on the items that both rated.")
+        % told
+    )
+
+
+def _telling(found: Told, move: float) -> list[Part]:
+    """The strongest part of each kind, when it explains enough of the move."""
+    strongest = []
+    for parts in (found.raters, found.categories, *(parts for _name, parts in found.attributes)):
+        shares = [(part.found["contribution"] / move, part) for part in parts if part.found["contribution"] is not None]
+        share, part = max(shares, key=lambda pair: pair[0], default=(0.0, None))
+        if part is not None and share >= TELLING:
+            strongest.append(part)
+    return strongest
+
+
+def _opposing(found: Told, move: float) -> list[Part]:
+    """The rater who pulled most the other way, when it was by enough of the move."""
+    shares = [(part.found["contribution"] / move, part) for part in found.raters if part.found["contribution"]]
+    return [part for share, part in sorted(shares, key=lambda pair: pair[0])[:1] if share <= -TELLING]
+
+
+def _against(part: Part) -> str:
+    values = {"name": part.name, "before": figure(part.found["before"]), "after": figure(part.found["after"])}
+    return _("%(name)s pulled the other way: without, it would have gone from %(before)s to %(after)s.") % values
+
+
+def _without(part: Part) -> str:
+    values = {"name": part.name, "before": figure(part.found["before"]), "after": figure(part.found["after"])}
+    if part.rater:
+        return _("Without %(name)s it would have gone from %(before)s to %(after)s.") % values
+    if not part.of_items:
+        return _("Without the ratings “%(name)s” it would have gone from %(before)s to %(after)s.") % values
+    values["kind"] = part.kind
+    return _("Without the items with %(kind)s “%(name)s” it would have gone from %(before)s to %(after)s.") % values

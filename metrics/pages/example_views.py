@@ -1,0 +1,24 @@
+"""The button "Try the example"."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from metrics.example import loading
+
+
+@login_required
+@require_POST
+def load_example(request: HttpRequest) -> HttpResponse:
+    """Load what the user does not have yet and show the larger example; the worker counts meanwhile."""
+    loading.load(owner=request.user, count=False)
+    project = loading.own_example(request.user)
+    if project is None:  # given away meanwhile
+        return redirect("projects")
+    messages.success(request, _("Here is the example; its numbers fill in within seconds."))
+    return redirect("dashboard", project.pk)

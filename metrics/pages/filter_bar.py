@@ -1,0 +1,100 @@
+"""The filter of a page as people see it: what there is to choose, and what is chosen, each with the way to undo it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+
+from metrics.filters import ITEM
+from projects.models import Rater
+
+from . import slice_views
+from .selection import Selection
+
+PASSING = ("page", "sort")  # what an address says of a list that another filter does not have
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A select of the bar: its parameter, its name for people, what is chosen, and the options with how many."""
+
+    name: str
+    words: str
+    chosen: str
+    options: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Chip:
+    """One part of the filter, and the address of the page without it."""
+
+    words: str
+    without: str
+
+
+@dataclass(frozen=True)
+class FilterBar:
+    chips: list[Chip]
+    choices: list[Choice]
+    kept: list[tuple[str, str]]  # what else the address says
+    cleared: str
+
+    @classmethod
+    def of(cls, request: HttpRequest, chosen: Selection) -> FilterBar:
+        known = slice_views.choices(chosen) or {"attributes": {}, "groups": {}, "models": False}
+        mine = chosen.filter.parameters
+        kept = [
+            (name, str(value))
+            for name, value in request.GET.dict().items()
+            if not _filters(name) and name not in PASSING
+        ]
+        chips = [Chip(_words(name, value), _without(request, name)) for name, value in mine.items()]
+        return cls(chips, _choices(chosen, known), kept, _without(request, *mine))
+
+
+def _filters(name: str) -> bool:
+    return name in ("from", "to", "kind", "group") or name.startswith(ITEM)
+
+
+def _without(request: HttpRequest, *names: str) -> str:
+    query = request.GET.copy()
+    for name in (*names, *PASSING):
+        query.pop(name, None)
+    return f"{request.path}?{query.urlencode()}"
+
+
+def _words(name: str, value: str) -> str:
+    if name == "from":
+        return _("from %(day)s") % {"day": value}
+    if name == "to":
+        return _("to %(day)s") % {"day": value}
+    if name == "kind":
+        return _("only models") if value == Rater.Kind.MODEL else _("only people")
+    if name == "group":
+        return _("group: %(group)s") % {"group": value}
+    return f"{name.removeprefix(ITEM)}: {value}"
+
+
+def _choices(chosen: Selection, known: dict[str, Any]) -> list[Choice]:
+    """What stands to choice, and what is chosen even where nothing else does."""
+    mine = chosen.filter
+    found = []
+    if known["models"] or mine.kind:
+        kinds = [("human", _("people")), ("model", _("models"))]
+        found.append(Choice("kind", _("Raters"), mine.kind, kinds))
+    if known["groups"] or mine.group:
+        found.append(Choice("group", _("Group"), mine.group, _options(known["groups"], mine.group)))
+    own = dict(mine.attributes)
+    for name in dict.fromkeys((*own, *known["attributes"])):
+        counts = known["attributes"].get(name, {})
+        if len(counts) > 1 or name in own:
+            found.append(Choice(f"{ITEM}{name}", name, own.get(name, ""), _options(counts, own.get(name, ""))))
+    return found
+
+
+def _options(known: dict[str, int], chosen: str) -> list[tuple[str, str]]:
+    values = dict.fromkeys((*known, *([chosen] if chosen else [])))
+    return [(value, value if len(value) <= 40 else f"{value[:39]}…") for value in values]

@@ -1,0 +1,158 @@
+"""What moved lately, in plain sentences with the page that explains it. Read from stored readings alone."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from metrics.models import RaterReading, Reading, Span
+from metrics.templatetags.readings import figure
+from projects.models import Rater
+
+from . import words
+from .change_page import SPANS, Period, period_name
+from .selection import Selection
+from .trends import Point
+
+RECENT = 24  # the newest weeks and months together in which a move is looked for
+CLEAR = 2.0  # standard errors of the difference from which on a move of agreement is told
+BIAS_CLEAR = 3.0  # of a rater's bias: there are many raters
+BIAS_STEP = 0.15  # a smaller change of the bias is of no interest, however sure
+WEEKS = 8
+RATERS_TOLD = 3
+
+
+@dataclass(frozen=True)
+class Move:
+    """A sentence and where it is explained."""
+
+    text: str
+    url: str
+
+
+def moves(chosen: Selection, raters: list[Rater]) -> list[Move]:
+    """The last move of agreement and those of the bias of ``raters``, where they are clear. Two queries at most."""
+    name = chosen.coefficient if chosen.coefficient.startswith("fleiss_kappa") else "fleiss_kappa"
+    rows = Reading.objects.filter(question=chosen.question, span__in=SPANS).order_by("-start")
+    newest = rows.values_list("span", "start", f"coefficients__{name}")[:RECENT]
+    found = [Period(span, start, reading or {}) for span, start, reading in newest]
+    if not found:
+        return []
+    agreement = _agreement(chosen, name, [period for period in found if period.firm])
+    return ([agreement] if agreement else []) + _raters(chosen, raters, max(period.start for period in found))
+
+
+# --- agreement
+
+
+def _agreement(chosen: Selection, name: str, firm: list[Period]) -> Move | None:
+    """The move between the last two weeks, or months where there are no two weeks, that rest on enough items."""
+    by_span = [[period for period in firm if period.span == span][:2] for span in SPANS]
+    last = next((two for two in by_span if len(two) == 2), None)
+    if last is None:
+        return None
+    after, before = last
+    change = clear_change(before.reading, after.reading)
+    if change is None:
+        return None
+    told = {
+        "name": words.coefficient(name),
+        "before": figure(before.reading["value"]),
+        "after": figure(after.reading["value"]),
+        "period": after.named,
+    }
+    if change < 0:
+        text = _("%(name)s fell from %(before)s to %(after)s in %(period)s.") % told
+    else:
+        text = _("%(name)s rose from %(before)s to %(after)s in %(period)s.") % told
+    asked = {
+        "question": chosen.question.key,
+        "weights": name.removeprefix("fleiss_kappa").lstrip("_") or "none",
+        "span": after.span,
+        "from": before.start.isoformat(),
+        "to": after.start.isoformat(),
+    }
+    return Move(text, f"{reverse('change', args=[chosen.project.pk])}?{urlencode(asked)}")
+
+
+def clear_change(before: dict[str, Any], after: dict[str, Any]) -> float | None:
+    """The difference of two readings, when their intervals are apart or it is more than CLEAR standard errors."""
+    if any(reading.get(name) is None for reading in (before, after) for name in ("value", "se", "low", "high")):
+        return None
+    change: float = after["value"] - before["value"]
+    apart = before["high"] < after["low"] or after["high"] < before["low"]
+    return change if change and (apart or abs(change) > CLEAR * math.hypot(before["se"], after["se"])) else None
+
+
+# --- the raters' bias against their peers
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A change of a rater's bias: from the first of ``week`` on against before, and its size in standard errors."""
+
+    week: datetime.date
+    change: float
+    z: float
+
+
+def _raters(chosen: Selection, raters: list[Rater], newest: datetime.date) -> list[Move]:
+    if chosen.scale.kind == "nominal" or not raters:
+        return []
+    since = newest - datetime.timedelta(weeks=WEEKS)
+    rows = RaterReading.objects.filter(question=chosen.question, span=Span.WEEK, rater__in=raters, start__gt=since)
+    weeks: dict[int, list[Period]] = {}
+    ordered = rows.order_by("rater_id", "start").values_list("rater_id", "start", "coefficients__vs_peers_bias")
+    for rater_id, start, reading in ordered:
+        weeks.setdefault(rater_id, []).append(Period(Span.WEEK, start, reading or {}))
+    turns = [(found, rater) for rater in raters if (found := turn(weeks.get(rater.pk, []))) is not None]
+    turns.sort(key=lambda pair: -abs(pair[0].z))
+    return [_turned(chosen, rater, found) for found, rater in turns[:RATERS_TOLD]]
+
+
+def turn(weeks: Sequence[Period | Point]) -> Turn | None:
+    """The clearest change between the weeks before and from some week on; None when none is clear. Oldest first."""
+    firm = [p for p in weeks if p.firm and p.reading.get("value") is not None and p.reading.get("se") is not None]
+    if len(firm) < 2:
+        return None
+    value, se, n = (np.array([p.reading[name] for p in firm], float) for name in ("value", "se", "n_items"))
+    sums = np.cumsum([n, n * value, (n * se) ** 2], axis=1)
+    before, after = sums[:, :-1], sums[:, -1:] - sums[:, :-1]  # of the weeks before and from each but the first
+    change = after[1] / after[0] - before[1] / before[0]
+    error = np.sqrt(before[2] / before[0] ** 2 + after[2] / after[0] ** 2)
+    z = np.divide(change, error, out=np.copysign(np.inf, change), where=error > 0)
+    clear = (np.abs(change) >= BIAS_STEP) & (np.abs(z) > BIAS_CLEAR)
+    if not clear.any():
+        return None
+    best = int(np.argmax(np.where(clear, np.abs(z), 0)))
+    return Turn(firm[best + 1].start, float(change[best]), float(z[best]))
+
+
+def _turned(chosen: Selection, rater: Rater, found: Turn) -> Move:
+    values = chosen.scale.values
+    told = {
+        "rater": rater.key,
+        "size": figure(abs(found.change), 1),
+        "week": period_name(Span.WEEK, found.week),
+    }
+    if values is not None and not np.allclose(np.abs(np.diff(values)), 1):  # values that are no ranks
+        lower, higher = (
+            _("%(rater)s now answers lower than before, by %(size)s on average (%(week)s)."),
+            _("%(rater)s now answers higher than before, by %(size)s on average (%(week)s)."),
+        )
+    else:
+        lower, higher = (
+            _("%(rater)s now answers %(size)s steps lower than before (%(week)s)."),
+            _("%(rater)s now answers %(size)s steps higher than before (%(week)s)."),
+        )
+    text = (lower if found.change < 0 else higher) % told
+    asked = urlencode({"question": chosen.question.key, "period": Span.WEEK.value})
+    return Move(text, f"{reverse('rater', args=[chosen.project.pk, rater.key])}?{asked}")

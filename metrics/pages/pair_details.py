@@ -1,0 +1,78 @@
+"""One pair of raters, from the stored table: kappa under every weighting, and whether both use the categories alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from metrics.agreement.coefficients import cohen, marginal
+from metrics.agreement.estimate import REASONS, number
+from metrics.models import PairTally
+from metrics.readings import pairs
+from metrics.scale import QuestionScale
+from projects.models import Question, Rater
+
+
+@dataclass(frozen=True)
+class MarginalTest:
+    """A test of marginal homogeneity or symmetry; ``reason`` names why it is undefined."""
+
+    name: str
+    chi2: float | None
+    df: int | None
+    p: float | None
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class PairDetails:
+    """Everything about two raters, ``a`` in rows."""
+
+    table: np.ndarray  # (k, k), declared order
+    kappas: dict[str, dict[str, Any]]  # weighting -> READING
+    tests: list[MarginalTest]
+
+    @property
+    def n_items(self) -> int:
+        return int(self.table.sum())
+
+    @property
+    def same(self) -> int:
+        return int(np.trace(self.table))
+
+    @classmethod
+    def of(cls, question: Question, a: Rater, b: Rater, scale: QuestionScale) -> PairDetails:
+        return cls.from_table(stored(question, a, b, scale), scale)
+
+    @classmethod
+    def from_table(cls, table: np.ndarray, scale: QuestionScale) -> PairDetails:
+        kappas = {name: cohen.kappa(table, matrix).reading() for name, matrix in scale.weightings().items()}
+        return cls(table, kappas, _tests(table))
+
+
+def stored(question: Question, a: Rater, b: Rater, scale: QuestionScale) -> np.ndarray:
+    """The (k, k) table of the items that both rated, ``a`` in rows; zeros when they share none."""
+    first, second = sorted((a.pk, b.pk))
+    rows = PairTally.objects.filter(question=question, rater_a=first, rater_b=second).values_list("width", "table")
+    table = pairs.declared(list(rows), scale).sum(axis=0)  # of the one row that there is, or of none
+    return table if first == a.pk else table.T
+
+
+def _tests(table: np.ndarray) -> list[MarginalTest]:
+    made = [
+        _named("stuart_maxwell", marginal.stuart_maxwell(table)),
+        _named("bowker", marginal.bowker(table)),
+    ]
+    if len(table) == 2:
+        made.append(_named("mcnemar", marginal.mcnemar(table, corrected=True)))
+        exact = number(marginal.mcnemar_exact(table))
+        made.append(MarginalTest("mcnemar_exact", None, None, exact, made[-1].reason))
+    return made
+
+
+def _named(name: str, test: marginal.Test) -> MarginalTest:
+    df = number(test.df)
+    reason = REASONS[int(test.reason)]
+    return MarginalTest(name, number(test.chi2), None if df is None else int(df), number(test.p), reason)

@@ -1,0 +1,181 @@
+"""Trends as the pages show them: points from stored readings (a rater's days: from the counts), and the period that
+suits their density."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.db.models import Q, QuerySet
+
+from metrics import periods
+from metrics.models import RaterReading, Reading, Span
+from metrics.readings import raters as rater_readings
+from metrics.scale import QuestionScale
+from projects.models import Project, Question, Rater
+from ratings.recording.days import date_of
+
+POINTS = 400  # the newest so many: more cannot be told apart on a screen
+TABLE_PERIODS = 60  # of a trend as a table; its file has the POINTS
+FIRM = 10  # a point on fewer items is shown in grey
+DENSE = 30  # the finest period whose middle point has so many items is the default,
+LATELY = 60  # so many newest days, weeks and months decide it
+POINTS_WANTED = 3  # unless it leaves fewer points than this: then the coarsest that leaves as many
+SPAN_DAYS = {"day": 1, "week": 7, "month": 31}
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A version of the guidelines and the day, in the project's zone, from which it is in force."""
+
+    day: datetime.date
+    number: int
+
+
+@dataclass(frozen=True)
+class Point:
+    start: datetime.date
+    end: datetime.date
+    reading: dict[str, Any]
+    cumulative: dict[str, Any] | None = None
+    guidelines: tuple[Mark, ...] = ()  # the versions that came into force in this period, or in the gap before it
+
+    @property
+    def firm(self) -> bool:
+        return (self.reading.get("n_items") or 0) >= FIRM
+
+
+def project_points(question: Question, span: str, coefficient: str, *, limit: int = POINTS) -> list[Point]:
+    """The newest points of a project's trend, oldest first."""
+    rows = (
+        Reading.objects.filter(question=question, span=span)
+        .order_by("-start")
+        .values_list("start", f"coefficients__{coefficient}", f"cumulative__{coefficient}")[:limit]
+    )
+    points = [
+        Point(start, periods.end_date(start, span), reading or {}, cumulative or {})
+        for start, reading, cumulative in reversed(rows)
+    ]
+    return marked(points, question.project)
+
+
+def rater_lines(
+    question: Question, rater: Rater, span: str, *coefficients: str, scale: QuestionScale, limit: int = POINTS
+) -> list[list[Point]]:
+    """The newest points of a rater's trends, oldest first: a list a coefficient, all read by one query."""
+    rows: list[tuple[Any, ...]]
+    newest = _rater_rows(question, rater, span)
+    if span == Span.DAY:
+        rows = rater_readings.of_days(newest.order_by("-day")[:limit], scale, coefficients)
+    else:
+        columns = ("start", *(f"coefficients__{name}" for name in coefficients))
+        rows = list(newest.order_by("-start").values_list(*columns)[:limit])[::-1]
+    lines = [
+        [Point(row[0], periods.end_date(row[0], span), row[place] or {}) for row in rows]
+        for place in range(1, 1 + len(coefficients))
+    ]
+    return [marked(points, question.project) for points in lines]
+
+
+def _rater_rows(question: Question, rater: Rater, span: str) -> QuerySet[Any]:
+    """A row a period: of days the counts, else the readings."""
+    if span == Span.DAY:
+        return rater_readings.days_of(question, rater)
+    return RaterReading.objects.filter(question=question, rater=rater, span=span)
+
+
+def newest(points: list[Point]) -> tuple[list[Point], int]:
+    """The points that a table shows, of all, oldest first, and how many older ones there are."""
+    return points[-TABLE_PERIODS:], max(len(points) - TABLE_PERIODS, 0)
+
+
+def project_table(question: Question, span: str, coefficient: str) -> tuple[list[Point], int]:
+    """Those of a project's trend, without reading the older ones."""
+    points = project_points(question, span, coefficient, limit=TABLE_PERIODS + 1)
+    return points[-TABLE_PERIODS:], _older(Reading.objects.filter(question=question, span=span), points)
+
+
+def rater_tables(
+    question: Question, rater: Rater, span: str, *coefficients: str, scale: QuestionScale
+) -> tuple[list[list[Point]], int]:
+    """Those of a rater's trends; one number, for the periods are the same."""
+    lines = rater_lines(question, rater, span, *coefficients, scale=scale, limit=TABLE_PERIODS + 1)
+    older = _older(_rater_rows(question, rater, span), lines[0])
+    return [points[-TABLE_PERIODS:] for points in lines], older
+
+
+def _older(rows: QuerySet[Any], points: list[Point]) -> int:
+    """``points``: one more than a table shows, where there are so many. Only then the rows are counted."""
+    return min(rows.count(), POINTS) - TABLE_PERIODS if len(points) > TABLE_PERIODS else 0
+
+
+def marked(points: list[Point], project: Project) -> list[Point]:
+    """The points with the versions of the guidelines; no query where none was ever written."""
+    if not points or not project.guidelines_version:
+        return points
+    zone = ZoneInfo(project.time_zone)
+    versions = project.guideline_versions.values_list("made_at", "number")
+    marks = [Mark(made_at.astimezone(zone).date(), number) for made_at, number in versions]
+    begins = [points[0].start, *(point.end for point in points)]
+    return [
+        replace(point, guidelines=tuple(mark for mark in marks if begin <= mark.day < point.end))
+        for begin, point in zip(begins, points, strict=False)
+    ]
+
+
+def project_period(question: Question) -> str:
+    """The finest period whose middle point rests on at least DENSE items; a finer one where that leaves no line."""
+    rows = Reading.objects.filter(question=question)
+    newest = rows.filter(span=Span.DAY).order_by("-start").values_list("start", flat=True).first()
+    if newest is None:
+        return finest([])
+    recent = rows.filter(_lately(newest, *periods.SPANS)).order_by()
+    return finest(list(recent.values_list("span", "coefficients__percent_agreement__n_items")))
+
+
+def rater_period(question: Question, rater: Rater) -> str:
+    """The same of a rater's own trend, by the items shared with others."""
+    days = rater_readings.days_of(question, rater).order_by("-day")
+    daily = dict(days.values_list("day", "n_items")[:LATELY])
+    if not daily:
+        return finest([])
+    newest = max(daily)
+    rows = RaterReading.objects.filter(question=question, rater=rater)
+    recent = rows.filter(_lately(date_of(newest), *rater_readings.STORED)).order_by()
+    sizes = [(Span.DAY.value, n_items) for day, n_items in daily.items() if day > newest - LATELY]
+    return finest([*sizes, *recent.values_list("span", "coefficients__vs_peers_percent__n_items")])
+
+
+def _lately(newest: datetime.date, *spans: str) -> Q:
+    """The last LATELY days, weeks and months up to the newest day: years of them cost more than they tell."""
+    recent = Q()
+    for span in spans:
+        recent |= Q(span=span, start__gt=newest - datetime.timedelta(days=LATELY * SPAN_DAYS[span]))
+    return recent
+
+
+def finest(sizes: list[tuple[str, Any]]) -> str:
+    by_span: dict[str, list[int]] = {}
+    for span, n_items in sizes:
+        by_span.setdefault(span, []).append(n_items or 0)
+    dense = [span for span in periods.SPANS if median(by_span.get(span, [0])) >= DENSE]
+    telling = [span for span in periods.SPANS if len(by_span.get(span, [])) >= POINTS_WANTED]
+    if dense and (dense[0] in telling or not telling):
+        return dense[0]
+    return telling[-1] if telling else "week"
+
+
+def sparklines(question: Question, raters: list[int], coefficient: str) -> dict[int, list[float | None]]:
+    """Rater -> the newest values by week, at most 26 weeks back from the newest of all."""
+    rows = RaterReading.objects.filter(question=question, span=Span.WEEK, rater__in=raters)
+    newest = rows.order_by("-start").values_list("start", flat=True).first()
+    if newest is None:
+        return {}
+    recent = rows.filter(start__gt=newest - datetime.timedelta(weeks=26)).order_by("rater_id", "start")
+    found: dict[int, list[float | None]] = {}
+    for rater, value in recent.values_list("rater_id", f"coefficients__{coefficient}__value"):
+        found.setdefault(rater, []).append(value)
+    return found

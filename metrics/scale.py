@@ -1,0 +1,66 @@
+"""A question's scale as the arrays that the agreement library takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from metrics.agreement.coefficients import cohen
+from projects.models import Question
+
+from .agreement import weights
+
+
+@dataclass(frozen=True)
+class QuestionScale:
+    """``codes`` (k,): the active categories' codes in declared order; ``width``: number of codes ever given;
+    ``values`` (k,) or None; ``matrix`` (k, k) or None."""
+
+    kind: str
+    codes: np.ndarray
+    width: int
+    labels: list[str]
+    values: np.ndarray | None
+    matrix: np.ndarray | None
+
+    @classmethod
+    def of(cls, question: Question) -> QuestionScale:
+        known = list(question.categories.all())
+        categories = question.active_categories(known)
+        values = [category.value for category in categories]
+        width = max((category.code for category in known), default=-1) + 1
+        matrix = question.weight_matrix
+        return cls(
+            kind=question.scale,
+            codes=np.array([category.code for category in categories], np.int64),
+            width=width,
+            labels=[category.label for category in categories],
+            values=None if not values or None in values else np.array(values, float),
+            matrix=None if matrix is None else np.array(matrix, float),
+        )
+
+    @property
+    def k(self) -> int:
+        return len(self.codes)
+
+    def ordered(self, counts: np.ndarray, *, axes: int = 1) -> np.ndarray:
+        """The last ``axes`` axes (by code) as categories in declared order."""
+        for axis in range(-axes, 0):
+            counts = np.take(counts, self.codes, axis=axis)
+        return counts
+
+    def weightings(self) -> dict[str, np.ndarray]:
+        """Name -> weight matrix (k, k) for every weighting that this question knows."""
+        known = {name: weights.matrix(name, self.k) for name in ("none", "linear", "quadratic")}
+        if self.matrix is not None:
+            known["custom"] = self.matrix
+        return known
+
+    def pair_kappas(self, tables: np.ndarray) -> dict[str, np.ndarray]:
+        """Cohen's kappa of tables (P, width, width), by weighting; not-a-number where undefined or not known."""
+        ordered = self.ordered(tables, axes=2)
+        known = {name: cohen.kappa(ordered, matrix).value for name, matrix in self.weightings().items()}
+        return {
+            name: known.get(name, np.full(len(tables), np.nan)) for name in ("none", "linear", "quadratic", "custom")
+        }

@@ -1,0 +1,154 @@
+"""Bringing the numbers up to date: from a task, from the sweep, or from a command."""
+
+from __future__ import annotations
+
+import datetime
+import enum
+import logging
+import math
+import time
+
+from django.db import transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+from metrics.counting import backlog, count
+from metrics.models import CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading
+from metrics.readings import bootstrap, project
+from projects import locks
+from projects.models import Question
+from ratings.importing import leases
+from ratings.models import NOTHING, Rating
+from ratings.recording import waiting
+
+from . import hints
+
+logger = logging.getLogger(__name__)
+
+SLICE = 2.0  # seconds for one question while others may be waiting
+MOMENT = 0.1  # seconds between two looks at what other workers have in hand
+READ_EVERY = datetime.timedelta(seconds=60)  # while a backlog is counted
+
+
+class Left(enum.Enum):
+    """What a worker leaves of a question."""
+
+    NOTHING = "nothing"
+    MORE = "more"  # its time was over
+    OTHERS = "others"  # the last shares of a backlog are in the hands of other workers, who do the rest
+
+
+def bring_up_to_date(question_id: int) -> int:
+    """Count everything uncounted of a question, then refresh its readings; waits for workers who count a share of it.
+
+    Returns the number of items counted here.
+    """
+    items = 0
+    while True:
+        more, left = work_on(question_id)
+        items += more
+        if left is Left.NOTHING:
+            return items
+        time.sleep(MOMENT)
+
+
+def work_on(question_id: int, *, seconds: float = math.inf) -> tuple[int, Left]:
+    """Do a question's work for about so many seconds; the number of items counted, and what is left."""
+    until = time.monotonic() + seconds
+    items, shared = 0, False
+    while True:
+        progress = count.count_some(question_id)
+        items += progress.items
+        if not progress.more:
+            break
+        shared = True
+        backlog.open_for(question_id)
+        hints.send(question_id)  # whoever is free helps, and calls the next one
+        while (counted := backlog.count_shares(question_id, seconds=min(SLICE, seconds))) is not None:
+            items += counted
+            _read_now_and_then(question_id)
+            if time.monotonic() > until:
+                return items, Left.MORE
+        if CountState.objects.filter(pk=question_id, backlog_from__isnull=False).exists():
+            return items, Left.OTHERS
+    if shared:
+        hints.send(question_id)  # for the readings too
+    project.refresh(question_id)
+    return items, Left.NOTHING
+
+
+def _read_now_and_then(question_id: int) -> None:
+    """A backlog of many minutes shows where it stands."""
+    if CountState.objects.filter(pk=question_id, read_at__lt=timezone.now() - READ_EVERY).exists():
+        project.refresh(question_id)
+
+
+def waiting_questions() -> list[int]:
+    """Ids of the questions with uncounted ratings, stale counts, readings of an older scale, or some put off.
+
+    A question that an import is filling just now waits until it is over.
+    """
+    stale = [
+        model.objects.filter(stale=True).order_by().values_list("question_id", flat=True).distinct()
+        for model in (PatternTally, PeerTally)
+    ]
+    behind = ~Q(scale_version=F("question__scale_version")) | Q(cumulative_from__isnull=False) | Q(unread__gt=0)
+    behind |= Q(backlog_from__isnull=False)
+    rescaled = CountState.objects.filter(behind).values_list("pk", flat=True)
+    return sorted(waiting.questions().union(*stale, rescaled) - leases.questions_being_filled())
+
+
+def waiting_ratings(question: Question, state: CountState | None) -> int:
+    """Ratings that changed and are not in the question's readings: uncounted, or counted and not read since.
+
+    0 only when every reading of the question is final; 1 where none waits, but readings are still to be made.
+    """
+    if state is not None and (progress := backlog.progress(state)) is not None:
+        # To count a million for each look at a page takes too long.
+        uncounted = max(1, progress["total"] - progress["done"])
+    else:
+        uncounted = waiting.ratings([question.pk]).count()
+    if state is None:
+        return uncounted
+    behind = state.cumulative_from is not None or state.scale_version != question.scale_version
+    return uncounted + state.unread or int(behind)
+
+
+def sweep() -> int:
+    """Bring every waiting question up to date; neither a failure nor a backlog of one keeps the others waiting."""
+    found = left = waiting_questions()
+    while left:
+        left = [question_id for question_id in left if _sweep_one(question_id) is Left.MORE]
+    bootstrap.sweep()
+    return len(found)
+
+
+def _sweep_one(question_id: int) -> Left:
+    try:
+        _items, left = work_on(question_id, seconds=SLICE)
+        if left is Left.NOTHING:
+            project.finish(question_id)
+    except Exception:
+        logger.exception("counting question %s failed; the next sweep tries again", question_id)
+        return Left.OTHERS
+    return left
+
+
+@transaction.atomic
+def recount(question: Question) -> None:
+    """Forget all counts and readings of a question; its ratings are uncounted then and the ordinary way counts them."""
+    # Writers of ratings wait: else one that holds a row of this question and wants another could wait in a circle.
+    locks.change_categories(question.pk)
+    backlog.wait_for_shares(question.pk)
+    state = count.lock(question.pk)
+    backlog.drop(state)
+    Rating.objects.filter(question=question).exclude(counted=NOTHING, code__gte=0).update(counted=NOTHING)
+    waiting.note_all(question.pk)
+    for model in (PatternTally, PairTally, PeerTally, Reading, RaterReading):
+        model.objects.filter(question=question).delete()
+    state.ratings = 0
+    state.pair_sums = {}
+    state.cumulative_from = None
+    state.unread = 0
+    state.version += 1
+    state.save()

@@ -1,0 +1,120 @@
+"""The shapes of projects in the API. Lists of items and raters are checked by ``catalogue``; their shapes are below
+for the schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from groundwork.rest.strict_fields import Choice, Number, StrictSerializer, Text, Whole
+from projects.models import Category, Project, Question, Rater, Scale, Weights
+from projects.setup.question_rules import NewCategory, NewQuestion
+
+MOST_QUESTIONS = 50
+
+
+class CategoryIn(StrictSerializer):
+    label = Text(max_length=200)  # type: ignore[assignment]  # the name is the contract's; the serializer's own label is not used
+    value = Number(required=False, allow_null=True, help_text="Its number; needed on an interval or ratio scale")
+    hotkey = Text(required=False, allow_blank=True, max_length=1, trim_whitespace=False)
+
+
+class QuestionIn(StrictSerializer):
+    key = Text(max_length=64, help_text="Letters, digits, '_', '.' and '-'; unique in the project")
+    text = Text(max_length=500)
+    scale = Choice(Scale.choices)
+    weights = Choice(Weights.choices, required=False)
+    weight_matrix = serializers.ListField(
+        child=serializers.ListField(child=Number()),
+        required=False,
+        allow_null=True,
+        help_text="How much two answers agree, 0 to 1: square, symmetric, ones on the diagonal; in declared order",
+    )
+    categories = CategoryIn(many=True, help_text="2 to 50, in their declared order")
+
+    def to_internal_value(self, data: Any) -> NewQuestion:
+        fields = super().to_internal_value(data)
+        categories = tuple(NewCategory(**category) for category in fields.pop("categories"))
+        return NewQuestion(**fields, categories=categories)
+
+
+class ProjectIn(StrictSerializer):
+    name = Text(max_length=200)
+    description = Text(required=False, allow_blank=True, trim_whitespace=False)
+    guidelines = Text(required=False, allow_blank=True, trim_whitespace=False, help_text="Markdown")
+    overlap = Whole(required=False, help_text="Ratings wanted per item, 1 to 1000; 3 when left out")
+    time_zone = Text(required=False, help_text="Days, weeks and months are those of this zone; UTC when left out")
+    questions = QuestionIn(many=True)
+
+    def validate_questions(self, questions: list[NewQuestion]) -> list[NewQuestion]:
+        if not 1 <= len(questions) <= MOST_QUESTIONS:
+            raise serializers.ValidationError(
+                f"A project has 1 to {MOST_QUESTIONS} questions; there are {len(questions)}."
+            )
+        return questions
+
+
+class ProjectChange(StrictSerializer):
+    """Fields left out stay as they are."""
+
+    name = Text(required=False, max_length=200)
+    description = Text(required=False, allow_blank=True, trim_whitespace=False)
+    guidelines = Text(required=False, allow_blank=True, trim_whitespace=False)
+    overlap = Whole(required=False)
+    time_zone = Text(required=False)
+
+
+class CategoryOut(serializers.ModelSerializer):
+    class Meta:
+        model = Category
+        fields = ["label", "value", "hotkey"]
+
+
+class QuestionOut(serializers.ModelSerializer):
+    categories = CategoryOut(source="active_categories", many=True, help_text="In their declared order")
+    weight_matrix = serializers.ListField(
+        child=serializers.ListField(child=serializers.FloatField()), allow_null=True, read_only=True
+    )
+
+    class Meta:
+        model = Question
+        fields = ["key", "text", "scale", "weights", "weight_matrix", "categories"]
+
+
+class ProjectOut(serializers.ModelSerializer):
+    role = serializers.ChoiceField(
+        ["lead", "annotator", "viewer"], read_only=True, help_text="What the caller is in this project"
+    )
+    questions = QuestionOut(many=True)
+
+    class Meta:
+        model = Project
+        fields = [
+            "id", "name", "description", "guidelines", "guidelines_version", "overlap", "time_zone", "created_at",
+            "role", "questions",
+        ]  # fmt: skip
+
+
+class ItemIn(serializers.Serializer):
+    key = serializers.CharField(max_length=255, help_text="Your own name of the item; unique in the project")
+    body = serializers.DictField(help_text='What the rater judges, like {"text": "..."}')
+    attributes = serializers.DictField(required=False, help_text="Anything else; kept as it is when left out")
+
+
+class RaterIn(serializers.Serializer):
+    key = serializers.CharField(max_length=150, help_text="Your own name of the rater; unique in the project")
+    name = serializers.CharField(required=False, allow_blank=True, max_length=200)
+    kind = serializers.ChoiceField(Rater.Kind.choices, required=False)
+    group = serializers.CharField(
+        required=False, allow_blank=True, max_length=64, help_text="A team or vendor; pages can show one group alone"
+    )
+    username = serializers.CharField(
+        required=False, allow_null=True, help_text="An account of this site; it becomes an annotator of the project"
+    )
+
+
+class Counts(serializers.Serializer):
+    created = serializers.IntegerField()
+    changed = serializers.IntegerField()
+    unchanged = serializers.IntegerField()

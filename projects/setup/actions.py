@@ -1,0 +1,252 @@
+"""What changes projects and their questions. A scale is changed under its lock, and its version rises with it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, Max
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from projects import changes, locks
+from projects.models import Category, GuidelineVersion, Member, Project, Question, Scale, Weights
+
+from . import project_rules, question_rules, weight_matrix
+from .project_rules import Refused
+from .question_rules import NewCategory, NewQuestion
+
+logger = logging.getLogger(__name__)
+
+MOST_QUESTIONS = 50
+
+
+@transaction.atomic
+def create_project(*, by: Any, name: str, questions: Sequence[NewQuestion], **fields: Any) -> Project:
+    """A new project with its questions; ``by`` becomes its lead.
+
+    ``fields``: description, guidelines, overlap, time_zone. Raises question_rules.InvalidQuestions or
+    project_rules.Refused, and then has changed nothing.
+    """
+    project_rules.check(name=name, **fields)
+    question_rules.check(questions)
+    project = Project.objects.create(name=name, created_by=by, **fields)
+    if project.guidelines:
+        _make_guideline_version(project, by=by)
+    Member.objects.create(project=project, user=by, role=Member.Role.LEAD)
+    for position, new in enumerate(questions):
+        _create_question(project, new, position=position)
+    logger.info("project %s created by user %s", project.pk, by.pk)
+    return project
+
+
+@transaction.atomic
+def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
+    """Set name, description, guidelines, overlap or time_zone; a new time zone moves the days of all ratings, and other
+    guidelines become a new version of them.
+
+    Raises project_rules.Refused, and then has changed nothing.
+    """
+    names = ("name", "description", "guidelines", "overlap", "time_zone")
+    project_rules.check(**{name: fields.get(name, getattr(project, name)) for name in names})
+    # Nobody may write a rating with a day of the old zone, or under the old guidelines, while either changes.
+    for question_id in project.questions.order_by("pk").values_list("pk", flat=True):
+        locks.change_categories(question_id)
+    stood = Project.objects.select_for_update().only(*names).get(pk=project.pk)
+    Project.objects.filter(pk=project.pk).update(**fields)
+    if fields.get("time_zone", stood.time_zone) != stood.time_zone:
+        changes.zone_changed(project.pk)
+    project.refresh_from_db(fields=[*names, "guidelines_version"])
+    if project.guidelines != stood.guidelines:
+        _make_guideline_version(project, by=by)
+    logger.info("project %s changed by user %s: %s", project.pk, by.pk, ", ".join(sorted(fields)))
+    return project
+
+
+def _make_guideline_version(project: Project, *, by: Any) -> None:
+    """The project's guidelines, just changed under its lock, as the next version."""
+    project.guidelines_version += 1
+    project.save(update_fields=["guidelines_version"])
+    GuidelineVersion.objects.create(
+        project=project, number=project.guidelines_version, text=project.guidelines, by=by, made_at=timezone.now()
+    )
+
+
+@transaction.atomic
+def add_question(*, project: Project, question: NewQuestion, by: Any) -> Question:
+    """A further question of a project. Raises InvalidQuestions (at place "0") or Refused."""
+    question_rules.check([question])
+    Project.objects.select_for_update().get(pk=project.pk)
+    standing = list(project.questions.values_list("key", "position"))
+    if question.key in dict(standing):
+        raise Refused({"key": _("This project has a question '%(key)s' already.") % {"key": question.key}})
+    if len(standing) >= MOST_QUESTIONS:
+        raise Refused({"key": _("A project may have %(most)s questions at most.") % {"most": MOST_QUESTIONS}})
+    position = max((position for _key, position in standing), default=-1) + 1
+    made = _create_question(project, question, position=position)
+    logger.info("question %s added to project %s by user %s", made.pk, project.pk, by.pk)
+    return made
+
+
+def _create_question(project: Project, new: NewQuestion, *, position: int) -> Question:
+    """A checked question with its categories; their codes count from 0 in the declared order."""
+    question = Question.objects.create(
+        project=project,
+        position=position,
+        key=new.key,
+        text=new.text,
+        scale=new.scale,
+        weights=new.weights,
+        weight_matrix=new.weight_matrix,
+    )
+    Category.objects.bulk_create(
+        Category(
+            question=question,
+            code=code,
+            position=code,
+            label=category.label,
+            value=category.value,
+            hotkey=category.hotkey,
+        )
+        for code, category in enumerate(new.categories)
+    )
+    return question
+
+
+@transaction.atomic
+def change_question_text(*, question: Question, text: str, by: Any) -> Question:
+    if not text.strip() or len(text) > 500 or "\x00" in text:
+        raise Refused({"text": _("A question of 1 to 500 characters is needed.")})
+    question.text = text
+    question.save(update_fields=["text"])
+    logger.info("text of question %s changed by user %s", question.pk, by.pk)
+    return question
+
+
+@transaction.atomic
+def change_categories(
+    *,
+    question: Question,
+    scale: str,
+    categories: Sequence[tuple[int | None, NewCategory]],
+    by: Any,
+    seen_version: int | None = None,
+) -> Question:
+    """Make ``categories`` (code, or None for a new one, and what it is to be) the question's scale, in this order.
+
+    A category that is left out is retired, unless ratings use it. Raises Refused, and then has changed nothing.
+    ``seen_version`` is the scale_version that ``by`` looked at: a change made meanwhile by somebody else is not
+    overwritten.
+    """
+    question = _locked(question, seen_version)
+    standing = {category.code: category for category in question.active_categories()}
+    _check_categories(scale, [category for _code, category in categories])
+    codes = [code for code, _category in categories if code is not None]
+    if len(set(codes)) != len(codes) or not set(codes) <= set(standing):
+        raise Refused({"categories": _("A category of this list does not exist any more; load the page again.")})
+    removed = [category for code, category in standing.items() if code not in codes]
+    _refuse_used(question, removed)
+    _retire(removed)
+    _write_categories(question, standing, categories)
+    fields: dict[str, Any] = {"scale": scale}
+    if question.weight_matrix is not None:
+        places = {code: place for place, code in enumerate(standing)}
+        sources = [None if code is None else places[code] for code, _category in categories]
+        fields["weight_matrix"] = weight_matrix.rearranged(question.weight_matrix, sources)
+    return _set_scale(question, by=by, **fields)
+
+
+@transaction.atomic
+def change_weights(
+    *, question: Question, weights: str, matrix: Any, by: Any, seen_version: int | None = None
+) -> Question:
+    """Choose the weights; ``matrix`` (rows in declared order) may be kept beside a choice other than custom.
+
+    Raises Refused naming the row and the column that is wrong, and then has changed nothing.
+    """
+    question = _locked(question, seen_version)
+    labels = [category.label for category in question.active_categories()]
+    if weights not in Weights.values:
+        raise Refused({"weights": _choice_problem(weights, Weights.values)})
+    if matrix is None and weights == Weights.CUSTOM:
+        raise Refused({"weight_matrix": _("Custom weights need a matrix with a row and a column for each category.")})
+    if matrix is not None and (wrong := weight_matrix.problem(matrix, len(labels), labels)):
+        raise Refused({"weight_matrix": wrong})
+    return _set_scale(question, by=by, weights=weights, weight_matrix=matrix)
+
+
+def _locked(question: Question, seen_version: int | None) -> Question:
+    locks.change_categories(question.pk)
+    question = Question.objects.select_for_update().get(pk=question.pk)
+    if seen_version not in (None, question.scale_version):
+        raise Refused(
+            {"__all__": _("Somebody else changed this scale meanwhile. Look at it as it stands, then change it again.")}
+        )
+    return question
+
+
+def _set_scale(question: Question, *, by: Any, **fields: Any) -> Question:
+    Question.objects.filter(pk=question.pk).update(scale_version=F("scale_version") + 1, **fields)
+    changes.scale_changed(question.pk)
+    logger.info("scale of question %s changed by user %s", question.pk, by.pk)
+    return Question.objects.get(pk=question.pk)
+
+
+def _choice_problem(found: Any, allowed: Sequence[str]) -> str:
+    return _("'%(found)s' is not known; one of %(allowed)s.") % {
+        "found": str(found)[:40],
+        "allowed": ", ".join(allowed),
+    }
+
+
+def _check_categories(scale: str, categories: Sequence[NewCategory]) -> None:
+    if scale not in Scale.values:
+        raise Refused({"scale": _choice_problem(scale, Scale.values)})
+    if problems := question_rules.categories_problems(categories, scale=scale):
+        raise Refused({"categories": problems})
+
+
+def _refuse_used(question: Question, removed: Sequence[Category]) -> None:
+    used = changes.in_use(question.pk, [category.code for category in removed])
+    messages = [
+        ngettext(
+            "'%(label)s' cannot be removed: %(count)s rating uses it. Change that rating first, or rename it.",
+            "'%(label)s' cannot be removed: %(count)s ratings use it. Change those ratings first, or rename it.",
+            used[category.code],
+        )
+        % {"label": category.label, "count": used[category.code]}
+        for category in removed
+        if used.get(category.code)
+    ]
+    if messages:
+        raise Refused({"categories": " ".join(messages)})
+
+
+def _retire(categories: Sequence[Category]) -> None:
+    Category.objects.filter(pk__in=[category.pk for category in categories]).update(retired=True)
+
+
+def _write_categories(
+    question: Question, standing: dict[int, Category], categories: Sequence[tuple[int | None, NewCategory]]
+) -> None:
+    highest = Category.objects.filter(question=question).aggregate(highest=Max("code"))["highest"]
+    next_code = -1 if highest is None else highest
+    kept, added = [], []
+    for position, (code, new) in enumerate(categories):
+        if code is None:
+            next_code += 1
+            category = Category(question=question, code=next_code)
+            added.append(category)
+        else:
+            category = standing[code]
+            kept.append(category)
+        category.position = position
+        category.label, category.value, category.hotkey = new.label, new.value, new.hotkey
+    # Two categories may swap labels or keys: each name is let go before anybody takes it.
+    for category in kept:
+        Category.objects.filter(pk=category.pk).update(label=f"\x1f{category.code}", hotkey="")
+    Category.objects.bulk_update(kept, ["position", "label", "value", "hotkey"])
+    Category.objects.bulk_create(added)

@@ -1,0 +1,251 @@
+"""What the pages of set-up and people ask for. The rules stand in project_rules, question_rules and weight_matrix."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any, cast
+
+from django import forms
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from projects.models import Member, Project, QueueOrder, Rater, Scale, Weights
+
+from .project_rules import time_zones
+from .question_rules import NewCategory
+
+
+class TokenForm(forms.Form):
+    scope = forms.ChoiceField(label=_("It may"), choices=[("write", _("read and write")), ("read", _("only read"))])
+    project = forms.ModelChoiceField(
+        Project.objects.none(), label=_("Project"), required=False, empty_label=_("all my projects")
+    )
+    days = forms.TypedChoiceField(
+        label=_("It ends"),
+        coerce=int,
+        choices=[("30", _("in 30 days")), ("90", _("in 90 days")), ("365", _("in a year")), ("0", _("never"))],
+        initial="90",
+    )
+
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["project"].queryset = Project.objects.visible_to(user).order_by("name")  # type: ignore[attr-defined]  # a ModelChoiceField
+
+    def expires_at(self) -> datetime.datetime | None:
+        days = self.cleaned_data["days"]
+        return timezone.now() + datetime.timedelta(days=days) if days else None
+
+
+class ProjectForm(forms.Form):
+    """The project itself. Lengths and zones are checked by project_rules, which names what is allowed."""
+
+    name = forms.CharField(label=_("Name"), max_length=200)
+    description = forms.CharField(label=_("Description"), required=False, widget=forms.Textarea({"rows": 2}))
+    guidelines = forms.CharField(
+        label=_("Guidelines"),
+        required=False,
+        strip=False,
+        widget=forms.Textarea({"rows": 10}),
+        help_text=_("What raters read before and while they rate. Markdown: # heading, **bold**, - list."),
+    )
+    overlap = forms.IntegerField(
+        label=_("Ratings wanted per item"), initial=3, min_value=1, help_text=_("Agreement needs two at least.")
+    )
+    time_zone = forms.CharField(
+        label=_("Time zone"),
+        initial="UTC",
+        max_length=64,
+        widget=forms.TextInput({"list": "time-zones", "autocomplete": "off"}),
+        help_text=_("Days and weeks of the trend are those of this zone, such as Europe/Berlin."),
+    )
+
+    def clean_guidelines(self) -> str:
+        # A browser sends each line end as two characters: alone they are no new version.
+        return self.cleaned_data["guidelines"].replace("\r\n", "\n")
+
+    def clean_time_zone(self) -> str:
+        zone = self.cleaned_data["time_zone"].strip()
+        # Typed by hand: small and capital letters alike.
+        return {name.casefold(): name for name in time_zones()}.get(zone.casefold(), zone)
+
+
+class SetupForm(ProjectForm):
+    """With what concerns a project that raters work in."""
+
+    queue_order = forms.ChoiceField(label=_("Order of items"), choices=QueueOrder.choices)
+    corrections = forms.BooleanField(label=_("Raters may change their own ratings"), required=False)
+
+    field_order = ("name", "description", "overlap", "queue_order", "corrections", "time_zone", "guidelines")
+
+
+class QuestionForm(forms.Form):
+    """A new question without its categories."""
+
+    text = forms.CharField(
+        label=_("Question"),
+        max_length=500,
+        help_text=_("What a rater reads above the answers, such as: How severe is the error?"),
+    )
+    key = forms.SlugField(
+        label=_("Short name"),
+        max_length=64,
+        required=False,
+        help_text=_("Names it in addresses, files and the API. Empty: made from the question."),
+    )
+    scale = forms.ChoiceField(label=_("Scale"), choices=Scale.choices)
+
+
+class TextForm(forms.Form):
+    text = forms.CharField(label=_("Question"), max_length=500)
+
+
+class ScaleForm(forms.Form):
+    scale = forms.ChoiceField(label=_("Scale"), choices=Scale.choices)
+    seen_version = forms.IntegerField(widget=forms.HiddenInput)
+
+
+class CategoryForm(forms.Form):
+    """One row of the table of categories. An empty label means an empty row, which is left out."""
+
+    code = forms.IntegerField(required=False, widget=forms.HiddenInput)
+    label = forms.CharField(label=_("Label"), max_length=200, required=False)
+    value = forms.FloatField(label=_("Value"), required=False, widget=forms.NumberInput({"step": "any"}))
+    hotkey = forms.CharField(
+        label=_("Hotkey"), max_length=1, required=False, widget=forms.TextInput({"autocomplete": "off"})
+    )
+
+    def spec(self) -> NewCategory:
+        data = self.cleaned_data
+        return NewCategory(label=data["label"], value=data["value"], hotkey=data["hotkey"])
+
+    def is_empty(self) -> bool:
+        data = self.cleaned_data
+        return not data.get("label") and data.get("code") is None and data.get("value") is None
+
+
+class BaseCategories(forms.BaseFormSet):
+    """The rows in the order in which they are to stand; removed and empty ones left out."""
+
+    def add_fields(self, form: forms.Form, index: int | None) -> None:
+        """Name each field by its row: the head of the table is too far away for those who hear the page."""
+        super().add_fields(form, index)
+        row = "" if index is None else str(index + 1)
+        for name, field in form.fields.items():
+            if field.widget.is_hidden:
+                continue
+            word = {"ORDER": _("Order"), "DELETE": _("Remove")}.get(name, field.label)
+            field.widget.attrs["aria-label"] = f"{word} {row}".strip()
+        for name, style in (("ORDER", "categories__order"), ("DELETE", "categories__remove")):
+            if name in form.fields:
+                form.fields[name].widget.attrs["class"] = style
+
+    def clean(self) -> None:
+        """Say in the words of the page what question_rules would say in the words of the API."""
+        if any(self.errors):
+            return
+        for name in ("label", "hotkey"):
+            first: dict[str, int] = {}
+            for number, row in enumerate(self.rows(), start=1):
+                typed = row.cleaned_data[name]
+                if typed and first.setdefault(typed.casefold() if name == "hotkey" else typed, number) != number:
+                    message = _("'%(typed)s' stands twice. Each category needs its own.") % {"typed": typed}
+                    row.add_error(name, message)
+
+    def rows(self) -> list[CategoryForm]:
+        kept = [
+            form for form in self.forms if not form.is_empty() and not (self.can_delete and form.cleaned_data["DELETE"])
+        ]
+        last = len(self.forms)
+        order = {form: form.cleaned_data.get("ORDER") for form in kept}
+        # A row without a number stands where it was typed, behind the numbered ones.
+        return sorted(kept, key=lambda form: last if order[form] is None else order[form])
+
+    def add_problems(self, rows: list[CategoryForm], problems: Any) -> list[str]:
+        """Put the messages of question_rules beside their fields; those about no single row are returned."""
+        if not isinstance(problems, dict):
+            return [str(problems)]
+        loose = []
+        for place, found in problems.items():
+            if not isinstance(found, dict) or int(place) >= len(rows):
+                loose.append(str(found))
+                continue
+            for name, message in found.items():
+                rows[int(place)].add_error(name if name in rows[int(place)].fields else None, str(message))
+        return loose
+
+
+def categories_formset(*, extra: int, fixed: bool = False) -> type[BaseCategories]:
+    """A table of categories with ``extra`` empty rows; ``fixed`` for a new question, whose rows stand as typed."""
+    made = forms.formset_factory(
+        CategoryForm,
+        formset=BaseCategories,
+        extra=extra,
+        can_order=not fixed,
+        can_delete=not fixed,
+        max_num=60,
+        absolute_max=200,
+    )
+    return cast(type[BaseCategories], made)
+
+
+class WeightsForm(forms.Form):
+    """The choice of weights and the cells of a matrix, ``cell-ROW-COLUMN``, counted from 0."""
+
+    weights = forms.ChoiceField(label=_("Weights"), choices=Weights.choices, widget=forms.RadioSelect)
+    seen_version = forms.IntegerField(widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, size: int, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.size = size
+
+    def typed(self) -> list[list[str]]:
+        """The cells as they were typed. (k, k)"""
+        places = range(self.size)
+        return [[str(self.data.get(f"cell-{i}-{j}", "")).strip() for j in places] for i in places]
+
+    def matrix(self) -> list[list[Any]] | None:
+        """The cells as numbers where they are numbers; None where none was typed."""
+        typed = self.typed()
+        if not any(cell for row in typed for cell in row):
+            return None
+        return [[as_number(cell) for cell in row] for row in typed]
+
+
+def as_number(text: str) -> Any:
+    """A float, or the text itself where it is none (weight_matrix then names it)."""
+    try:
+        return float(text.replace(",", "."))
+    except ValueError:
+        return text
+
+
+class MemberForm(forms.Form):
+    username = forms.CharField(label=_("Name"), max_length=150, help_text=_("Letters, digits and @ . + - _"))
+    role = forms.ChoiceField(label=_("Role"), choices=Member.Role.choices, initial=Member.Role.ANNOTATOR)
+    account = forms.ChoiceField(
+        label=_("Account"),
+        choices=[("new", _("make a new account")), ("existing", _("has an account already"))],
+        widget=forms.RadioSelect,
+        initial="new",
+    )
+
+
+class RoleForm(forms.Form):
+    role = forms.ChoiceField(label=_("Role"), choices=Member.Role.choices)
+
+
+class RaterForm(forms.Form):
+    name = forms.CharField(label=_("Name"), max_length=200, required=False)
+    kind = forms.ChoiceField(label=_("Kind"), choices=Rater.Kind.choices)
+    group = forms.CharField(
+        label=_("Group"),
+        max_length=64,
+        required=False,
+        help_text=_("A team or vendor; the dashboard can show the ratings of one group."),
+    )
+    user = forms.TypedChoiceField(label=_("Rates as"), coerce=int, empty_value=None, required=False)
+
+    def __init__(self, *args: Any, members: list[Member], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        users = [(member.user_id, member.user.get_username()) for member in members]
+        self.fields["user"].choices = [("", _("nobody")), *users]  # type: ignore[attr-defined]  # a ChoiceField

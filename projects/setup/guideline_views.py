@@ -1,0 +1,42 @@
+"""The guidelines as every member may read them, with their older versions. Nobody changes these here."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from projects.access import get_project
+from projects.models import GuidelineVersion, Project
+
+from .guidelines import changes_between
+
+
+@login_required
+@never_cache
+@require_safe
+def guidelines(request: HttpRequest, project_id: int, number: int | None = None) -> HttpResponse:
+    """What raters are to go by: now, or in version ``number``, and what that version changed.
+
+    ``?known=NUMBER`` is how an open desk asks whether there is a newer one: 204 when there is none.
+    """
+    project = get_project(request.user, project_id)
+    if request.GET.get("known") == str(project.guidelines_version):
+        return HttpResponse(status=204)
+    shown = project.guidelines_version if number is None else number
+    text = project.guidelines if shown == project.guidelines_version else _text(project, shown)
+    context = {
+        "project": project,
+        "versions": project.guideline_versions.select_related("by").defer("text").order_by("-number"),
+        "number": shown,
+        "is_current": shown == project.guidelines_version,
+        "text": text,
+        "changes": changes_between(_text(project, shown - 1), text) if shown > 1 else [],
+    }
+    return render(request, "projects/guidelines.html", context)
+
+
+def _text(project: Project, number: int) -> str:
+    return get_object_or_404(GuidelineVersion, project=project, number=number).text

@@ -1,0 +1,177 @@
+"""One question's page: its text, its scale and its weights, each with a form of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from projects.access import get_project
+from projects.models import Member, Project, Question, Weights
+
+from . import actions, weight_matrix
+from .forms import BaseCategories, ScaleForm, TextForm, WeightsForm, categories_formset
+from .project_rules import Refused
+from .views import PREFIX, all_valid, show, with_added_row
+
+
+def _question(request: HttpRequest, project_id: int, key: str) -> tuple[Project, Question]:
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    # No key has a NUL, and PostgreSQL refuses to look for one.
+    known = project.questions.prefetch_related("categories")
+    return project, get_object_or_404(known, key=key.replace("\x00", "\ufffd"))
+
+
+@login_required
+@require_safe
+def question(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
+    project, found = _question(request, project_id, key)
+    return _page(request, project, found)
+
+
+@login_required
+@require_POST
+def question_text(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
+    project, found = _question(request, project_id, key)
+    form = TextForm(request.POST)
+    if form.is_valid():
+        try:
+            actions.change_question_text(question=found, by=request.user, **form.cleaned_data)
+            return _saved(request, project, found)
+        except Refused as refused:
+            show(form, refused.fields)
+    return _page(request, project, found, text_form=form)
+
+
+@login_required
+@require_POST
+def question_categories(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
+    project, found = _question(request, project_id, key)
+    data = with_added_row(request)
+    form = ScaleForm(data)
+    categories = categories_formset(extra=0)(data, prefix=PREFIX)
+    if "add_row" not in request.POST and all_valid(form, categories):
+        rows = categories.rows()
+        try:
+            actions.change_categories(
+                question=found,
+                by=request.user,
+                categories=[(row.cleaned_data["code"], row.spec()) for row in rows],
+                **form.cleaned_data,
+            )
+            return _saved(request, project, found)
+        except Refused as refused:
+            _show_categories(form, categories, rows, refused)
+    return _page(request, project, found, scale_form=form, categories=categories)
+
+
+def _show_categories(form: ScaleForm, categories: BaseCategories, rows: list, refused: Refused) -> None:
+    fields = dict(refused.fields)
+    for message in categories.add_problems(rows, fields.pop("categories", {})):
+        form.add_error(None, message)
+    show(form, fields)
+
+
+@login_required
+@require_POST
+def question_weights(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
+    project, found = _question(request, project_id, key)
+    form = WeightsForm(request.POST, size=len(found.active_categories()))
+    if form.is_valid():
+        custom = form.cleaned_data["weights"] == Weights.CUSTOM
+        # A matrix that is not chosen stays as it was, for another day.
+        matrix = form.matrix() if custom else found.weight_matrix
+        try:
+            actions.change_weights(question=found, by=request.user, matrix=matrix, **form.cleaned_data)
+            return _saved(request, project, found)
+        except Refused as refused:
+            show(form, refused.fields)
+    return _page(request, project, found, weights_form=form)
+
+
+@login_required
+@require_POST
+def matrix_check(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
+    """The matrix as typed so far: what is wrong with it, or how it looks. Changes nothing."""
+    _project, found = _question(request, project_id, key)
+    labels = [category.label for category in found.active_categories()]
+    form = WeightsForm(request.POST, size=len(labels))
+    return render(request, "projects/_matrix_check.html", matrix_context(form.data.get("weights", ""), form, labels))
+
+
+def matrix_context(weights: str, form: WeightsForm, labels: list[str]) -> dict[str, Any]:
+    """For the preview: ``problem``, or ``preview``: rows of (label, [(weight, tenths), ...])."""
+    if weights != Weights.CUSTOM:
+        matrix: Any = weight_matrix.usual(weights, len(labels)) if weights in Weights.values else None
+    else:
+        matrix = form.matrix()
+    if matrix is None:
+        return {"problem": _("Fill in a weight for each pair of categories."), "labels": labels}
+    if wrong := weight_matrix.problem(matrix, len(labels), labels):
+        return {"problem": wrong, "labels": labels}
+    preview = [(label, [(cell, round(cell * 10)) for cell in row]) for label, row in zip(labels, matrix, strict=True)]
+    return {"preview": preview, "labels": labels}
+
+
+def _saved(request: HttpRequest, project: Project, found: Question) -> HttpResponse:
+    messages.success(request, _("Saved. The numbers follow within seconds."))
+    return redirect("question", project.pk, found.key)
+
+
+def _page(request: HttpRequest, project: Project, found: Question, **bound: Any) -> HttpResponse:
+    """The page with the forms of what stands, except for those that come back with what was typed."""
+    declared = found.active_categories()
+    labels = [category.label for category in declared]
+    stands = {"scale": found.scale, "weights": found.weights, "seen_version": found.scale_version}
+    rows = [
+        {"code": c.code, "label": c.label, "value": _plain(c.value), "hotkey": c.hotkey, "ORDER": place}
+        for place, c in enumerate(declared, start=1)
+    ]
+    weights_form = bound.get("weights_form") or WeightsForm(initial=stands, size=len(labels))
+    context = {
+        "project": project,
+        "question": found,
+        "text_form": TextForm(initial={"text": found.text}),
+        "scale_form": ScaleForm(initial=stands),
+        "categories": categories_formset(extra=0)(initial=rows, prefix=PREFIX),
+        "weights_form": weights_form,
+        "retired": [category.label for category in found.categories.all() if category.retired],
+        "cells": _cells(found, weights_form, labels),
+        **bound,
+    }
+    chosen = weights_form["weights"].value() or Weights.NONE
+    if weights_form.is_bound:
+        context |= matrix_context(str(chosen), weights_form, labels)
+    else:
+        cells = {
+            f"cell-{i}-{j}": cell
+            for i, (_row_label, row) in enumerate(context["cells"])
+            for j, (cell, _label) in enumerate(row)
+        }
+        filled = WeightsForm({"weights": chosen, **cells}, size=len(labels))
+        context |= matrix_context(str(chosen), filled, labels)
+    return render(request, "projects/question.html", context, status=422 if _refused(request, bound) else 200)
+
+
+def _plain(value: float | None) -> float | None:
+    """3 instead of 3.0, for a field that people read."""
+    return int(value) if value is not None and value.is_integer() else value
+
+
+def _refused(request: HttpRequest, bound: dict[str, Any]) -> bool:
+    return bool(bound) and "add_row" not in request.POST
+
+
+def _cells(found: Question, form: WeightsForm, labels: list[str]) -> list[tuple[str, list[tuple[Any, str]]]]:
+    """Rows of the editor: (label, [(what stands in the cell, column label), ...])."""
+    if form.is_bound:
+        matrix: list[list[Any]] = form.typed()
+    else:
+        numbers = found.weight_matrix or weight_matrix.usual(Weights.LINEAR, len(labels))
+        matrix = [[f"{round(cell, 4):g}" if not found.weight_matrix else repr(cell) for cell in row] for row in numbers]
+    return [(label, list(zip(row, labels, strict=True))) for label, row in zip(labels, matrix, strict=True)]

@@ -1,0 +1,126 @@
+"""The API of ratings."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from groundwork.rest.errors import BadRequest
+from groundwork.rest.schema import PAGING, one_or_many, page_of, parameter, reads, writes
+from projects.api.view import PAGING as PAGING_NAMES
+from projects.api.view import ApiView, Key, page, parameters, question_of, rows_of
+from projects.models import Member, Project, Question, Rater
+from ratings.models import NOTHING, Rating
+from ratings.recording import record
+from ratings.recording.days import parse_rated_at
+
+from . import incoming, together
+from .serializers import RatingCounts, RatingIn, RatingOut
+
+FILTERS = ("item", "rater", "question", "since", "withdrawn")
+
+
+class Ratings(ApiView):
+    @writes(
+        "putRatings",
+        "Give, change or withdraw ratings",
+        body=one_or_many("RatingOrRatings", RatingIn),
+        answer=RatingCounts,
+    )
+    def post(self, request: Request, project_id: int) -> Response:
+        """One rating or a list of up to 10,000, all or nothing. Leads rate for anybody, annotators for themselves."""
+        project = self.project(request, project_id, role=Member.Role.ANNOTATOR)
+        parameters(request)
+        sent = incoming.read(project, request.user, rows_of(request.data))
+        try:
+            return Response(vars(together.record(sent)))
+        except record.UnknownCode as error:
+            raise BadRequest(f"A category was removed at this moment: {error}. Nothing was stored.") from None
+
+    @reads(
+        "listRatings",
+        "Current ratings; annotators see their own",
+        page_of("Rating", RatingOut),
+        [
+            parameter("item", "Key of an item"),
+            parameter("rater", "Key of a rater"),
+            parameter("question", "Key of a question; all questions when left out"),
+            parameter("since", "Changed at or after this ISO-8601 time"),
+            parameter("withdrawn", "true: withdrawn ratings too, with label null", enum=["true", "false"]),
+            *PAGING,
+        ],
+    )
+    def get(self, request: Request, project_id: int) -> Response:
+        project = self.project(request, project_id)
+        found = parameters(request, (*FILTERS, *PAGING_NAMES))
+        rows = _filtered(project, request.user, found)
+        questions = list(project.questions.prefetch_related("categories").order_by("pk"))
+        if "question" in found:
+            questions = [question_of(project, found["question"])]
+        return Response(page(request, found, key=3, read=lambda after, size: _read(rows, questions, after, size)))
+
+
+def _filtered(project: Project, user: Any, found: dict[str, str]) -> Any:
+    """The ratings that this caller may see, narrowed by the query. What does not exist matches nothing."""
+    rows = Rating.objects.filter(question__project=project)
+    if project.role == Member.Role.ANNOTATOR:  # type: ignore[attr-defined]  # set by the door
+        rows = rows.filter(rater__in=Rater.objects.filter(project=project, user=user))
+    if "item" in found:
+        rows = rows.filter(item__project=project, item__key=found["item"])
+    if "rater" in found:
+        rows = rows.filter(rater__project=project, rater__key=found["rater"])
+    if "since" in found:
+        rows = rows.filter(changed_at__gte=_moment(found["since"]))
+    withdrawn = found.get("withdrawn", "false")
+    if withdrawn not in ("true", "false"):
+        raise BadRequest("The query has invalid parameters.", fields={"withdrawn": "true or false"})
+    return rows if withdrawn == "true" else rows.filter(code__gt=NOTHING)
+
+
+def _moment(text: str) -> datetime.datetime:
+    # A plus in a query is a blank unless it was written as %2B.
+    text = text.replace(" ", "+") if text.count(" ") == 1 and "T" in text else text
+    try:
+        return parse_rated_at(text, now=timezone.now() + datetime.timedelta(days=365_000))
+    except ValueError as error:
+        raise BadRequest("The query has invalid parameters.", fields={"since": str(error)}) from None
+
+
+def _read(rows: Any, questions: list[Question], after: Key | None, size: int) -> list[tuple[Key, Any]]:
+    """In the order (question, item, rater): the order of the index that serves it."""
+    results: list[tuple[Key, Any]] = []
+    for question in questions:
+        mine = rows.filter(question=question)
+        if after is not None:
+            if question.pk < after[0]:
+                continue
+            if question.pk == after[0]:
+                item, rater = after[1:]
+                mine = mine.filter(item__gte=item).exclude(item=item, rater__lte=rater)
+        labels = {category.code: category.label for category in question.categories.all()}
+        times = ("rated_at", "changed_at")
+        columns = ("item_id", "rater_id", "item__key", "rater__key", "code", *times, "comment", "guidelines")
+        chosen = mine.order_by("item_id", "rater_id").values_list(*columns)[: size - len(results)]
+        results += [_shown(question, labels, row) for row in chosen]
+        if len(results) == size:
+            break
+    return results
+
+
+def _shown(question: Question, labels: dict[int, str], row: tuple[Any, ...]) -> tuple[Key, Any]:
+    item_id, rater_id, item, rater, code, rated_at, changed_at, comment, guidelines = row
+    shown = {
+        "item": item,
+        "rater": rater,
+        "question": question.key,
+        "label": labels.get(code),
+        "rated_at": rated_at,
+        "changed_at": changed_at,
+        "comment": comment,
+        "guidelines": guidelines,
+    }
+    return (question.pk, item_id, rater_id), shown

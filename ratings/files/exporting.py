@@ -1,0 +1,159 @@
+"""The standing ratings as CSV, JSON Lines or Parquet: pieces of a file, made while it is read."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import importlib.util
+import itertools
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from django.db.models import CharField, Func
+
+from projects.models import Category, Question
+from ratings.models import Rating
+
+from .formulas import guard
+
+NAMES = ("item", "rater", "question", "label", "rated_at", "comment", "guidelines")
+AT_ONCE = 2_000  # rows fetched, and lines sent, at a time
+ROWS_OF_A_GROUP = 20_000  # of Parquet: its columns are packed group by group
+
+Row = tuple[str, str, str, str, str, str, int | None]
+
+
+class _InWords(Func):
+    """A time as its database writes it, in UTC: to make a datetime of each takes longer than all the rest of a line."""
+
+    output_field = CharField()
+    template = "CAST(%(expressions)s AS text)"  # SQLite: 2026-03-01 09:30:00[.000005]
+
+    def as_postgresql(self, compiler: Any, connection: Any) -> Any:
+        template = "to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')"
+        return self.as_sql(compiler, connection, template=template)
+
+
+def rows(questions: Iterable[Question]) -> Iterator[Row]:
+    """NAMES of the ratings that stand, in a fixed order; plain values, no objects, some at a time. Times are written
+    as 2026-03-01T09:30:00Z, with microseconds where there are any."""
+    for question in questions:
+        labels = dict(Category.objects.filter(question=question).values_list("code", "label"))
+        columns = ("item__key", "rater__key", "code", _InWords("rated_at"), "comment", "guidelines")
+        ratings = Rating.objects.standing().filter(question=question).order_by("item_id", "rater_id")
+        for item, rater, code, time, comment, guidelines in ratings.values_list(*columns).iterator(chunk_size=AT_ONCE):
+            moment = time.replace(" ", "T").removesuffix(".000000") + "Z"
+            yield item, rater, question.key, labels[code], moment, comment, guidelines
+
+
+# --- CSV
+
+
+def csv(found: Iterable[Row]) -> Iterator[bytes]:
+    return _parcels(_csv_lines(found))
+
+
+def _csv_lines(found: Iterable[Row]) -> Iterator[str]:
+    yield ",".join(NAMES) + "\r\n"
+    cell = functools.lru_cache(maxsize=50_000)(_cell)
+    for item, rater, question, label, rated_at, comment, guidelines in found:
+        said = _cell(comment) if comment else ""
+        key = f"{cell(item)},{cell(rater)},{cell(question)}"
+        yield f"{key},{cell(label)},{rated_at},{said},{guidelines or ''}\r\n"
+
+
+def _cell(text: str) -> str:
+    """A cell that no spreadsheet runs as a formula, quoted where its text could be taken for something else."""
+    safe = guard(text)
+    if safe != text or any(character in safe for character in ',"\r\n;\t|') or safe != safe.strip():
+        return '"' + safe.replace('"', '""') + '"'
+    return safe
+
+
+# --- JSON Lines
+
+
+def jsonl(found: Iterable[Row]) -> Iterator[bytes]:
+    return _parcels(_json_lines(found))
+
+
+def _json_lines(found: Iterable[Row]) -> Iterator[str]:
+    write = json.JSONEncoder(ensure_ascii=False).encode
+    text = functools.lru_cache(maxsize=50_000)(write)
+    for item, rater, question, label, rated_at, comment, guidelines in found:
+        said = write(comment) if comment else '""'
+        key = f'"item":{text(item)},"rater":{text(rater)},"question":{text(question)}'
+        rest = f'"rated_at":"{rated_at}","comment":{said},"guidelines":{"null" if guidelines is None else guidelines}'
+        yield f'{{{key},"label":{text(label)},{rest}}}\n'
+
+
+def _parcels(lines: Iterator[str]) -> Iterator[bytes]:
+    """Many lines in one piece of the answer: a piece costs a system call."""
+    while some := list(itertools.islice(lines, AT_ONCE)):
+        yield "".join(some).encode()
+
+
+# --- Parquet
+
+
+def has_parquet() -> bool:
+    """Whether pyarrow (requirements-extra.txt) is installed; it is not loaded by asking."""
+    return importlib.util.find_spec("pyarrow") is not None
+
+
+class _Pieces:
+    """A file to write into, whose content is taken away as it comes."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self.pieces: list[bytes] = []
+        self.place = 0
+
+    def write(self, data: Any) -> int:
+        self.pieces.append(bytes(data))
+        self.place += len(self.pieces[-1])
+        return len(self.pieces[-1])
+
+    def tell(self) -> int:
+        return self.place
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+    def close(self) -> None:
+        self.closed = True
+
+    def take(self) -> bytes:
+        taken = b"".join(self.pieces)
+        self.pieces.clear()
+        return taken
+
+
+def parquet(found: Iterable[Row]) -> Iterator[bytes]:
+    """Texts, but for ``rated_at``, a time in UTC with microseconds, and ``guidelines``, a number or null."""
+    import pyarrow
+    import pyarrow.parquet
+
+    types: list[Any] = [pyarrow.string()] * len(NAMES)
+    types[NAMES.index("rated_at")] = pyarrow.timestamp("us", tz="UTC")
+    types[NAMES.index("guidelines")] = pyarrow.int32()
+    schema = pyarrow.schema(list(zip(NAMES, types, strict=True)))
+    pieces = _Pieces()
+    moment = datetime.datetime.fromisoformat
+    source = ((*texts, moment(rated_at), comment, number) for *texts, rated_at, comment, number in found)
+    with pyarrow.parquet.ParquetWriter(pyarrow.PythonFile(pieces, mode="w"), schema, compression="zstd") as writer:
+        while some := list(itertools.islice(source, ROWS_OF_A_GROUP)):
+            columns = [pyarrow.array(column, kind) for column, kind in zip(zip(*some, strict=True), types, strict=True)]
+            writer.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
+            yield pieces.take()
+    yield pieces.take()
+
+
+# What a file may be -> (how it is made, its type).
+KINDS: dict[str, tuple[Callable[[Iterable[Row]], Iterator[bytes]], str]] = {
+    "csv": (csv, "text/csv; charset=utf-8"),
+    "jsonl": (jsonl, "application/jsonl"),
+    "parquet": (parquet, "application/vnd.apache.parquet"),
+}

@@ -1,0 +1,285 @@
+"""The import wizard: upload, columns, check, import, summary. Its rules are in ratings.importing."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import BadRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+
+from projects.access import get_project
+from projects.models import Member, Project
+from projects.setup.project_rules import Refused
+from projects.setup.question_rules import InvalidQuestions
+from ratings.files import exporting
+from ratings.files.bounds import View, bounded
+from ratings.models import ImportRun
+
+from . import files, leases, steps
+from .forms import ColumnsForm, ReadingForm, StartForm, UploadForm
+from .guessing import look
+from .mapping import Mapping
+from .problems import MESSAGES, Unreadable, message
+
+logger = logging.getLogger(__name__)
+
+State = ImportRun.State
+RUNS_SHOWN = 50
+
+
+@login_required
+@require_safe
+def data(request: HttpRequest, project_id: int) -> HttpResponse:
+    """What came in by files, and the way out."""
+    project = get_project(request.user, project_id, role=Member.Role.VIEWER)
+    runs = project.imports.select_related("by", "question")[:RUNS_SHOWN]
+    context = {"project": project, "questions": project.questions.all(), "runs": runs}
+    return render(request, "ratings/data.html", {**context, "has_parquet": exporting.has_parquet()})
+
+
+@bounded("IMPORT_MAX_BYTES")
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def import_new(request: HttpRequest, project_id: int) -> HttpResponse:
+    """A file for an existing project."""
+    return _upload(request, get_project(request.user, project_id, role=Member.Role.LEAD))
+
+
+@bounded("IMPORT_MAX_BYTES")
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def import_project(request: HttpRequest) -> HttpResponse:
+    """A file that becomes a project of its own."""
+    return _upload(request, None)
+
+
+def _upload(request: HttpRequest, project: Project | None) -> HttpResponse:
+    form = UploadForm(request.POST, request.FILES) if request.method == "POST" else UploadForm()
+    if request.method == "POST" and form.is_valid():
+        file = form.cleaned_data["file"]
+        try:
+            run = steps.upload(file=file, name=file.name, project=project, by=request.user)
+        except Unreadable as error:
+            form.add_error("file", _in_words(error))
+        except OSError:
+            logger.exception("an upload was not stored")
+            form.add_error("file", _("The server could not store the file; its disc may be full. Try again later."))
+        else:
+            return redirect(address(run))
+    context = {"form": form, "project": project, "limit": settings.IMPORT_MAX_BYTES}
+    return render(request, "ratings/import.html", context, status=400 if form.errors else 200)
+
+
+def address(run: ImportRun, page: str = "run") -> str:
+    """Where a run lives: in its project, or by itself while it has none."""
+    if run.project_id is None:
+        return reverse(f"import_project_{page}", args=[run.pk])
+    return reverse(f"import_{page}", args=[run.project_id, run.pk])
+
+
+def get_run(request: HttpRequest, run_id: int, project_id: int | None) -> ImportRun:
+    """The run that this user may work on, or 404; 403 for a member of its project who is no lead."""
+    runs = ImportRun.objects.select_related("project", "question", "by")
+    if project_id is not None:
+        project = get_project(request.user, project_id, role=Member.Role.LEAD)
+        run = runs.filter(project=project, pk=run_id).first()
+    else:
+        project = None
+        run = runs.filter(project=None, by_id=request.user.pk, pk=run_id).first()
+    if run is None:
+        raise Http404(_("No such import."))
+    run.project = project  # with the user's role
+    return run
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def import_run(request: HttpRequest, run_id: int, project_id: int | None = None) -> HttpResponse:
+    """One import, at whatever step it is; POST takes a step, named by ``do``."""
+    run = get_run(request, run_id, project_id)
+    if request.method == "POST":
+        step = STEPS.get(request.POST.get("do", ""))
+        if step is None:
+            raise BadRequest
+        return step(request, run)
+    return PAGES[State(run.state)](request, run)
+
+
+@login_required
+@require_safe
+def import_progress(request: HttpRequest, run_id: int, project_id: int | None = None) -> HttpResponse:
+    """The fragment that an open page asks for every second; when the step is over, the page is to load itself anew."""
+    run = get_run(request, run_id, project_id)
+    response = render(request, "ratings/_import_progress.html", _context(run))
+    if run.state not in leases.WORKING:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+# --- pages, by the run's state ---------------------------------------------------------------------
+
+
+def _context(run: ImportRun, **more: Any) -> dict[str, Any]:
+    return {"run": run, "project": run.project, "here": address(run), "progress": address(run, "progress"), **more}
+
+
+def _columns_page(request: HttpRequest, run: ImportRun, *, posted: Any = None) -> HttpResponse:
+    mapping = Mapping.of(run)
+    reading = ReadingForm(posted, mapping=mapping)
+    readable = posted is None or reading.is_valid()
+    if posted is not None and readable:
+        mapping.encoding = reading.cleaned_data["encoding"]
+    context = _context(run, reading=reading, not_utf8=run.summary.get("not_utf8"), unguessed=not mapping.columns)
+    try:
+        seen = look(files.absolute(run.path), encoding=mapping.encoding or "windows-1252", delimiter=mapping.delimiter)
+    except Unreadable as error:
+        context["trouble"] = _in_words(error)
+    else:
+        form = ColumnsForm(posted, run=run, mapping=mapping, look=seen)
+        if posted is not None and form.is_valid() and readable:
+            _go(request, steps.choose_columns(run=run, mapping=form.chosen()))
+            return redirect(address(run))
+        context |= {"form": form, "look": seen}
+    return render(request, "ratings/import_columns.html", context, status=200 if posted is None else 400)
+
+
+def _progress_page(request: HttpRequest, run: ImportRun) -> HttpResponse:
+    return render(request, "ratings/import_progress.html", _context(run))
+
+
+def _check_page(request: HttpRequest, run: ImportRun, *, posted: Any = None) -> HttpResponse:
+    """The problems, or what would be imported and what is left to decide."""
+    form = StartForm(posted, run=run, mapping=Mapping.of(run))
+    if posted is not None and form.is_valid():
+        try:
+            question = steps.start(
+                run=run,
+                stands=form.cleaned_data.get("stands", "last"),
+                scale=form.cleaned_data.get("scale", ""),
+                categories=form.cleaned_data.get("categories", []),
+                by=request.user,
+            )
+        except Refused as refused:
+            form.refuse(refused.fields)
+        except InvalidQuestions as refused:
+            form.refuse(refused.problems)
+        except leases.Lost:
+            _go(request, False)
+            return redirect(address(run))
+        else:
+            return redirect("import_run", question.project_id, run.pk)
+    problems = [{**problem, "message": message(problem)} for problem in run.problems]
+    kinds = [(MESSAGES[kind][0], count) for kind, count in run.summary.get("kinds", {}).items()]
+    total = sum(count for _kind, count in kinds)
+    labels = list(run.summary.get("labels", {}).items())
+    context = _context(
+        run, form=form, problems=problems, kinds=kinds, total=total, labels=labels, mapping=Mapping.of(run)
+    )
+    return render(request, "ratings/import_check.html", context, status=400 if form.errors else 200)
+
+
+def _summary_page(request: HttpRequest, run: ImportRun) -> HttpResponse:
+    stopped = run.summary.get("stopped")
+    context = _context(run, outcome=run.summary.get("outcome", {}), stopped=stopped and _why_stopped(*stopped))
+    return render(request, "ratings/import_summary.html", context)
+
+
+def _why_stopped(kind: str, value: str) -> str:
+    words = {
+        "categories": _("The question's categories were changed since the check; the file says '%(value)s'."),
+        "items": _("Item '%(value)s' was removed since the check."),
+        "raters": _("Rater '%(value)s' was removed since the check."),
+        "lost": _("The checked file is not there any more."),
+        "error": _("The import failed several times for a reason of the server, which is in its log."),
+    }
+    return words[kind] % {"value": value}
+
+
+PAGES: dict[ImportRun.State, View] = {
+    State.MAPPING: _columns_page,
+    State.CHECKING: _progress_page,
+    State.REFUSED: _check_page,
+    State.CHECKED: _check_page,
+    State.WRITING: _progress_page,
+    State.DONE: _summary_page,
+    State.FAILED: _summary_page,
+}
+
+
+# --- steps -----------------------------------------------------------------------------------------
+
+
+def _read_anew(request: HttpRequest, run: ImportRun) -> HttpResponse:
+    """Look at the columns with another encoding or delimiter."""
+    form = ReadingForm(request.POST, mapping=Mapping.of(run))
+    if not form.is_valid():
+        return _columns_page(request, run, posted=request.POST)
+    try:
+        _go(request, steps.read_anew(run=run, **form.cleaned_data))
+    except Unreadable as error:
+        messages.error(request, _in_words(error))
+    return redirect(address(run))
+
+
+def _choose_columns(request: HttpRequest, run: ImportRun) -> HttpResponse:
+    if run.state != State.MAPPING:
+        return redirect(address(run))
+    mapping = Mapping.of(run)
+    if mapping.encoding and request.POST.get("delimiter") != mapping.delimiter:
+        # The columns that were chosen are those of another reading.
+        return _read_anew(request, run)
+    return _columns_page(request, run, posted=request.POST)
+
+
+def _reopen(request: HttpRequest, run: ImportRun) -> HttpResponse:
+    _go(request, steps.reopen_columns(run=run))
+    return redirect(address(run))
+
+
+def _check_again(request: HttpRequest, run: ImportRun) -> HttpResponse:
+    _go(request, steps.check_again(run=run))
+    return redirect(address(run))
+
+
+def _start(request: HttpRequest, run: ImportRun) -> HttpResponse:
+    return _check_page(request, run, posted=request.POST) if run.state == State.CHECKED else redirect(address(run))
+
+
+def _discard(request: HttpRequest, run: ImportRun) -> HttpResponse:
+    if not steps.discard(run=run):
+        _go(request, False)
+        return redirect(address(run))
+    messages.success(request, _("The file is discarded; nothing was imported."))
+    return redirect("data", run.project_id) if run.project_id else redirect("/")
+
+
+STEPS: dict[str, Callable[[HttpRequest, ImportRun], HttpResponse]] = {
+    "read": _read_anew,
+    "columns": _choose_columns,
+    "reopen": _reopen,
+    "again": _check_again,
+    "start": _start,
+    "discard": _discard,
+}
+
+
+def _go(request: HttpRequest, went: bool) -> None:
+    if not went:
+        messages.warning(request, _("The import has gone on meanwhile; this is where it is now."))
+
+
+def _in_words(error: Unreadable) -> str:
+    problem = error.problem.as_json()
+    words = message(problem)
+    if problem["line"] is None:
+        return words
+    return _("Line %(line)s: %(message)s") % {"line": problem["line"], "message": words}
