@@ -64,3 +64,23 @@ class QuestionScale:
         return {
             name: known.get(name, np.full(len(tables), np.nan)) for name in ("none", "linear", "quadratic", "custom")
         }
+
+
+def weighted(base: str, weights: str) -> str:
+    """The name of a coefficient under a weighting: ("fleiss_kappa", "none") is the plain one."""
+    return base if weights == "none" else f"{base}_{weights}"
+
+
+def headlines(scale: QuestionScale) -> list[str]:
+    """The coefficients that can stand as the headline and the trend of a question."""
+    names = ["fleiss_kappa"]
+    if scale.kind != "nominal":
+        names += ["fleiss_kappa_linear", "fleiss_kappa_quadratic"]
+    if scale.matrix is not None:
+        names.append("fleiss_kappa_custom")
+    names.append("krippendorff_alpha_nominal")
+    if scale.kind != "nominal":
+        names.append("krippendorff_alpha_ordinal")
+    if scale.kind in ("interval", "ratio") and scale.values is not None:
+        names.append("krippendorff_alpha_interval")
+    return [*names, "gwet_ac1", "percent_agreement"]

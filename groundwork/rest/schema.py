@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import (
     OpenApiParameter,
@@ -16,23 +15,8 @@ from drf_spectacular.utils import (
 )
 from rest_framework import serializers
 
-from projects.api.view import LARGEST_PAGE, LONGEST_PARAMETER, PAGE_SIZE
-
-
-class TokenScheme(OpenApiAuthenticationExtension):
-    target_class = "projects.people.tokens.TokenAuthentication"
-    name = "token"
-
-    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        return {"type": "http", "scheme": "bearer", "description": "manage.py create_token USERNAME"}
-
-
-class BrowserScheme(OpenApiAuthenticationExtension):
-    target_class = "projects.people.tokens.BrowserAuthentication"
-    name = "session"
-
-    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        return {"type": "apiKey", "in": "cookie", "name": "sessionid", "description": "A browser's session, with CSRF"}
+from .paging import LARGEST_PAGE, PAGE_SIZE
+from .parameters import LONGEST_PARAMETER
 
 
 class ErrorDetail(serializers.Serializer):

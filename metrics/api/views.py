@@ -15,6 +15,9 @@ from django.utils.translation import gettext as _
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from groundwork.rest.paging import PAGING as PAGING_NAMES
+from groundwork.rest.paging import Key, invalid_cursor, of_texts, page
+from groundwork.rest.parameters import choice, parameters
 from groundwork.rest.schema import PAGING, QUESTION, page_of, parameter, reads
 from metrics import periods
 from metrics.agreement import pattern_coefficients
@@ -24,8 +27,7 @@ from metrics.models import CountState, PairTally, PeerTally, RaterReading, Readi
 from metrics.readings import bootstrap, pairs, raters
 from metrics.scale import QuestionScale
 from metrics.work import sweep
-from projects.api.view import PAGING as PAGING_NAMES
-from projects.api.view import ApiView, Key, choice, invalid_cursor, of_texts, page, parameters, question_of
+from projects.api.view import ApiView, question_of
 from projects.catalogue.sizes import n_items
 from projects.models import Member, Project, Question, Rater
 from ratings.recording.days import EPOCH

@@ -11,8 +11,7 @@ from metrics.agreement.coefficients import cohen, two_raters
 from metrics.agreement.counts import tally
 from metrics.agreement.counts.tally import PairTables
 from metrics.agreement.estimate import Estimate
-from metrics.pages.words import weighted
-from metrics.scale import QuestionScale
+from metrics.scale import QuestionScale, weighted
 from ratings.recording.days import date_of
 
 from .slice_numbers import CELLS, POINTS, Body, points, short

@@ -14,9 +14,8 @@ from metrics.agreement import pattern_coefficients
 from metrics.agreement.counts import tally
 from metrics.agreement.counts.tally import PairTables
 from metrics.agreement.explaining import diagnosis
-from metrics.pages.selection import headlines
 from metrics.readings import bootstrap, disputes, project
-from metrics.scale import QuestionScale
+from metrics.scale import QuestionScale, headlines
 from ratings.recording.days import date_of
 
 from . import slice_pairs, slice_raters

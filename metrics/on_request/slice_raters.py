@@ -8,9 +8,8 @@ from metrics import periods
 from metrics.agreement.counts import tally
 from metrics.agreement.counts.additive import MOMENTS_UP_TO
 from metrics.agreement.counts.tally import PairTables
-from metrics.pages.words import weighted
 from metrics.readings.raters import peer_estimates
-from metrics.scale import QuestionScale
+from metrics.scale import QuestionScale, weighted
 from ratings.recording.days import date_of
 
 from .slice_numbers import CELLS, POINTS, Body, median_seconds, points

@@ -13,10 +13,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from metrics.models import Attribution, Reading, Span
-from metrics.templatetags.readings import figure, interval, signed
+from metrics.scale import weighted
 from projects.models import Rater
 
 from . import words
+from .figures import figure, interval, signed
 from .selection import Selection, one_of
 from .trends import FIRM
 
@@ -81,7 +82,7 @@ class Change:
 
 
 def _periods(chosen: Selection) -> list[Period]:
-    name = words.weighted("fleiss_kappa", chosen.weights)
+    name = weighted("fleiss_kappa", chosen.weights)
     rows = Reading.objects.filter(question=chosen.question, span__in=SPANS).order_by("-start")
     return [
         Period(span, start, reading or {})

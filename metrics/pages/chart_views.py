@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 
 from metrics.models import RaterReading, Slice, Span
 from metrics.readings import pairs
+from metrics.scale import weighted
 from projects.access import get_project
 from projects.models import Member, Rater
 
@@ -71,7 +72,7 @@ def _project_trend(request: HttpRequest, chosen: Selection) -> Made:
 
 
 def _pair_trend(request: HttpRequest, chosen: Selection) -> Made:
-    return _trend_of_pair(request, chosen, words.weighted("cohen_kappa", chosen.weights))
+    return _trend_of_pair(request, chosen, weighted("cohen_kappa", chosen.weights))
 
 
 def _pair_difference(request: HttpRequest, chosen: Selection) -> Made:

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from metrics.counting import backlog
 from metrics.models import CountState, RaterReading, Reading, Span, number_at
 from metrics.readings import bootstrap, disputes, pairs
+from metrics.scale import headlines, weighted
 from metrics.work import sweep
 from projects.catalogue.sizes import n_items
 from projects.models import Question, Rater
@@ -20,7 +21,7 @@ from projects.models import Question, Rater
 from . import charts, trends, words
 from .findings import apart_sentences, findings, raters_apart
 from .moves import Move, moves
-from .selection import Selection, headlines, one_of, page_number
+from .selection import Selection, one_of, page_number
 
 RATERS_A_PAGE = 50
 TABLE_RATERS = 20  # a wider table cannot be read; the list of pairs stands in for it
@@ -129,7 +130,7 @@ def context(request: HttpRequest, chosen: Selection, fresh: Freshness, parts: Pa
         "older": parts.older,
         "matrix_raters": raters,
         "matrix_size": charts.matrix_height(len(raters))[0],
-        "pairwise_name": words.weighted("mean_pairwise_kappa", chosen.weights),
+        "pairwise_name": weighted("mean_pairwise_kappa", chosen.weights),
         "matrix": matrix_rows(raters, parts.pairs),
         "has_pairs": parts.has_pairs,
         # The charts that the page has a place for; when others are there, the page is loaded anew.
@@ -148,7 +149,7 @@ def beside(chosen: Selection, reading: Reading | None) -> list[tuple[str, dict[s
         return []
     alpha = {"interval": "interval", "ratio": "ratio", "ordinal": "ordinal"}.get(chosen.scale.kind, "nominal")
     names = ["fleiss_kappa", "krippendorff_alpha_nominal", f"krippendorff_alpha_{alpha}", "gwet_ac1"]
-    names += ["percent_agreement", words.weighted("mean_pairwise_kappa", chosen.weights)]
+    names += ["percent_agreement", weighted("mean_pairwise_kappa", chosen.weights)]
     wanted = [name for name in dict.fromkeys(names) if name != chosen.coefficient]
     return [(name, reading.coefficients[name]) for name in wanted if name in reading.coefficients]
 
@@ -157,7 +158,7 @@ def sensitivity(chosen: Selection, reading: Reading | None) -> list[tuple[str, d
     """Fleiss' kappa under each weighting that the scale gives sense to."""
     if reading is None:
         return []
-    names = [(weights, words.weighted("fleiss_kappa", weights)) for weights in words.WEIGHTS]
+    names = [(weights, weighted("fleiss_kappa", weights)) for weights in words.WEIGHTS]
     return [(weights, reading.coefficients[name]) for weights, name in names if name in reading.coefficients]
 
 
@@ -242,7 +243,7 @@ def _sorted(rows: QuerySet[RaterReading], sort: str, chosen: Selection) -> Query
     else:
         path = {
             "vs_peers": chosen.vs_peers,
-            "pairwise": words.weighted("mean_pairwise_kappa", chosen.weights),
+            "pairwise": weighted("mean_pairwise_kappa", chosen.weights),
             "bias": "vs_peers_bias",
         }[name]
         rows = rows.annotate(sorted_by=number_at(f"coefficients__{path}__value"))

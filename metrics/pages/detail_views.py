@@ -14,11 +14,12 @@ from django.views.decorators.http import require_safe
 from metrics.models import Slice
 from metrics.readings import disputes
 from metrics.readings import pairs as pair_list
+from metrics.scale import weighted
 from projects.access import get_project
 from projects.models import Item, Member, Project, Rater
 from ratings.desk import content
 
-from . import item_list, pair_page, rater_page, slice_views, words
+from . import item_list, pair_page, rater_page, slice_views
 from .dashboard import Freshness
 from .filter_bar import FilterBar
 from .selection import Selection, by_key, one_of, page_number, select
@@ -75,7 +76,7 @@ def rater(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
     if unchanged is not None:
         return unchanged
     parts = rater_page.of(chosen, found, fresh)
-    pairwise = words.weighted("mean_pairwise_kappa", chosen.weights)
+    pairwise = weighted("mean_pairwise_kappa", chosen.weights)
     whole, use = parts.whole, rater_page.category_use(parts.whole, chosen.scale)
     table = whole.details.get("table", []) if whole else []
     context = {

@@ -14,8 +14,9 @@ from metrics.agreement.explaining import diagnosis
 from metrics.counting import store
 from metrics.models import EVER, PatternTally, RaterReading, Reading, Span, number_at
 from metrics.scale import QuestionScale
-from metrics.templatetags.readings import figure, percent, whole
 from projects.models import Rater
+
+from .figures import figure, percent, whole
 
 
 def findings(question_id: int, stored: PairTables, raters: list[Rater], scale: QuestionScale) -> list[str]:

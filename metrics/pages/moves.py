@@ -14,11 +14,11 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from metrics.models import RaterReading, Reading, Span
-from metrics.templatetags.readings import figure
 from projects.models import Rater
 
 from . import words
 from .change_page import SPANS, Period, period_name
+from .figures import figure
 from .selection import Selection
 from .trends import Point
 

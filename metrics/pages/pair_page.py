@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from django.utils.translation import gettext as _
 
-from metrics.templatetags.readings import figure
+from metrics.scale import weighted
 from projects.models import Rater
 
-from . import slice_views, trends, words
+from . import slice_views, trends
+from .figures import figure
 from .moves import turn
 from .pair_details import PairDetails
 from .selection import Selection
@@ -40,7 +41,7 @@ def of(chosen: Selection, a: Rater, b: Rater, body: dict[str, Any] | None) -> Pa
         details = PairDetails.of(chosen.question, a, b, chosen.scale)
     trend = body["trend"] if body else {}
     period = chosen.period or slice_views.default_period(trend)
-    points = slice_views.points(chosen, trend, period, words.weighted("cohen_kappa", chosen.weights))
+    points = slice_views.points(chosen, trend, period, weighted("cohen_kappa", chosen.weights))
     differences = slice_views.points(chosen, trend, period, "mean_difference") if chosen.ordered else []
     said = drift(a, b, differences)
     (points, older), (differences, _older) = trends.newest(points), trends.newest(differences)

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from metrics import periods
 from metrics.filters import Filter
-from metrics.scale import QuestionScale
+from metrics.scale import QuestionScale, headlines, weighted
 from projects.models import Item, Project, Question, Rater
 
 from . import words
@@ -48,7 +48,7 @@ class Selection:
 
     @property
     def vs_peers(self) -> str:
-        return words.weighted("vs_peers", self.weights)
+        return weighted("vs_peers", self.weights)
 
 
 def select(request: HttpRequest, project: Project, *, filtered: bool = False) -> Selection | None:
@@ -84,21 +84,6 @@ def one_of(given: QueryDict, name: str, allowed: Collection[str]) -> str | None:
     if value is not None and value not in allowed:
         raise Http404(_("%(name)s is one of %(allowed)s.") % {"name": name, "allowed": ", ".join(allowed)})
     return value
-
-
-def headlines(scale: QuestionScale) -> list[str]:
-    """The coefficients that can stand as the headline and the trend of a question."""
-    names = ["fleiss_kappa"]
-    if scale.kind != "nominal":
-        names += ["fleiss_kappa_linear", "fleiss_kappa_quadratic"]
-    if scale.matrix is not None:
-        names.append("fleiss_kappa_custom")
-    names.append("krippendorff_alpha_nominal")
-    if scale.kind != "nominal":
-        names.append("krippendorff_alpha_ordinal")
-    if scale.kind in ("interval", "ratio") and scale.values is not None:
-        names.append("krippendorff_alpha_interval")
-    return [*names, "gwet_ac1", "percent_agreement"]
 
 
 def by_key(model: type[Named], project: Project, key: str) -> Named:

@@ -16,10 +16,11 @@ from metrics.filters import Filter
 from metrics.models import RaterReading, Reading, Slice, Span
 from metrics.on_request import slices
 from metrics.readings import disputes, pairs
+from metrics.scale import weighted
 from projects.catalogue.sizes import n_items
 from projects.models import Item, Rater
 
-from . import dashboard, findings, trends, words
+from . import dashboard, findings, trends
 from .selection import Selection, page_number
 
 READING = ("value", "low", "high", "reason", "n_items", "n_ratings", "se")  # slice_numbers.point
@@ -219,7 +220,7 @@ def _reading(chosen: Selection, rater: Rater, row: dict[str, Any]) -> RaterReadi
 def _sorted(rows: list[dict[str, Any]], sort: str, chosen: Selection, keys: dict[int, str]) -> list[dict[str, Any]]:
     """In the order asked for; what has no value comes last, equals by key."""
     name = sort.removeprefix("-")
-    pairwise = words.weighted("mean_pairwise_kappa", chosen.weights)
+    pairwise = weighted("mean_pairwise_kappa", chosen.weights)
     paths = {"vs_peers": chosen.vs_peers, "pairwise": pairwise, "bias": "vs_peers_bias"}
     given: dict[str, Callable[[dict[str, Any]], Any]] = {
         "rater": lambda row: keys[row["id"]],

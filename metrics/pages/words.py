@@ -71,11 +71,6 @@ _WEIGHTED: dict[str, Promise] = {
 }
 
 
-def weighted(base: str, weights: str) -> str:
-    """The name of a coefficient under a weighting: ("fleiss_kappa", "none") is the plain one."""
-    return base if weights == "none" else f"{base}_{weights}"
-
-
 def reason(name: str | None) -> str | Promise:
     """Why a value is undefined, in plain words."""
     if name is None:

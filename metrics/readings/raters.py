@@ -25,8 +25,7 @@ from metrics.agreement.counts.additive import MOMENTS_UP_TO
 from metrics.agreement.estimate import Estimate
 from metrics.counting import store
 from metrics.models import ALL_START, EVER, PeerTally, RaterReading, Span
-from metrics.pages.words import weighted
-from metrics.scale import QuestionScale
+from metrics.scale import QuestionScale, weighted
 from projects.models import Question, Rater
 from ratings.models import NOTHING, Rating
 from ratings.recording.days import date_of

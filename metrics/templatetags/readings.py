@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import functools
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,65 +15,23 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from metrics.agreement import bands
-from metrics.pages import words
+from metrics.pages import figures, words
 
 register = template.Library()
 
 Reading = Mapping[str, Any]
 
-
-@register.filter
-def figure(value: float | None, decimals: int = 2) -> str:
-    """A number with so many decimals in the reader's notation; a dash for None."""
-    return _figure(value, decimals, get_language())
-
-
-def _figure(value: float | None, decimals: int, language: str | None) -> str:
-    """For tags with several figures: asking for the language costs as much as writing one."""
-    if value is None or not math.isfinite(value):
-        return "–"
-    return _written(round(value, decimals) + 0.0, decimals, language)  # -0.00 is 0.00
-
-
-@functools.lru_cache(maxsize=4_096)
-def _written(number: float, decimals: int, language: str | None) -> str:
-    """In the notation of ``language``, the active one. Kept: a page has a thousand figures, and most are alike."""
-    return number_format(number, decimals, force_grouping=True)
-
-
-@register.filter
-def signed(value: float | None, decimals: int = 2) -> str:
-    """A difference with its sign; a dash for None."""
-    text = figure(value, decimals)
-    return f"+{text}" if value is not None and round(value, decimals) > 0 else text
-
-
-@register.filter
-def whole(value: int | None) -> str:
-    """A count with its thousands told apart."""
-    return "–" if value is None else _written(value, 0, get_language())
-
-
-@register.filter
-def percent(value: float | None) -> str:
-    return "–" if value is None else _("%(number)s %%") % {"number": figure(100 * value, 0)}
+register.filter("figure", figures.figure)
+register.filter("signed", figures.signed)
+register.filter("whole", figures.whole)
+register.filter("percent", figures.percent)
+register.filter("interval", figures.interval)
 
 
 @register.filter(expects_localtime=True)
 def clock(moment: datetime.datetime) -> str:
     """A moment with its zone, also in the hour that clocks show twice: Django's filter leaves the zone out there."""
     return f"{moment:%Y-%m-%d %H:%M:%S %Z}"
-
-
-@register.filter
-def interval(reading: Reading | None) -> str:
-    """[0.38, 0.48], or nothing when there is none."""
-    return _interval(reading, get_language()) if reading else ""
-
-
-def _interval(reading: Reading, language: str | None) -> str:
-    low, high = reading.get("low"), reading.get("high")
-    return "" if low is None or high is None else f"[{_figure(low, 2, language)}, {_figure(high, 2, language)}]"
 
 
 @register.filter
@@ -93,10 +49,9 @@ def reading(value: Reading | None, signed: bool = False) -> SafeString:
             why(value),
         )
     language, sign = get_language(), "+" if signed and value["value"] > 0 else ""
-    text = f"{sign}{_figure(value['value'], 2, language)}"
-    return _drawn(
-        f'<span class="reading">{text} <span class="reading__interval">{_interval(value, language)}</span></span>'
-    )
+    text = f"{sign}{figures.in_language(value['value'], 2, language)}"
+    interval = f'<span class="reading__interval">{figures.interval_in(value, language)}</span>'
+    return _drawn(f'<span class="reading">{text} {interval}</span>')
 
 
 def _drawn(html: str) -> SafeString:
@@ -159,8 +114,8 @@ def spark(values: Sequence[float | None] | None, least: float = 0.4) -> SafeStri
     x, y = [point for point in points if point][-1]
     language = get_language()
     title = _("from %(first)s to %(last)s") % {
-        "first": _figure(known[0], 2, language),
-        "last": _figure(known[-1], 2, language),
+        "first": figures.in_language(known[0], 2, language),
+        "last": figures.in_language(known[-1], 2, language),
     }
     return _drawn(
         f'<svg class="spark" viewBox="0 0 100 24" role="img" aria-label="{escape(title)}"><path d="{path}"/>'
@@ -200,7 +155,7 @@ def whisker(value: Reading | None, low: float = -0.2, high: float = 1.0) -> Safe
 @register.simple_tag
 def shares(counts: Sequence[tuple[str, int]]) -> SafeString:
     """Counts by category in words: "minor 3, major 1"."""
-    return format_html_join(", ", "{} <strong>{}</strong>", ((label, whole(n)) for label, n in counts))
+    return format_html_join(", ", "{} <strong>{}</strong>", ((label, figures.whole(n)) for label, n in counts))
 
 
 @register.simple_tag
@@ -226,7 +181,7 @@ def p_value(value: float | None) -> str:
     """A p value: three decimals, or that it is smaller."""
     if value is None:
         return "–"
-    return "< " + number_format(0.001, 3) if value < 0.001 else figure(value, 3)
+    return "< " + number_format(0.001, 3) if value < 0.001 else figures.figure(value, 3)
 
 
 @register.filter

@@ -11,6 +11,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from groundwork.rest.errors import BadRequest
+from groundwork.rest.paging import PAGING as PAGING_NAMES
+from groundwork.rest.paging import Key, page
+from groundwork.rest.parameters import parameters, rows_of
 from groundwork.rest.schema import PAGING, one_or_many, page_of, reads, writes
 from projects.catalogue import entries
 from projects.models import Member, Project
@@ -19,8 +22,7 @@ from projects.setup.project_rules import Refused
 from projects.setup.question_rules import InvalidQuestions
 
 from .serializers import Counts, ItemIn, ProjectChange, ProjectIn, ProjectOut, RaterIn
-from .view import PAGING as PAGING_NAMES
-from .view import ApiView, Key, bound_to, page, parameters, rows_of
+from .view import ApiView, bound_to
 
 LEAD = Member.Role.LEAD
 

@@ -15,7 +15,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from groundwork.database import bulk
-from projects.api.view import rows_error
+from groundwork.rest.parameters import rows_error
 from projects.models import Member, Project, Rater
 
 LONGEST_ITEM_KEY = 255

@@ -10,6 +10,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.db import connection
 from django.utils import timezone
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework import authentication, exceptions
 from rest_framework.request import Request
 
@@ -101,3 +102,22 @@ class BrowserAuthentication(authentication.SessionAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"
+
+
+# --- how the OpenAPI description says it
+
+
+class TokenScheme(OpenApiAuthenticationExtension):
+    target_class = "projects.people.tokens.TokenAuthentication"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer", "description": "manage.py create_token USERNAME"}
+
+
+class BrowserScheme(OpenApiAuthenticationExtension):
+    target_class = "projects.people.tokens.BrowserAuthentication"
+    name = "session"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {"type": "apiKey", "in": "cookie", "name": "sessionid", "description": "A browser's session, with CSRF"}

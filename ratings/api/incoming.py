@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from groundwork.database import bulk
 from groundwork.rest.errors import BadRequest
-from projects.api.view import rows_error
+from groundwork.rest.parameters import rows_error
 from projects.catalogue.entries import kind_of
 from projects.models import Member, Project, Question
 from ratings.models import NOTHING

@@ -10,9 +10,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from groundwork.rest.errors import BadRequest
+from groundwork.rest.paging import PAGING as PAGING_NAMES
+from groundwork.rest.paging import Key, page
+from groundwork.rest.parameters import parameters, rows_of
 from groundwork.rest.schema import PAGING, one_or_many, page_of, parameter, reads, writes
-from projects.api.view import PAGING as PAGING_NAMES
-from projects.api.view import ApiView, Key, page, parameters, question_of, rows_of
+from projects.api.view import ApiView, question_of
 from projects.models import Member, Project, Question, Rater
 from ratings.models import NOTHING, Rating
 from ratings.recording import record

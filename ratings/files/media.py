@@ -23,7 +23,8 @@ from django.utils.translation import gettext as _
 from projects.catalogue import entries
 from projects.models import Item, Project
 from projects.setup.project_rules import Refused
-from ratings.importing.files import shown_name
+
+from .uploads import shown_name
 
 FOLDER = "media"  # below DATA_DIR
 CHUNK = 1 << 18

@@ -49,12 +49,6 @@ def absolute(path: str) -> Path:
     return Path(settings.DATA_DIR) / path
 
 
-def shown_name(name: str) -> str:
-    """The upload's name as text to show: no folders, no control or direction characters. Never used as a path."""
-    base = PurePath(name.replace("\\", "/")).name
-    return "".join(character for character in base if character.isprintable())[:200] or "file.csv"
-
-
 def store(upload: IO[bytes]) -> Stored:
     """Copy an upload to a path of our own, unpacking gzip on the way; Unreadable leaves nothing behind.
 

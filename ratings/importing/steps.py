@@ -18,6 +18,7 @@ from projects.models import Category, Project, Question
 from projects.setup.actions import add_question, create_project
 from projects.setup.question_rules import NewCategory, NewQuestion
 from ratings import changes
+from ratings.files import uploads
 from ratings.models import ImportRun
 
 from . import files, leases, staging
@@ -55,7 +56,7 @@ def upload(*, file: IO[bytes], name: str, project: Project | None, by: Any) -> I
         return ImportRun.objects.create(
             project=project,
             by=by,
-            file_name=files.shown_name(name),
+            file_name=uploads.shown_name(name),
             path=stored.path,
             bytes_total=stored.size,
             mapping=mapping.as_json(),

@@ -15,9 +15,8 @@ from metrics.agreement.counts import tally
 from metrics.auditing.compare import audit
 from metrics.counting import store
 from metrics.models import CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading
-from metrics.pages.words import weighted
 from metrics.readings import raters
-from metrics.scale import QuestionScale
+from metrics.scale import QuestionScale, weighted
 from projects.models import Question
 from ratings.models import Rating
 from tests.metrics.counting_oracle import recounted, stored

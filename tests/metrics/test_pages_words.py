@@ -6,7 +6,7 @@ import pytest
 
 from metrics.agreement.bands import SCHEMES
 from metrics.agreement.estimate import REASONS
-from metrics.pages import words
+from metrics.pages import figures, words
 from metrics.templatetags import readings
 
 
@@ -22,12 +22,12 @@ def test_words_every_band_has_words(band: object) -> None:
 
 @pytest.mark.parametrize("value", [None, float("nan"), float("inf")])
 def test_figure_undefined_is_a_dash(value: float | None) -> None:
-    assert readings.figure(value) == "–"
+    assert figures.figure(value) == "–"
 
 
 @pytest.mark.parametrize(("value", "text"), [(0.425, "0.42"), (-0.001, "0.00"), (1, "1.00"), (-0.126, "-0.13")])
 def test_figure_two_decimals(value: float, text: str) -> None:
-    assert readings.figure(value) == text
+    assert figures.figure(value) == text
 
 
 def test_reading_undefined_tells_why() -> None:
@@ -59,5 +59,5 @@ def test_coefficient_has_a_name(name: str, text: str) -> None:
 
 
 def test_shares_and_p_values_are_rounded_not_cut() -> None:
-    assert [readings.percent(share) for share in (0.4155, 0.2667, 0.3178)] == ["42 %", "27 %", "32 %"]
+    assert [figures.percent(share) for share in (0.4155, 0.2667, 0.3178)] == ["42 %", "27 %", "32 %"]
     assert readings.p_value(0.04996) == "0.050"

@@ -1,0 +1,57 @@
+"""Numbers as people read them: so many decimals in the reader's notation, a dash for what is undefined."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.formats import number_format
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+
+Reading = Mapping[str, Any]
+
+
+def figure(value: float | None, decimals: int = 2) -> str:
+    """A number with so many decimals in the reader's notation; a dash for None."""
+    return in_language(value, decimals, get_language())
+
+
+def in_language(value: float | None, decimals: int, language: str | None) -> str:
+    """For tags with several figures: asking for the language costs as much as writing one."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    return _written(round(value, decimals) + 0.0, decimals, language)  # -0.00 is 0.00
+
+
+@functools.lru_cache(maxsize=4_096)
+def _written(number: float, decimals: int, language: str | None) -> str:
+    """In the notation of ``language``, the active one. Kept: a page has a thousand figures, and most are alike."""
+    return number_format(number, decimals, force_grouping=True)
+
+
+def signed(value: float | None, decimals: int = 2) -> str:
+    """A difference with its sign; a dash for None."""
+    text = figure(value, decimals)
+    return f"+{text}" if value is not None and round(value, decimals) > 0 else text
+
+
+def whole(value: int | None) -> str:
+    """A count with its thousands told apart."""
+    return "–" if value is None else _written(value, 0, get_language())
+
+
+def percent(value: float | None) -> str:
+    return "–" if value is None else _("%(number)s %%") % {"number": figure(100 * value, 0)}
+
+
+def interval(reading: Reading | None) -> str:
+    """[0.38, 0.48], or nothing when there is none."""
+    return interval_in(reading, get_language()) if reading else ""
+
+
+def interval_in(reading: Reading, language: str | None) -> str:
+    low, high = reading.get("low"), reading.get("high")
+    return "" if low is None or high is None else f"[{in_language(low, 2, language)}, {in_language(high, 2, language)}]"
