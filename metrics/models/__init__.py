@@ -1,0 +1,29 @@
+"""The stored counts, and the coefficients read off them.
+
+Counts are exact integers and the only input of every reading. Blobs are little-endian integer arrays in C order, their
+columns by category *code* (so that re-ordering or adding categories moves nothing); ``width`` is the number of codes.
+Patterns are int64; tables and moments have as many bytes a cell as their length says (stores.compact_blobs).
+"""
+
+from .counts import EVER, CountState, PairTally, PatternTally, PeerTally, Share
+from .on_request import Attribution, Slice
+from .readings import ALL_START, RaterReading, Reading, Span, number_at
+from .workers import AuditResult, Worker
+
+__all__ = [
+    "ALL_START",
+    "EVER",
+    "Attribution",
+    "AuditResult",
+    "CountState",
+    "PairTally",
+    "PatternTally",
+    "PeerTally",
+    "RaterReading",
+    "Reading",
+    "Share",
+    "Slice",
+    "Span",
+    "Worker",
+    "number_at",
+]

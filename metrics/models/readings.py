@@ -1,0 +1,76 @@
+"""Coefficients read off the stored counts."""
+
+from __future__ import annotations
+
+import datetime
+
+from django.db import models
+from django.db.models import Q, Value
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast, NullIf
+from django.utils.translation import gettext_lazy as _
+
+from projects.models import Question, Rater
+
+
+def number_at(path: str) -> Cast:
+    """A number within a JSON column, as ``column__key__key``, to filter and sort by; NULL where it is null.
+
+    Of a null Django makes the text "null" on SQLite, which would become 0.
+    """
+    return Cast(NullIf(KT(path), Value("null")), models.FloatField())
+
+
+class Span(models.TextChoices):
+    ALL = "all", _("all")
+    DAY = "day", _("day")
+    WEEK = "week", _("week")
+    MONTH = "month", _("month")
+
+
+ALL_START = datetime.date(1970, 1, 1)
+
+
+class Reading(models.Model):
+    """The project's coefficients over one period. ``coefficients`` maps a name to a READING (docs/api.md)."""
+
+    question = models.ForeignKey(Question, models.CASCADE, related_name="readings", db_index=False)
+    span = models.CharField(max_length=5, choices=Span.choices)
+    start = models.DateField(default=ALL_START)
+    coefficients = models.JSONField(default=dict)
+    # The same names, on all items up to the period's end.
+    cumulative = models.JSONField(default=dict)
+    # Counts of items by number of ratings, per-category kappas and the like: whatever is not one coefficient.
+    details = models.JSONField(default=dict)
+    computed_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["start"]
+        constraints = [
+            models.UniqueConstraint(fields=["question", "span", "start"], name="reading_unique"),
+            models.CheckConstraint(condition=Q(span__in=Span.values), name="reading_span_known"),
+        ]
+
+
+class RaterReading(models.Model):
+    """One rater's agreement with peers over one period (by the rater's own ``rated_at``), in the same shape."""
+
+    question = models.ForeignKey(Question, models.CASCADE, related_name="rater_readings", db_index=False)
+    rater = models.ForeignKey(Rater, models.CASCADE, related_name="readings")
+    span = models.CharField(max_length=5, choices=Span.choices)
+    start = models.DateField(default=ALL_START)
+    n_ratings = models.PositiveIntegerField()
+    coefficients = models.JSONField(default=dict)
+    details = models.JSONField(default=dict)
+    # Of the whole time alone: the median seconds of the newest timed ratings (rater_readings.TIMED); null: not known.
+    seconds = models.FloatField(null=True, blank=True)
+    computed_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["start"]
+        constraints = [
+            # (question, span, ...) first: the rater table reads all raters' "all" rows.
+            models.UniqueConstraint(fields=["question", "span", "rater", "start"], name="rater_reading_unique"),
+            # Single days are not stored (rater_readings.of_days).
+            models.CheckConstraint(condition=Q(span__in=["all", "week", "month"]), name="rater_reading_span_known"),
+        ]

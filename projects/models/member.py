@@ -1,0 +1,59 @@
+"""Who may do what in a project, in the browser and by API."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.utils.translation import gettext_lazy as _
+
+from .project import Project
+
+
+class Member(models.Model):
+    class Role(models.TextChoices):
+        LEAD = "lead", _("lead")
+        ANNOTATOR = "annotator", _("annotator")
+        VIEWER = "viewer", _("viewer")
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="members")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role.choices)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "user"], name="member_user_unique"),
+            models.CheckConstraint(condition=Q(role__in=["lead", "annotator", "viewer"]), name="member_role_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} ({self.role})"
+
+
+class ApiToken(models.Model):
+    """A key to the API. Only its SHA-256 is stored; it acts as its user, narrowed to a project and to reading."""
+
+    class Scope(models.TextChoices):
+        READ = "read", _("read")
+        WRITE = "write", _("write")
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="api_tokens")
+    project = models.ForeignKey(Project, models.CASCADE, null=True, blank=True, related_name="api_tokens")
+    scope = models.CharField(max_length=5, choices=Scope.choices, default=Scope.WRITE)
+    prefix = models.CharField(max_length=12)
+    digest = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(scope__in=["read", "write"]), name="token_scope_known"),
+            models.CheckConstraint(
+                condition=Q(expires_at__isnull=True) | Q(expires_at__gt=F("created_at")), name="token_expires_later"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.prefix}… ({self.scope})"

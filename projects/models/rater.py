@@ -1,0 +1,39 @@
+"""Who judges: people and models."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from .project import Project
+
+
+class Rater(models.Model):
+    class Kind(models.TextChoices):
+        HUMAN = "human", _("human")
+        MODEL = "model", _("model")
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="raters")
+    key = models.CharField(max_length=150)
+    name = models.CharField(max_length=200, blank=True)
+    kind = models.CharField(max_length=5, choices=Kind.choices, default=Kind.HUMAN)
+    group = models.CharField(max_length=64, blank=True, db_default="", help_text=_("A team or vendor, to filter by"))
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="raters")
+    # A paused rater gets no items; what they rated counts on.
+    paused = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ["key"]
+        constraints = [
+            models.UniqueConstraint(fields=["project", "key"], name="rater_key_unique"),
+            models.UniqueConstraint(
+                fields=["project", "user"], condition=Q(user__isnull=False), name="rater_user_unique"
+            ),
+            models.CheckConstraint(condition=~Q(key=""), name="rater_key_given"),
+            models.CheckConstraint(condition=Q(kind__in=["human", "model"]), name="rater_kind_known"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name or self.key

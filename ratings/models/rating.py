@@ -1,0 +1,118 @@
+"""What a rater says about an item now, and all that was said before."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from projects.models import Item, Question, Rater
+from ratings.querysets import UNCOUNTED, RatingQuerySet
+
+NOTHING = -1  # the code of a withdrawn or never counted rating
+
+
+class Rating(models.Model):
+    """What a rater says now about an item.
+
+    ``code`` is the category's code (-1: withdrawn); ``counted`` is the code that the stored counts hold (-1: nothing).
+    ``day`` is the day of ``rated_at`` in the project's time zone, in days since 1970-01-01; ``counted_day`` the day
+    under which the counts hold it. The rating is uncounted while either pair differs (docs/architecture.md, idea 2).
+    """
+
+    question = models.ForeignKey(Question, models.PROTECT, related_name="ratings", db_index=False)
+    item = models.ForeignKey(Item, models.PROTECT, related_name="ratings", db_index=False)
+    rater = models.ForeignKey(Rater, models.PROTECT, related_name="ratings", db_index=False)
+    code = models.SmallIntegerField()
+    counted = models.SmallIntegerField(default=NOTHING)
+    rated_at = models.DateTimeField(help_text=_("When the rater first gave this rating"))
+    changed_at = models.DateTimeField()
+    day = models.IntegerField()
+    counted_day = models.IntegerField(default=0)
+    seconds = models.FloatField(null=True, blank=True, help_text=_("Time spent on the item's form"))
+    comment = models.TextField(blank=True)
+    # The number of the guidelines it was given under; empty where nobody knows (ratings.recording.guideline_stamp).
+    guidelines = models.PositiveSmallIntegerField(null=True, blank=True)
+
+    objects = RatingQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            # Also serves: all ratings of an item, and of a range of items, of one question.
+            models.UniqueConstraint(fields=["question", "item", "rater"], name="rating_unique"),
+            models.CheckConstraint(condition=Q(code__gte=NOTHING), name="rating_code_valid"),
+            models.CheckConstraint(condition=Q(counted__gte=NOTHING), name="rating_counted_valid"),
+            models.CheckConstraint(condition=Q(seconds__isnull=True) | Q(seconds__gte=0), name="rating_seconds_valid"),
+        ]
+        indexes = [
+            # "What is left to count?": holds only the uncounted rows, so it is nearly empty and nearly free. SQLite's
+            # alone: PostgreSQL has notes instead (ratings.recording.waiting).
+            models.Index(fields=["question", "item"], condition=UNCOUNTED, name="rating_uncounted"),
+            # A rater's own ratings, newest first (My ratings, rater page).
+            models.Index(fields=["rater", "-changed_at"], name="rating_by_rater"),
+            # An item's ratings over all questions (item page, deletes).
+            models.Index(fields=["item"], name="rating_by_item"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rater_id} on {self.item_id}: {self.code}"
+
+
+class UncountedItem(models.Model):
+    """PostgreSQL's note that a statement left a rating of this item uncounted. Triggers write it
+    (ratings.recording.waiting)."""
+
+    # No foreign keys: a note of what is gone is thrown away when it is read.
+    question_id = models.BigIntegerField()
+    item_id = models.BigIntegerField()
+    ratings = models.IntegerField()  # so many uncounted ones
+
+    class Meta:
+        indexes = [models.Index(fields=["question_id", "item_id"], name="uncounted_item")]
+
+    def __str__(self) -> str:
+        return f"{self.item_id} of {self.question_id}"
+
+
+class Revision(models.Model):
+    """One line of a rating's history. Written once, never changed."""
+
+    class Source(models.TextChoices):
+        FORM = "form", _("form")
+        API = "api", _("API")
+        IMPORT = "import", _("import")
+        EXAMPLE = "example", _("example")
+
+    rating = models.ForeignKey(Rating, models.PROTECT, related_name="revisions")
+    code = models.SmallIntegerField()
+    rated_at = models.DateTimeField()
+    recorded_at = models.DateTimeField()
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
+    source = models.CharField(max_length=10, choices=Source.choices)
+    comment = models.TextField(blank=True)
+    # A line that a file repeated for the same item and rater: kept, but it never stood.
+    superseded = models.BooleanField(default=False)
+    guidelines = models.PositiveSmallIntegerField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(condition=Q(code__gte=NOTHING), name="revision_code_valid"),
+            models.CheckConstraint(
+                condition=Q(source__in=["form", "api", "import", "example"]), name="revision_source_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rating_id}: {self.code} at {self.recorded_at:%Y-%m-%d %H:%M}"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if self.pk is not None:
+            raise TypeError("A revision is written once and never changed.")
+        super().save(*args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise TypeError("A revision is never deleted.")
