@@ -5,5 +5,6 @@ class SiteConfig(AppConfig):
     name = "agreement_site"
 
     def ready(self) -> None:
-        # Tasks bind to this application. Not in __init__.py: the supervisor imports this package without Celery.
+        # Tasks bind to this application. Not in __init__.py: the supervisor imports this package
+        # without Celery.
         from . import celery  # noqa: F401 - imported for what it sets up

@@ -1,7 +1,8 @@
 """The Celery application, and the sweeps that every worker carries.
 
-A sweep is a thread of the worker and needs no broker: a worker that cannot reach the queue still finds every
-uncounted rating and every waiting import in the database (docs/architecture.md, idea 3).
+A sweep is a thread of the worker and needs no broker: a worker that cannot reach the queue still
+finds every uncounted rating and every waiting import in the database (docs/architecture.md, idea
+3).
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from celery.platforms import SecurityWarning
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agreement_site.settings")
 
-# Celery's advice against root is about pickled messages, which are not accepted here; the supervisor says the rest.
+# Celery's advice against root is about pickled messages, which are not accepted here; the
+# supervisor says the rest.
 warnings.filterwarnings("ignore", category=SecurityWarning)
 
 app = Celery("concord", task_cls="agreement_site.answers.logs:LoggedTask")
@@ -62,7 +64,9 @@ class Sweeper(bootsteps.StartStopStep):
                 try:
                     sweep()
                 except Exception:
-                    logger.exception("%s failed; it is tried again in %s s", path, settings.SWEEP_SECONDS)
+                    logger.exception(
+                        "%s failed; it is tried again in %s s", path, settings.SWEEP_SECONDS
+                    )
 
 
 app.steps["worker"].add(Sweeper)

@@ -1,4 +1,5 @@
-"""The one settings file. What a site may change is an environment variable, read below by a typed helper."""
+"""The one settings file. What a site may change is an environment variable, read below by a typed
+helper."""
 
 from __future__ import annotations
 
@@ -38,13 +39,15 @@ def env_list(name: str, default: str = "") -> list[str]:
 
 
 def database(url: str) -> dict:
-    """The DATABASES entry of a URL: sqlite:///relative-or-/absolute/path or postgres[ql]://user:password@host:port/name."""
+    """The DATABASES entry of a URL: sqlite:///relative-or-/absolute/path or
+    postgres[ql]://user:password@host:port/name."""
     parts = urlsplit(url)
     if parts.scheme == "sqlite":
         return {
             "ENGINE": "groundwork.database.sqlite3",
             "NAME": str(Path(unquote(parts.path[1:]))),
-            # Opening a connection costs more than a rating, and closing the last one checkpoints the log.
+            # Opening a connection costs more than a rating, and closing the last one checkpoints
+            # the log.
             "CONN_MAX_AGE": 60,
             # IMMEDIATE: check-then-write transactions of several writers wait instead of failing.
             # FULL: an answered rating survives a power cut.
@@ -80,7 +83,9 @@ def secret_key(folder: Path) -> str:
     given = os.environ.get("SECRET_KEY", "")
     if given:
         if len(given) < 50 or len(set(given)) < 5:
-            raise ImproperlyConfigured("SECRET_KEY is too short or too regular: 50 random characters at least")
+            raise ImproperlyConfigured(
+                "SECRET_KEY is too short or too regular: 50 random characters at least"
+            )
         return given
     path = folder / "secret_key"
     try:
@@ -125,7 +130,8 @@ MIDDLEWARE = [
     "agreement_site.answers.middleware.ContentSecurityPolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    # After the session and its user, who may have chosen a language; before all that answers in words.
+    # After the session and its user, who may have chosen a language; before all that answers in
+    # words.
     "agreement_site.accounts.language.LanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -151,13 +157,20 @@ TEMPLATES = [
     },
 ]
 
-DATABASES = {"default": database(os.environ.get("DATABASE_URL") or f"sqlite:///{DATA_DIR / 'concord.sqlite3'}")}
+DATABASES = {
+    "default": database(
+        os.environ.get("DATABASE_URL") or f"sqlite:///{DATA_DIR / 'concord.sqlite3'}"
+    )
+}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTHENTICATION_BACKENDS = ["agreement_site.accounts.language.Accounts"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
-    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 LOGIN_URL = "sign_in"
@@ -182,7 +195,8 @@ if (BASE_DIR / "build" / "static").is_dir():
     STATICFILES_DIRS.append(BASE_DIR / "build" / "static")
 # Only for a web server that serves the files itself: STATIC_ROOT=/folder manage.py collectstatic.
 STATIC_ROOT = os.environ.get("STATIC_ROOT") or None
-# Served straight from the source folders: no collectstatic step stands between a change and the page.
+# Served straight from the source folders: no collectstatic step stands between a change and the
+# page.
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
 
@@ -211,11 +225,14 @@ SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
 if env_bool("BEHIND_PROXY", False):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 X_FRAME_OPTIONS = "DENY"
-# Other servers (https://host) from which items may show images, sound and film; without them only our own.
+# Other servers (https://host) from which items may show images, sound and film; without them only
+# our own.
 ITEM_MEDIA_ORIGINS = env_list("ITEM_MEDIA_ORIGINS")
 for _origin in ITEM_MEDIA_ORIGINS:
     if not re.fullmatch(r"https?://[\w.-]+(:\d+)?", _origin):
-        raise ImproperlyConfigured(f"ITEM_MEDIA_ORIGINS: {_origin!r} is no origin like https://media.example.org")
+        raise ImproperlyConfigured(
+            f"ITEM_MEDIA_ORIGINS: {_origin!r} is no origin like https://media.example.org"
+        )
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'none'"],
@@ -256,10 +273,16 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": r"/api/v1",
 }
 
-# The queue carries hints only (docs/architecture.md): early acknowledgement, no results, bounded waits to publish.
+# The queue carries hints only (docs/architecture.md): early acknowledgement, no results, bounded
+# waits to publish.
 REDIS_URL = os.environ.get("REDIS_URL", "")
 CELERY_BROKER_URL = REDIS_URL or "memory://"
-_publish_patience = {"max_retries": 1, "interval_start": 0, "interval_step": 0.1, "interval_max": 0.2}
+_publish_patience = {
+    "max_retries": 1,
+    "interval_start": 0,
+    "interval_step": 0.1,
+    "interval_max": 0.2,
+}
 CELERY_TASK_PUBLISH_RETRY_POLICY = _publish_patience
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_connect_timeout": 0.5,
@@ -279,8 +302,11 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_SEND_TASK_EVENTS = False
 SWEEP_SECONDS = env_int("SWEEP_SECONDS", 5)
 
-# One line a record on stderr: JSON, or words where somebody watches a terminal (agreement_site/answers/logs.py).
-LOG_FORMAT = os.environ.get("LOG_FORMAT") or ("plain" if sys.stderr is not None and sys.stderr.isatty() else "json")
+# One line a record on stderr: JSON, or words where somebody watches a terminal
+# (agreement_site/answers/logs.py).
+LOG_FORMAT = os.environ.get("LOG_FORMAT") or (
+    "plain" if sys.stderr is not None and sys.stderr.isatty() else "json"
+)
 if LOG_FORMAT not in ("json", "plain"):
     raise ImproperlyConfigured(f"LOG_FORMAT={LOG_FORMAT!r}: json or plain")
 LOGGING = {
@@ -291,10 +317,17 @@ LOGGING = {
         "plain": {"()": "agreement_site.answers.logs.PlainLines"},
     },
     "filters": {"safe_paths": {"()": "agreement_site.answers.logs.SafePaths"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["safe_paths"]}},
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "formatter": LOG_FORMAT,
+            "filters": ["safe_paths"],
+        }
+    },
     "root": {"handlers": ["stderr"], "level": os.environ.get("LOG_LEVEL", "INFO")},
     "loggers": {
-        # Each request and each task has its own line (agreement_site.answers.logs): these would be a second one.
+        # Each request and each task has its own line (agreement_site.answers.logs): these would be
+        # a second one.
         "django.request": {"level": "ERROR"},
         "django.server": {"level": "WARNING"},
         "celery.worker.strategy": {"level": "WARNING"},

@@ -2,10 +2,11 @@
 
     python benchmarks/bench_agreement.py [--items 200000] [--only pairs,many,bootstrap,icc,growth]
 
-Everybody starts from the same long-form arrays (item, rater, code; 5 ratings an item, 100 raters, 5 categories) and
-pays for making their own input from them. Times are the best of --repeat runs, of one run where that takes over 5 s. A
-rival's bootstrap is measured on --sample replicates and extrapolated to 10,000, a straight line by its making. The last
-column is the largest difference of a rival's values from Concord's.
+Everybody starts from the same long-form arrays (item, rater, code; 5 ratings an item, 100 raters, 5
+categories) and pays for making their own input from them. Times are the best of --repeat runs, of
+one run where that takes over 5 s. A rival's bootstrap is measured on --sample replicates and
+extrapolated to 10,000, a straight line by its making. The last column is the largest difference of
+a rival's values from Concord's.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ Longform = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def ratings(n_items: int, seed: int = 1) -> Longform:
-    """item, rater, code (M,) in the order of items; raters differ within an item, 60 % of the ratings are the truth."""
+    """item, rater, code (M,) in the order of items; raters differ within an item, 60 % of the
+    ratings are the truth."""
     rng = np.random.default_rng(seed)
     steps = np.cumsum(rng.integers(1, RATERS // PER_ITEM, (n_items, PER_ITEM)), axis=1)
     rater = (rng.integers(0, RATERS, n_items)[:, None] + steps) % RATERS
@@ -52,9 +54,19 @@ class Table:
     def __init__(self, job: str, repeat: int) -> None:
         self.repeat = repeat
         self.ours: float | None = None
-        print(f"\n## {job}\n\n| who | seconds | ratio to Concord | differs by at most |\n|---|---|---|---|")
+        print(
+            f"\n## {job}\n\n| who | seconds | ratio to Concord | differs by at most |\n|---|---|---|---|"
+        )
 
-    def row(self, who: str, run: Callable[[], Any], *, like: Any = None, times: float = 1.0, note: str = "") -> Any:
+    def row(
+        self,
+        who: str,
+        run: Callable[[], Any],
+        *,
+        like: Any = None,
+        times: float = 1.0,
+        note: str = "",
+    ) -> Any:
         """Measure `run`; `times` extrapolates its cost. Returns what it returned."""
         try:
             seconds, result = self._best(run)
@@ -64,7 +76,9 @@ class Table:
         seconds *= times
         self.ours = self.ours or seconds
         differs = "" if like is None else f"{_difference(result, like):.1e}"
-        print(f"| {who}{note} | {seconds:.4g} | {seconds / self.ours:.3g} | {differs} |", flush=True)
+        print(
+            f"| {who}{note} | {seconds:.4g} | {seconds / self.ours:.3g} | {differs} |", flush=True
+        )
         return result
 
     def _best(self, run: Callable[[], Any]) -> tuple[float, Any]:
@@ -111,7 +125,9 @@ def concord_pairs(data: Longform) -> np.ndarray:
 def sklearn_pairs(data: Longform) -> list[float]:
     from sklearn.metrics import cohen_kappa_score
 
-    return [cohen_kappa_score(a, b, labels=range(K), weights="quadratic") for a, b in each_pair(data)]
+    return [
+        cohen_kappa_score(a, b, labels=range(K), weights="quadratic") for a, b in each_pair(data)
+    ]
 
 
 def statsmodels_pairs(data: Longform) -> list[float]:
@@ -129,16 +145,21 @@ def rater_agreement_pairs(data: Longform) -> list[float]:
     from raters import cohen_kappa
 
     names = list(range(K))
-    return [cohen_kappa(a.tolist(), b.tolist(), names, weights="quadratic") for a, b in each_pair(data)]
+    return [
+        cohen_kappa(a.tolist(), b.tolist(), names, weights="quadratic") for a, b in each_pair(data)
+    ]
 
 
 def by_hand_pairs(data: Longform) -> np.ndarray:
-    """Not a package: one product of sparse one-hot matrices, the best that is usually written by hand; no intervals."""
+    """Not a package: one product of sparse one-hot matrices, the best that is usually written by
+    hand; no intervals."""
     from scipy import sparse
 
     item, rater, code = data
     ones = np.ones(item.size, np.int64)
-    one_hot = sparse.csr_array((ones, (item, rater * K + code)), shape=(int(item.max()) + 1, RATERS * K))
+    one_hot = sparse.csr_array(
+        (ones, (item, rater * K + code)), shape=(int(item.max()) + 1, RATERS * K)
+    )
     product = (one_hot.T @ one_hot).toarray().reshape(RATERS, K, RATERS, K).transpose(0, 2, 1, 3)
     t = product[np.triu_indices(RATERS, 1)].astype(float)
     w = (np.arange(K)[:, None] - np.arange(K)) ** 2
@@ -148,10 +169,13 @@ def by_hand_pairs(data: Longform) -> np.ndarray:
 
 def bench_pairs(data: Longform, options: argparse.Namespace) -> None:
     table = Table(
-        f"All {RATERS * (RATERS - 1) // 2:,} pairwise quadratic kappas, {data[0].size:,} ratings", options.repeat
+        f"All {RATERS * (RATERS - 1) // 2:,} pairwise quadratic kappas, {data[0].size:,} ratings",
+        options.repeat,
     )
     ours = table.row("**Concord**, with intervals", lambda: concord_pairs(data))[0]
-    table.row("sparse one-hot product by hand, no intervals", lambda: by_hand_pairs(data), like=ours)
+    table.row(
+        "sparse one-hot product by hand, no intervals", lambda: by_hand_pairs(data), like=ours
+    )
     table.row("rater-agreement loop, no intervals", lambda: rater_agreement_pairs(data), like=ours)
     table.row("statsmodels loop, with intervals", lambda: statsmodels_pairs(data), like=ours)
     table.row("scikit-learn loop, no intervals", lambda: sklearn_pairs(data), like=ours)
@@ -166,7 +190,8 @@ def concord_many(data: Longform) -> list[float]:
     n_items = patterns.n_items
     found = [fleiss.fleiss_kappa(patterns.counts, n_items), gwet.gwet_ac(patterns.counts, n_items)]
     found += [
-        krippendorff.krippendorff_alpha(patterns.counts, n_items, metric=metric) for metric in ("nominal", "ordinal")
+        krippendorff.krippendorff_alpha(patterns.counts, n_items, metric=metric)
+        for metric in ("nominal", "ordinal")
     ]
     return [float(one.value) for one in found]
 
@@ -198,7 +223,11 @@ def interrater_fleiss(data: Longform) -> float:
 def krippendorff_alpha(data: Longform, level: str) -> float:
     import krippendorff as rival
 
-    return float(rival.alpha(value_counts=count_matrix(data), value_domain=list(range(K)), level_of_measurement=level))
+    return float(
+        rival.alpha(
+            value_counts=count_matrix(data), value_domain=list(range(K)), level_of_measurement=level
+        )
+    )
 
 
 def nltk_alpha(data: Longform) -> float:
@@ -209,7 +238,8 @@ def nltk_alpha(data: Longform) -> float:
 
 
 def irrcac(data: Longform, python: str, coefficient: str) -> tuple[float, float]:
-    """(seconds, value) in the interpreter `python`, whose NumPy is older; starting it is not counted."""
+    """(seconds, value) in the interpreter `python`, whose NumPy is older; starting it is not
+    counted."""
     program = (
         "import sys, time, json, numpy as np, pandas as pd\n"
         "from irrCAC.raw import CAC\n"
@@ -223,7 +253,10 @@ def irrcac(data: Longform, python: str, coefficient: str) -> tuple[float, float]
         path = Path(folder) / "codes.npy"
         np.save(path, matrix(data))
         done = subprocess.run(
-            [python, "-W", "ignore", "-c", program, str(path), coefficient], check=True, capture_output=True, text=True
+            [python, "-W", "ignore", "-c", program, str(path), coefficient],
+            check=True,
+            capture_output=True,
+            text=True,
         )
     seconds, value = json.loads(done.stdout)
     return seconds, value
@@ -239,14 +272,19 @@ def bench_many(data: Longform, options: argparse.Namespace) -> None:
     table.row("rater-agreement Fleiss", lambda: rater_agreement_fleiss(data), like=kappa)
     table.row("statsmodels Fleiss", lambda: statsmodels_fleiss(data), like=kappa)
     table.row("interrater Fleiss", lambda: interrater_fleiss(data), like=kappa)
-    table.row("krippendorff alpha nominal", lambda: krippendorff_alpha(data, "nominal"), like=nominal)
-    table.row("krippendorff alpha ordinal", lambda: krippendorff_alpha(data, "ordinal"), like=ordinal)
+    table.row(
+        "krippendorff alpha nominal", lambda: krippendorff_alpha(data, "nominal"), like=nominal
+    )
+    table.row(
+        "krippendorff alpha ordinal", lambda: krippendorff_alpha(data, "ordinal"), like=ordinal
+    )
     table.row("NLTK alpha nominal", lambda: nltk_alpha(data), like=nominal)
     if options.irrcac:
         for name, like in (("fleiss", kappa), ("gwet", ac1), ("krippendorff", nominal)):
             seconds, value = irrcac(data, options.irrcac, name)
             print(
-                f"| irrCAC {name} | {seconds:.4g} | {seconds / table.ours:.3g} | {abs(value - like):.1e} |", flush=True
+                f"| irrCAC {name} | {seconds:.4g} | {seconds / table.ours:.3g} | {abs(value - like):.1e} |",
+                flush=True,
             )  # type: ignore[operator]  # ours is measured by now
 
 
@@ -260,7 +298,9 @@ def concord_bootstrap(data: Longform) -> np.ndarray:
         "fleiss": lambda n: fleiss.fleiss_kappa(patterns.counts, n, interval=False),
         "alpha": lambda n: krippendorff.krippendorff_alpha(patterns.counts, n, interval=False),
     }
-    found = intervals.bootstrap_patterns(patterns.n_items, statistics, replicates=REPLICATES, seed=1)
+    found = intervals.bootstrap_patterns(
+        patterns.n_items, statistics, replicates=REPLICATES, seed=1
+    )
     return np.array([[one.low, one.high] for one in found.values()], float)
 
 
@@ -282,7 +322,9 @@ def rater_agreement_bootstrap(data: Longform, replicates: int) -> list[float]:
     from raters import bootstrap_ci, fleiss_kappa
 
     counts = count_matrix(data)
-    return list(bootstrap_ci(lambda chosen: fleiss_kappa(counts[chosen]), len(counts), n_boot=replicates))
+    return list(
+        bootstrap_ci(lambda chosen: fleiss_kappa(counts[chosen]), len(counts), n_boot=replicates)
+    )
 
 
 def krippendorff_bootstrap(data: Longform, replicates: int) -> None:
@@ -291,7 +333,9 @@ def krippendorff_bootstrap(data: Longform, replicates: int) -> None:
     counts, rng = count_matrix(data), np.random.default_rng(1)
     for _ in range(replicates):
         chosen = counts[rng.integers(0, len(counts), len(counts))]
-        rival.alpha(value_counts=chosen, value_domain=list(range(K)), level_of_measurement="nominal")
+        rival.alpha(
+            value_counts=chosen, value_domain=list(range(K)), level_of_measurement="nominal"
+        )
 
 
 def bench_bootstrap(data: Longform, options: argparse.Namespace) -> None:
@@ -327,10 +371,19 @@ def pingouin_icc(values: np.ndarray) -> list[float]:
 
     n, raters = values.shape
     frame = pandas.DataFrame(
-        {"item": np.repeat(np.arange(n), raters), "rater": np.tile(np.arange(raters), n), "value": values.ravel()}
+        {
+            "item": np.repeat(np.arange(n), raters),
+            "rater": np.tile(np.arange(raters), n),
+            "value": values.ravel(),
+        }
     )
-    found = pingouin.intraclass_corr(frame, targets="item", raters="rater", ratings="value").set_index("Type")["ICC"]
-    return [found[name] for name in ("ICC(1,1)", "ICC(A,1)", "ICC(C,1)", "ICC(1,k)", "ICC(A,k)", "ICC(C,k)")]
+    found = pingouin.intraclass_corr(
+        frame, targets="item", raters="rater", ratings="value"
+    ).set_index("Type")["ICC"]
+    return [
+        found[name]
+        for name in ("ICC(1,1)", "ICC(A,1)", "ICC(C,1)", "ICC(1,k)", "ICC(A,k)", "ICC(C,k)")
+    ]
 
 
 def _icc_values(values: np.ndarray) -> list[float | None]:
@@ -341,7 +394,8 @@ def _icc_values(values: np.ndarray) -> list[float | None]:
 def bench_icc(data: Longform, options: argparse.Namespace) -> None:
     values = data[2][: 20_000 * PER_ITEM].reshape(-1, PER_ITEM).astype(float)
     table = Table(
-        f"Six intraclass correlations with F and intervals, {len(values):,} items x {PER_ITEM} raters", options.repeat
+        f"Six intraclass correlations with F and intervals, {len(values):,} items x {PER_ITEM} raters",
+        options.repeat,
     )
     ours = table.row("**Concord**", lambda: _icc_values(values))
     table.row("pingouin", lambda: pingouin_icc(values), like=ours)
@@ -396,10 +450,14 @@ JOBS = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--items", type=int, default=200_000)
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--sample", type=int, default=20, help="bootstrap replicates measured of each rival")
+    parser.add_argument(
+        "--sample", type=int, default=20, help="bootstrap replicates measured of each rival"
+    )
     parser.add_argument("--only", default=",".join(JOBS), help="jobs, separated by commas")
     parser.add_argument("--irrcac", help="a Python interpreter that has irrCAC")
     options = parser.parse_args()

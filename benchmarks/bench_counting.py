@@ -1,13 +1,16 @@
-"""How counting grows: one changed rating, a backlog with one and two workers, and a burst, on projects of 10^4 to 10^7.
+"""How counting grows: one changed rating, a backlog with one and two workers, and a burst, on
+projects of 10^4 to 10^7.
 
-    python benchmarks/bench_counting.py [--sizes 10000,100000,1000000] [--backlog 1000000] [--workers 1,2] [--burst 30]
-    python tests/with_services.py --postgres python benchmarks/bench_counting.py
+    python benchmarks/bench_counting.py [--sizes 10000,100000,1000000] [--backlog 1000000]
+    [--workers 1,2] [--burst 30] python tests/with_services.py --postgres python
+    benchmarks/bench_counting.py
 
-Uses the database of DATABASE_URL (emptied of nothing: each figure makes a project of its own), else a temporary SQLite
-file. 10^7 is asked for by --sizes; 0 leaves a part out. Three tables; the ratios are within this run: one change
-against one change in the smallest project, a backlog against reading the same rows into NumPy, two workers against one,
-and one while the dashboard is asked for all the time. Workers are processes that know nothing of each other. The burst
-needs a broker (REDIS_URL, as with_services.py gives).
+Uses the database of DATABASE_URL (emptied of nothing: each figure makes a project of its own), else
+a temporary SQLite file. 10^7 is asked for by --sizes; 0 leaves a part out. Three tables; the ratios
+are within this run: one change against one change in the smallest project, a backlog against
+reading the same rows into NumPy, two workers against one, and one while the dashboard is asked for
+all the time. Workers are processes that know nothing of each other. The burst needs a broker
+(REDIS_URL, as with_services.py gives).
 """
 
 from __future__ import annotations
@@ -35,7 +38,9 @@ RATE = 1_000  # ratings a second in the burst
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sizes", default="10000,100000,1000000")
     parser.add_argument("--backlog", type=int, default=1_000_000)
     parser.add_argument("--workers", default="1,2")
@@ -43,7 +48,8 @@ def main() -> None:
     parser.add_argument("--raters", type=int, default=100)
     parser.add_argument("--days", type=int, default=730)
     parser.add_argument("--changes", type=int, default=15)
-    parser.add_argument("--work", type=int, help=argparse.SUPPRESS)  # a worker of the backlog: the question
+    # a worker of the backlog: the question
+    parser.add_argument("--work", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     with large_project.database():
         if options.work:
@@ -73,7 +79,9 @@ def processor_time() -> float:
 def growth(sizes: list[int], options: Any) -> None:
     from metrics.work import sweep
 
-    print("\n| ratings | one recent change, ms | processor, ms | one change of any day, ms | recent / smallest |")
+    print(
+        "\n| ratings | one recent change, ms | processor, ms | one change of any day, ms | recent / smallest |"
+    )
     print("|---|---|---|---|---|")
     smallest = None
     for size in filter(None, sizes):
@@ -84,7 +92,10 @@ def growth(sizes: list[int], options: Any) -> None:
         recent, processor = one_change(question, last_items, options.changes)
         anywhere, _processor = one_change(question, None, options.changes)
         smallest = smallest or recent
-        print(f"| {size:,} | {recent:.1f} | {processor:.1f} | {anywhere:.1f} | {recent / smallest:.2f} |", flush=True)
+        print(
+            f"| {size:,} | {recent:.1f} | {processor:.1f} | {anywhere:.1f} | {recent / smallest:.2f} |",
+            flush=True,
+        )
 
 
 # --- a backlog
@@ -117,7 +128,9 @@ def backlog(size: int, workers: int, options: Any, *, looked_at: bool) -> dict[s
     read, processor = time.perf_counter() - started, processor_time() - before
     command = [sys.executable, __file__, "--work", str(question.pk)]
     pipe = subprocess.PIPE
-    running = [subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) for _number in range(workers)]
+    running = [
+        subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) for _number in range(workers)
+    ]
     for process in running:
         process.stdout.readline()  # ready
     started = time.perf_counter()
@@ -145,7 +158,11 @@ def work(question_id: int) -> None:
     sweep.bring_up_to_date(question_id)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     # perf_counter is the machine's clock on Linux: the same for all processes.
-    print(json.dumps({"ended": time.perf_counter(), "processor": processor_time() - before, "peak": peak}))
+    print(
+        json.dumps(
+            {"ended": time.perf_counter(), "processor": processor_time() - before, "peak": peak}
+        )
+    )
 
 
 def look_at_pages(question: Any, running: list[Any]) -> list[float]:
@@ -156,7 +173,9 @@ def look_at_pages(question: Any, running: list[Any]) -> list[float]:
     from projects.models import Member
 
     user, _new = User.objects.get_or_create(username="bench")
-    Member.objects.get_or_create(project=question.project, user=user, defaults={"role": Member.Role.LEAD})
+    Member.objects.get_or_create(
+        project=question.project, user=user, defaults={"role": Member.Role.LEAD}
+    )
     client = Client()
     client.force_login(user)
     spent = []
@@ -172,7 +191,8 @@ def look_at_pages(question: Any, running: list[Any]) -> list[float]:
 
 
 def burst(seconds: int, options: Any) -> None:
-    """RATE ratings a second, a Celery worker that counts them, and how long it takes until they are in the readings."""
+    """RATE ratings a second, a Celery worker that counts them, and how long it takes until they are
+    in the readings."""
     from django.conf import settings
 
     if not settings.REDIS_URL:
@@ -182,10 +202,20 @@ def burst(seconds: int, options: Any) -> None:
 
     question, _items = make_project(10_000, options)
     sweep.bring_up_to_date(question.pk)
-    command = [sys.executable, "-m", "celery", "--app", "agreement_site.celery", "--quiet", "worker"]
+    command = [
+        sys.executable,
+        "-m",
+        "celery",
+        "--app",
+        "agreement_site.celery",
+        "--quiet",
+        "worker",
+    ]
     command += ["--pool", "threads", "--concurrency", "2", "--loglevel", "ERROR"]
     command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-    worker = subprocess.Popen(command, cwd=large_project.ROOT, env={**os.environ, "BROKER_SOCKET_TIMEOUT": "30"})
+    worker = subprocess.Popen(
+        command, cwd=large_project.ROOT, env={**os.environ, "BROKER_SOCKET_TIMEOUT": "30"}
+    )
     try:
         wait_for_the_worker(question)
         probes: queue.Queue[Any] = queue.Queue()
@@ -201,12 +231,16 @@ def burst(seconds: int, options: Any) -> None:
     print("\n| burst | written | freshness p50, p95, max, s | messages waiting, max |")
     print("|---|---|---|---|")
     figures = ", ".join(f"{np.percentile(fresh, q):.2f}" for q in (50, 95, 100))
-    print(f"| {RATE}/s for {seconds} s | {written / took:,.0f}/s | {figures} ({len(fresh)} probes) | {max(lengths)} |")
+    print(
+        f"| {RATE}/s for {seconds} s | {written / took:,.0f}/s | {figures} ({len(fresh)} probes) | {max(lengths)} |"
+    )
 
 
-def write_for(seconds: int, question: Any, probes: queue.Queue[Any]) -> tuple[int, float, list[int]]:
-    """Rate new items, PER_ITEM times each, a tenth of RATE ten times a second; how many ratings that were, in how many
-    seconds, and the queue's length meanwhile."""
+def write_for(
+    seconds: int, question: Any, probes: queue.Queue[Any]
+) -> tuple[int, float, list[int]]:
+    """Rate new items, PER_ITEM times each, a tenth of RATE ten times a second; how many ratings
+    that were, in how many seconds, and the queue's length meanwhile."""
     from metrics.work import hints
     from projects.models import Item
     from ratings.recording.record import NewRating, record
@@ -215,7 +249,9 @@ def write_for(seconds: int, question: Any, probes: queue.Queue[Any]) -> tuple[in
     some = RATE // 10 // PER_ITEM
     project = question.project
     keys = [f"new {number}" for number in range(some * seconds * 10)]
-    made = Item.objects.bulk_create((Item(project=project, key=key, body={}) for key in keys), batch_size=500)
+    made = Item.objects.bulk_create(
+        (Item(project=project, key=key, body={}) for key in keys), batch_size=500
+    )
     raters = list(project.raters.order_by("id").values_list("id", flat=True))
     written, lengths, started = 0, [], time.perf_counter()
     for turn in range(seconds * 10):
@@ -252,7 +288,8 @@ def settings_prefix() -> str:
 
 
 def watch(question_id: int, probes: queue.Queue[Any], fresh: list[float]) -> None:
-    """Note for each probe the seconds from its commit until it was counted and the readings made after that."""
+    """Note for each probe the seconds from its commit until it was counted and the readings made
+    after that."""
     from django.db import connection
 
     from metrics.models import CountState
@@ -260,10 +297,13 @@ def watch(question_id: int, probes: queue.Queue[Any], fresh: list[float]) -> Non
 
     while (probe := probes.get()) is not None:
         new, written = probe
-        rating = Rating.objects.filter(question_id=question_id, item_id=new.item_id, rater_id=new.rater_id)
+        rating = Rating.objects.filter(
+            question_id=question_id, item_id=new.item_id, rater_id=new.rater_id
+        )
         while rating.uncounted().exists():
             time.sleep(0.02)
-        # The readings of what was counted are made when nothing is left unread, or by a later step than this one.
+        # The readings of what was counted are made when nothing is left unread, or by a later step
+        # than this one.
         version = CountState.objects.values_list("version", flat=True).get(pk=question_id)
         state = CountState.objects.filter(pk=question_id)
         while state.filter(unread__gt=0, version=version).exists():
@@ -276,7 +316,8 @@ def watch(question_id: int, probes: queue.Queue[Any], fresh: list[float]) -> Non
 
 
 def make_project(size: int, options: Any) -> tuple[Any, list[int]]:
-    """A project with ``size`` uncounted ratings over ``days`` days; the ids of its last 100 items."""
+    """A project with ``size`` uncounted ratings over ``days`` days; the ids of its last 100
+    items."""
     from django.db import connection, transaction
 
     from groundwork.database import bulk
@@ -286,20 +327,27 @@ def make_project(size: int, options: Any) -> tuple[Any, list[int]]:
     project = Project.objects.create(name=f"{size:,} ratings")
     question = Question.objects.create(project=project, key="q", text="Which?", scale="ordinal")
     for code in range(LABELS):
-        Category.objects.create(question=question, code=code, label=str(code), position=code, value=code)
-    Rater.objects.bulk_create(Rater(project=project, key=f"r{number:04}") for number in range(options.raters))
+        Category.objects.create(
+            question=question, code=code, label=str(code), position=code, value=code
+        )
+    Rater.objects.bulk_create(
+        Rater(project=project, key=f"r{number:04}") for number in range(options.raters)
+    )
     raters = np.array(list(project.raters.order_by("id").values_list("id", flat=True)))
     n_items = size // PER_ITEM
     now = connection.ops.adapt_datetimefield_value
     stamp = now(time_of(0))
     for start in range(0, n_items, PORTION):
         rows = [
-            (project.pk, f"i{number:08}", "{}", "{}", stamp) for number in range(start, min(start + PORTION, n_items))
+            (project.pk, f"i{number:08}", "{}", "{}", stamp)
+            for number in range(start, min(start + PORTION, n_items))
         ]
         with transaction.atomic():
             columns = ("project_id", "key", "body", "attributes", "created_at")
             bulk.upsert("projects_item", columns, rows, key=("project_id", "key"))
-    items = np.fromiter(Item.objects.filter(project=project).order_by("id").values_list("id", flat=True), np.int64)
+    items = np.fromiter(
+        Item.objects.filter(project=project).order_by("id").values_list("id", flat=True), np.int64
+    )
     moments = [now(time_of(day)) for day in range(options.days)]
     names = (
         "question_id", "item_id", "rater_id", "code", "rated_at", "changed_at", "day", "comment", "counted",
@@ -313,7 +361,18 @@ def make_project(size: int, options: Any) -> tuple[Any, list[int]]:
         codes = np.clip(truth + rng.choice([-1, 0, 0, 0, 1], (len(some), PER_ITEM)), 0, LABELS - 1)
         day = (np.arange(start, start + len(some)) * options.days // n_items).tolist()
         rows = [
-            (question.pk, item, rater, code, moments[day[i]], moments[day[i]], DAY0 + day[i], "", -1, 0)
+            (
+                question.pk,
+                item,
+                rater,
+                code,
+                moments[day[i]],
+                moments[day[i]],
+                DAY0 + day[i],
+                "",
+                -1,
+                0,
+            )
             for i, item in enumerate(some.tolist())
             for rater, code in zip(who[i].tolist(), codes[i].tolist(), strict=True)
         ]
@@ -350,7 +409,8 @@ def read_rows(question: Any) -> np.ndarray:
 
 
 def one_change(question: Any, items: list[int] | None, times: int) -> tuple[float, float]:
-    """Median milliseconds, and of the processor, from a changed rating to its counts and readings."""
+    """Median milliseconds, and of the processor, from a changed rating to its counts and
+    readings."""
     from metrics.work import sweep
     from projects.models import Item
     from ratings.models import Rating
@@ -358,10 +418,16 @@ def one_change(question: Any, items: list[int] | None, times: int) -> tuple[floa
 
     rng = np.random.default_rng(1)
     first, last = (
-        Item.objects.filter(project=question.project_id).order_by("id").values_list("id", flat=True)[:1][0],
+        Item.objects.filter(project=question.project_id)
+        .order_by("id")
+        .values_list("id", flat=True)[:1][0],
         None,
     )
-    last = Item.objects.filter(project=question.project_id).order_by("-id").values_list("id", flat=True)[:1][0]
+    last = (
+        Item.objects.filter(project=question.project_id)
+        .order_by("-id")
+        .values_list("id", flat=True)[:1][0]
+    )
     spent, processor = [], []
     for _ in range(times):
         item = int(rng.choice(items)) if items else int(rng.integers(first, last + 1))

@@ -1,16 +1,20 @@
-"""The server as its users meet it: requests a second and CPU a request, over HTTP, with the counting switched on.
+"""The server as its users meet it: requests a second and CPU a request, over HTTP, with the
+counting switched on.
 
-    python benchmarks/bench_http.py                       starts Concord itself: SQLite, then PostgreSQL
-    python benchmarks/bench_http.py --url http://127.0.0.1:8000 --token TOKEN [--pid PID]
+    python benchmarks/bench_http.py                       starts Concord itself: SQLite, then
+    PostgreSQL python benchmarks/bench_http.py --url http://127.0.0.1:8000 --token TOKEN [--pid PID]
     python benchmarks/bench_http.py --url URL --path '/v1/projects/1/examples/{item}/categories' \
-        --body '{"label": {label}}' --header 'Authorization: Token T' --labels 1,2,3 --items 1-20000 [--pid PID]
+        --body '{"label": {label}}' --header 'Authorization: Token T' --labels 1,2,3 --items 1-20000
+        [--pid PID]
 
-The last form measures any other server by the same client: ``{item}``, ``{rater}`` and ``{label}`` in path and body are
-filled in. Then nothing is set up or verified. ``--pid`` names the root of a server's process tree, for its CPU.
+The last form measures any other server by the same client: ``{item}``, ``{rater}`` and ``{label}``
+in path and body are filled in. Then nothing is set up or verified. ``--pid`` names the root of a
+server's process tree, for its CPU.
 
-Prints one table for single ratings (1, 8 and 32 clients) and one for the rest. After each load the stored ratings are
-read back: they must be exactly those that were acknowledged, each once. PostgreSQL runs with fsync and
-synchronous_commit on, SQLite with synchronous=FULL. CPU comes from /proc (Linux).
+Prints one table for single ratings (1, 8 and 32 clients) and one for the rest. After each load the
+stored ratings are read back: they must be exactly those that were acknowledged, each once.
+PostgreSQL runs with fsync and synchronous_commit on, SQLite with synchronous=FULL. CPU comes from
+/proc (Linux).
 """
 
 from __future__ import annotations
@@ -49,24 +53,34 @@ def main() -> None:
             if not options.only_single:
                 rest += rest_rows(site, options)
     if rest:
-        print("\n| server | what | rows | seconds | rows/s | CPU s: web | database | web MB before | peak web MB |")
+        print(
+            "\n| server | what | rows | seconds | rows/s | CPU s: web | database | web MB before | peak web MB |"
+        )
         print("|" + "---|" * 9)
         print("\n".join(rest))
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--databases", default="sqlite,postgresql")
     parser.add_argument("--clients", default="1,8,32")
     parser.add_argument("--seconds", type=float, default=8.0, help="of each load")
-    parser.add_argument("--rows", type=int, default=100_000, help="of the bulk requests and the exports")
+    parser.add_argument(
+        "--rows", type=int, default=100_000, help="of the bulk requests and the exports"
+    )
     parser.add_argument("--bulk-clients", default="1,4", help="that send bulk requests at once")
-    parser.add_argument("--queue", type=int, default=1_000_000, help="items of the project whose next item is asked")
+    parser.add_argument(
+        "--queue", type=int, default=1_000_000, help="items of the project whose next item is asked"
+    )
     parser.add_argument("--only-single", action="store_true", help="single ratings alone")
     parser.add_argument("--processes", help="WEB_PROCESSES")
     parser.add_argument("--threads", help="WEB_THREADS")
     parser.add_argument("--url")
-    parser.add_argument("--token", help="of a superuser or of somebody who may create projects (Concord)")
+    parser.add_argument(
+        "--token", help="of a superuser or of somebody who may create projects (Concord)"
+    )
     parser.add_argument("--pid", type=int)
     parser.add_argument("--path")
     parser.add_argument("--body", default="")
@@ -83,7 +97,9 @@ def numbers(text: str) -> list[int]:
 # --- single ratings
 
 
-def single(target: http_load.Target, path: str, items: list[str], rater: str) -> Iterator[tuple[bytes, Any]]:
+def single(
+    target: http_load.Target, path: str, items: list[str], rater: str
+) -> Iterator[tuple[bytes, Any]]:
     """A client's requests: each item once; the mark is what must be stored."""
     for place, item in enumerate(items):
         label = LABELS[(place * 7 + len(rater)) % 4]
@@ -98,7 +114,9 @@ def concord_row(site: Site, clients: int, seconds: float) -> str:
     site.wait_until_counted()
     before = site.processes.cpu()
     path = site.at("ratings")
-    done = http_load.run(site.target, [single(site.target, path, items, rater) for rater in raters], seconds=seconds)
+    done = http_load.run(
+        site.target, [single(site.target, path, items, rater) for rater in raters], seconds=seconds
+    )
     used = site.processes.cpu()
     counted = site.wait_until_counted()
     verdict = stored_verdict(site, raters, done)
@@ -156,11 +174,17 @@ def measure_url(options: argparse.Namespace) -> None:
         print(row(f"{parts.netloc} | {clients}", done, used, said="not asked | "), flush=True)
 
 
-def rival(target: http_load.Target, options: argparse.Namespace, items: range, rater: str) -> Iterator[Any]:
+def rival(
+    target: http_load.Target, options: argparse.Namespace, items: range, rater: str
+) -> Iterator[Any]:
     labels = options.labels.split(",")
     for item in items:
         filled = [options.path, options.body]
-        for name, value in (("{item}", str(item)), ("{rater}", rater), ("{label}", labels[item % len(labels)])):
+        for name, value in (
+            ("{item}", str(item)),
+            ("{rater}", rater),
+            ("{label}", labels[item % len(labels)]),
+        ):
             filled = [text.replace(name, value) for text in filled]
         yield target.request("POST", filled[0], filled[1].encode()), (item, rater)
 
@@ -191,13 +215,18 @@ def timed_row(site: Site, what: str, rows: int, work: Any) -> str:
 
 
 def batches(rows: list[Any]) -> list[bytes]:
-    return [json.dumps(rows[start : start + 10_000]).encode() for start in range(0, len(rows), 10_000)]
+    return [
+        json.dumps(rows[start : start + 10_000]).encode() for start in range(0, len(rows), 10_000)
+    ]
 
 
 def sent_in_bulk(site: Site, what: str, rows: list[Any], clients: int) -> str:
     """Each client sends one body after the other."""
     bodies, path = batches(rows), site.at(what)
-    dealt = [((site.target.request("POST", path, body), None) for body in bodies[n::clients]) for n in range(clients)]
+    dealt = [
+        ((site.target.request("POST", path, body), None) for body in bodies[n::clients])
+        for n in range(clients)
+    ]
 
     def send() -> None:
         done = http_load.run(site.target, dealt, seconds=float("inf"))
@@ -246,7 +275,10 @@ def export(site: Site, kind: str, rows: int) -> str:
 def next_item(site: Site, count: int) -> str:
     """Skip an item and be given the next one: what rate.js does."""
     site.fill_queue(count)
-    target, cookie = site.target, {"Cookie": f"sessionid={site.session}; csrftoken={'c' * 32}", "X-Desk": "sheet"}
+    target, cookie = (
+        site.target,
+        {"Cookie": f"sessionid={site.session}; csrftoken={'c' * 32}", "X-Desk": "sheet"},
+    )
     cookie["X-CSRFToken"] = "c" * 32
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     shown = target.call("POST", f"/projects/{site.project}/rate/", b"-", **cookie, **form)
@@ -256,7 +288,9 @@ def next_item(site: Site, count: int) -> str:
         shown = target.call("GET", f"/projects/{site.project}/rate/", **cookie)
         times.append(shown.seconds)
         item = shown.body.split(b'data-item="', 1)[1].split(b'"', 1)[0].decode()
-        skipped = target.call("POST", f"/projects/{site.project}/rate/{item}/skip/", b"reason=x", **cookie, **form)
+        skipped = target.call(
+            "POST", f"/projects/{site.project}/rate/{item}/skip/", b"reason=x", **cookie, **form
+        )
         if skipped.status != 200:
             sys.exit(f"skip: {skipped.status} {skipped.body[:500]!r}")
     used = site.processes.cpu()

@@ -2,11 +2,11 @@
 
     python benchmarks/bench_import.py [--sizes 10000,100000,1000000] [--file FILE.csv]
 
-Uses the database of DATABASE_URL (emptied of nothing: each file becomes a project of its own), else a temporary
-SQLite file. Prints one table. Each size runs in a process of its own, so that the peak is its own. The yardsticks of
-the same run: Python's csv module that only reads the file, and one bare INSERT a row in one transaction, without
-items, raters, history, or anything to resume. "CPU" is the importing process's own; on a busy machine it says more
-than the clock.
+Uses the database of DATABASE_URL (emptied of nothing: each file becomes a project of its own), else
+a temporary SQLite file. Prints one table. Each size runs in a process of its own, so that the peak
+is its own. The yardsticks of the same run: Python's csv module that only reads the file, and one
+bare INSERT a row in one transaction, without items, raters, history, or anything to resume. "CPU"
+is the importing process's own; on a busy machine it says more than the clock.
 """
 
 from __future__ import annotations
@@ -29,9 +29,13 @@ LABELS = ("none", "minor", "major", "critical")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sizes", default="10000,100000")
-    parser.add_argument("--file", help="a CSV file item,rater,label[,timestamp] instead of made ones")
+    parser.add_argument(
+        "--file", help="a CSV file item,rater,label[,timestamp] instead of made ones"
+    )
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
@@ -44,21 +48,31 @@ def main() -> None:
             "| import / bare | same file again, s | export, s | MB at start | peak MB |"
         )
         print("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
-        files = [Path(options.file)] if options.file else [made(Path(folder), int(n)) for n in options.sizes.split(",")]
+        files = (
+            [Path(options.file)]
+            if options.file
+            else [made(Path(folder), int(n)) for n in options.sizes.split(",")]
+        )
         for file in files:
             command = [sys.executable, __file__, "--child", "--file", str(file)]
-            print(subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip(), flush=True)
+            print(
+                subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip(),
+                flush=True,
+            )
 
 
 def made(folder: Path, rows: int) -> Path:
-    """Nine ratings an item by nine of 800 raters; every thirtieth row is a repeat of the one before."""
+    """Nine ratings an item by nine of 800 raters; every thirtieth row is a repeat of the one
+    before."""
     rng = random.Random(rows)
     path = folder / f"{rows}.csv"
     with path.open("w") as file:
         file.write("item,rater,label\n")
         for number in range(rows):
             row = number - (number % 30 == 29)
-            file.write(f"i{row // PER_ITEM:07},w{(row * 89 + row // PER_ITEM) % 800:04},{rng.choice(LABELS)}\n")
+            file.write(
+                f"i{row // PER_ITEM:07},w{(row * 89 + row // PER_ITEM) % 800:04},{rng.choice(LABELS)}\n"
+            )
     return path
 
 
@@ -116,7 +130,9 @@ def imported(path: Path, user: Any, before: Any) -> tuple[float, float, float, A
     spent = time.process_time() - spent
     run.refresh_from_db()
     if run.state != "done":
-        sys.exit(f"the import ended as {run.state}: {run.problems[:1]} {run.summary.get('stopped')}")
+        sys.exit(
+            f"the import ended as {run.state}: {run.problems[:1]} {run.summary.get('stopped')}"
+        )
     return check, write, spent, run
 
 
@@ -125,7 +141,9 @@ def bare_insert(path: Path) -> None:
 
     with transaction.atomic(), connection.cursor() as cursor, path.open(newline="") as file:
         cursor.execute("CREATE TEMPORARY TABLE bare (item text, rater text, label text)")
-        cursor.executemany("INSERT INTO bare VALUES (%s, %s, %s)", (row[:3] for row in csv.reader(file)))
+        cursor.executemany(
+            "INSERT INTO bare VALUES (%s, %s, %s)", (row[:3] for row in csv.reader(file))
+        )
         cursor.execute("DROP TABLE bare")
 
 

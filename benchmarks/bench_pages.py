@@ -1,12 +1,15 @@
-"""How long the pages and the API of results take in a large project: time, processor time, queries and size.
+"""How long the pages and the API of results take in a large project: time, processor time, queries
+and size.
 
-    python benchmarks/bench_pages.py [--ratings 1000000] [--raters 1000] [--days 730] [--times 30] [--only pairs]
+    python benchmarks/bench_pages.py [--ratings 1000000] [--raters 1000] [--days 730] [--times 30]
+    [--only pairs]
 
-Uses the database of DATABASE_URL, else that of DATA_DIR, else a temporary SQLite file; a project of this size that an
-earlier run left there is taken as it is. After `python tests/with_services.py --postgres` it runs on a PostgreSQL of
-its own. Requests are made in this process, one after the other, signed in as a lead: what is measured is the site and
-the database without the network. "CPU" is this process's and, on PostgreSQL, that of the connection's own server
-process; on a busy machine it says more than the clock.
+Uses the database of DATABASE_URL, else that of DATA_DIR, else a temporary SQLite file; a project of
+this size that an earlier run left there is taken as it is. After `python tests/with_services.py
+--postgres` it runs on a PostgreSQL of its own. Requests are made in this process, one after the
+other, signed in as a lead: what is measured is the site and the database without the network. "CPU"
+is this process's and, on PostgreSQL, that of the connection's own server process; on a busy machine
+it says more than the clock.
 """
 
 from __future__ import annotations
@@ -26,7 +29,9 @@ Address = tuple[str, str]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--ratings", type=int, default=1_000_000)
     parser.add_argument("--raters", type=int, default=1_000)
     parser.add_argument("--days", type=int, default=730)
@@ -58,7 +63,10 @@ def report(project: Any, options: Any) -> None:
     for name, address in addresses(project):
         if options.only in name:
             row = measure(api if address.startswith("/api/") else session, address, options.times)
-            print(f"| {name} | {row[0]} | {row[1]:.0f} | {row[2]:.0f} | {row[3]:.0f} | {row[4]:.0f} |", flush=True)
+            print(
+                f"| {name} | {row[0]} | {row[1]:.0f} | {row[2]:.0f} | {row[3]:.0f} | {row[4]:.0f} |",
+                flush=True,
+            )
 
 
 def describe(project: Any) -> str:
@@ -102,10 +110,22 @@ def addresses(project: Any) -> list[Address]:
     return [
         ("projects", "/"),
         ("dashboard", page),
-        ("dashboard, live", f"{page}live/?version=0.0&places=trend-{min(project.raters.count(), 40)}"),
-        ("dashboard, live, nothing new", f"{page}live/?version={Freshness.of(project.questions.get()).version}"),
-        *[(f"dashboard, by {sort}", f"{page}?sort={sort}") for sort in ("vs_peers", "pairwise", "bias")],
-        *[(f"dashboard, {period}", f"{page}?period={period}") for period in ("day", "week", "month")],
+        (
+            "dashboard, live",
+            f"{page}live/?version=0.0&places=trend-{min(project.raters.count(), 40)}",
+        ),
+        (
+            "dashboard, live, nothing new",
+            f"{page}live/?version={Freshness.of(project.questions.get()).version}",
+        ),
+        *[
+            (f"dashboard, by {sort}", f"{page}?sort={sort}")
+            for sort in ("vs_peers", "pairwise", "bias")
+        ],
+        *[
+            (f"dashboard, {period}", f"{page}?period={period}")
+            for period in ("day", "week", "month")
+        ],
         ("chart: trend", f"{page}charts/trend.json"),
         ("chart: heat map", f"{page}charts/pairs.json"),
         ("chart: rater's trend", f"{page}charts/rater-trend.json?rater={a}"),
@@ -129,7 +149,10 @@ def addresses(project: Any) -> list[Address]:
         ("API: pairs, next page", f"{api}pairs/ next"),
         ("API: raters", f"{api}raters/"),
         ("API: raters, page of 1000", f"{api}raters/?page_size=1000"),
-        *[(f"API: trend, {period}", f"{api}trend/?period={period}") for period in ("day", "week", "month")],
+        *[
+            (f"API: trend, {period}", f"{api}trend/?period={period}")
+            for period in ("day", "week", "month")
+        ],
         ("API: rater's trend", f"{api}raters/{a}/trend/?period=day"),
     ]
 

@@ -1,7 +1,8 @@
-"""What `make run` costs at rest: time to the first page, memory and processor time of every process.
+"""What `make run` costs at rest: time to the first page, memory and processor time of every
+process.
 
-Memory is the proportional set size: pages that several processes share are counted once in the sum. The resident
-set size counts them once a process. Linux only.
+Memory is the proportional set size: pages that several processes share are counted once in the sum.
+The resident set size counts them once a process. Linux only.
 """
 
 from __future__ import annotations

@@ -2,10 +2,11 @@
 
     python benchmarks/bench_storage.py [--ratings 100000] [--raters 1000] [--days 730]
 
-Measures a whole database, so give it one of its own: a temporary SQLite file when neither DATABASE_URL nor DATA_DIR is
-set, or `python tests/with_services.py --postgres python benchmarks/bench_storage.py` for a new PostgreSQL. A project of
-this size that an earlier run left there is taken as it is. PostgreSQL is measured after VACUUM, as autovacuum does:
-the room of rows that counting has replaced stays in the table for later ones.
+Measures a whole database, so give it one of its own: a temporary SQLite file when neither
+DATABASE_URL nor DATA_DIR is set, or `python tests/with_services.py --postgres python
+benchmarks/bench_storage.py` for a new PostgreSQL. A project of this size that an earlier run left
+there is taken as it is. PostgreSQL is measured after VACUUM, as autovacuum does: the room of rows
+that counting has replaced stays in the table for later ones.
 """
 
 from __future__ import annotations
@@ -28,13 +29,17 @@ GROUPS = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--ratings", type=int, default=100_000)
     parser.add_argument("--raters", type=int, default=1_000)
     parser.add_argument("--days", type=int, default=730)
     options = parser.parse_args()
     with large_project.database():
-        project = large_project.find_or_make(ratings=options.ratings, raters=options.raters, days=options.days)
+        project = large_project.find_or_make(
+            ratings=options.ratings, raters=options.raters, days=options.days
+        )
         if project.__class__.objects.count() > 1:
             sys.exit("This database holds other projects too: give the benchmark one of its own.")
         report(project, options)
@@ -45,13 +50,17 @@ def report(project: Any, options: Any) -> None:
 
     sizes = postgresql() if connection.vendor == "postgresql" else sqlite()
     numbers = rows(project)
-    print(f"{connection.vendor}: {options.ratings:,} ratings, {options.raters:,} raters, {options.days} days\n")
+    print(
+        f"{connection.vendor}: {options.ratings:,} ratings, {options.raters:,} raters, {options.days} days\n"
+    )
     print("| of a | rows | bytes each | with indexes | MB |")
     print("|---|---|---|---|---|")
     for name, tables in GROUPS.items():
         bare, whole = (sum(sizes[table][which] for table in tables) for which in (0, 1))
         number = numbers[name]
-        print(f"| {name} | {number:,} | {bare / number:.0f} | {whole / number:.0f} | {whole / 1e6:.0f} |")
+        print(
+            f"| {name} | {number:,} | {bare / number:.0f} | {whole / number:.0f} | {whole / 1e6:.0f} |"
+        )
     everything = sum(whole for _bare, whole in sizes.values())
     print(f"\n{everything / 1e6:.0f} MB in all, {everything / options.ratings:.0f} bytes a rating")
 
@@ -77,7 +86,9 @@ def postgresql() -> dict[str, tuple[int, int]]:
 
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE")
-        cursor.execute("SELECT relname, pg_table_size(relid), pg_total_relation_size(relid) FROM pg_stat_user_tables")
+        cursor.execute(
+            "SELECT relname, pg_table_size(relid), pg_total_relation_size(relid) FROM pg_stat_user_tables"
+        )
         return {name: (bare, whole) for name, bare, whole in cursor.fetchall()}
 
 

@@ -1,7 +1,8 @@
-"""A light HTTP client for measuring servers: kept-alive sockets in one process and one loop, nothing parsed twice.
+"""A light HTTP client for measuring servers: kept-alive sockets in one process and one loop,
+nothing parsed twice.
 
-It must cost far less than the server under test, for both share the machine: what it took itself is in the result.
-Standard library only.
+It must cost far less than the server under test, for both share the machine: what it took itself is
+in the result. Standard library only.
 """
 
 from __future__ import annotations
@@ -40,7 +41,11 @@ class Result:
     def percentile(self, share: float) -> float:
         """Milliseconds within which this share of the requests was answered."""
         ordered = sorted(self.times)
-        return 1000 * ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else float("nan")
+        return (
+            1000 * ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+            if ordered
+            else float("nan")
+        )
 
 
 @dataclass
@@ -67,7 +72,9 @@ class Target:
 
     def call(self, method: str, path: str, body: Any = None, **more: str) -> Answer:
         """One request on a connection of its own; the whole answer."""
-        data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+        data = (
+            b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+        )
         with self.connect() as connection:
             started = time.perf_counter()
             connection.sendall(self.request(method, path, data, Connection="close", **more))
@@ -106,7 +113,11 @@ def complete(received: bytearray, *, closed: bool) -> tuple[int, bytes] | None:
     place = head.find(b"content-length:")
     if place >= 0:
         length = int(head[place + 15 :].split(b"\r\n", 1)[0])
-        return (status, bytes(received[body : body + length])) if len(received) >= body + length else None
+        return (
+            (status, bytes(received[body : body + length]))
+            if len(received) >= body + length
+            else None
+        )
     if b"transfer-encoding: chunked" in head:
         return (status, bytes(received[body:])) if received.endswith(b"0\r\n\r\n") else None
     return (status, bytes(received[body:])) if closed or status == 204 else None
@@ -140,8 +151,8 @@ class _Connection:
 def run(target: Target, clients: list[Iterator[tuple[bytes, Any]]], *, seconds: float) -> Result:
     """Each client sends its requests (bytes, mark) one after the other, until the time is over.
 
-    A kept-alive connection that the server closes without a byte of an answer is opened again and the request sent
-    once more, as every HTTP client does; this is counted.
+    A kept-alive connection that the server closes without a byte of an answer is opened again and
+    the request sent once more, as every HTTP client does; this is counted.
     """
     result = Result()
     selector = selectors.DefaultSelector()
@@ -154,7 +165,9 @@ def run(target: Target, clients: list[Iterator[tuple[bytes, Any]]], *, seconds: 
     while selector.get_map():
         ready = selector.select(timeout=PATIENCE)
         if not ready:
-            result.errors.append(f"{len(selector.get_map())} requests without an answer in {PATIENCE:.0f} s")
+            result.errors.append(
+                f"{len(selector.get_map())} requests without an answer in {PATIENCE:.0f} s"
+            )
             result.unknown += [key.data.mark for key in selector.get_map().values()]
             break
         for key, _events in ready:
@@ -164,7 +177,9 @@ def run(target: Target, clients: list[Iterator[tuple[bytes, Any]]], *, seconds: 
     return result
 
 
-def _step(connection: _Connection, selector: selectors.BaseSelector, result: Result, *, over: bool) -> None:
+def _step(
+    connection: _Connection, selector: selectors.BaseSelector, result: Result, *, over: bool
+) -> None:
     try:
         piece = connection.socket.recv(1 << 16)
     except OSError:

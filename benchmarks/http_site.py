@@ -68,11 +68,15 @@ print(1000 * sorted(times)[30])
 
 
 class Processes:
-    """CPU and memory of a server's processes: of a data folder, or below a root process; those of a database below
-    another one."""
+    """CPU and memory of a server's processes: of a data folder, or below a root process; those of a
+    database below another one."""
 
     def __init__(
-        self, *, installation: Installation | None = None, root: int | None = None, database: int | None = None
+        self,
+        *,
+        installation: Installation | None = None,
+        root: int | None = None,
+        database: int | None = None,
     ) -> None:
         self.installation = installation
         self.root = root
@@ -149,7 +153,10 @@ class Site:
     def set_up(self) -> None:
         self.new_project()
         self.post("items", [{"key": key, "body": {"text": key}} for key in self.item_keys(10_000)])
-        self.post("items", [{"key": key, "body": {"text": key}} for key in self.item_keys(20_000)[10_000:]])
+        self.post(
+            "items",
+            [{"key": key, "body": {"text": key}} for key in self.item_keys(20_000)[10_000:]],
+        )
 
     def item_keys(self, count: int) -> list[str]:
         return [f"item {number}" for number in range(count)]
@@ -157,7 +164,12 @@ class Site:
     def new_project(self) -> None:
         labels = ("none", "minor", "major", "critical")
         categories = [{"label": label, "value": place} for place, label in enumerate(labels)]
-        question = {"key": "severity", "text": "How severe?", "scale": "ordinal", "categories": categories}
+        question = {
+            "key": "severity",
+            "text": "How severe?",
+            "scale": "ordinal",
+            "categories": categories,
+        }
         body = {"name": "Benchmark", "overlap": 3, "questions": [question]}
         answer = self.target.call("POST", "/api/v1/projects/", body)
         self.project = json.loads(answer.body)["id"]
@@ -205,7 +217,8 @@ class Site:
 
 @contextlib.contextmanager
 def running(kind: str, *, processes: str | None, threads: str | None) -> Iterator[Site]:
-    """A Concord on ``kind`` (sqlite or postgresql), with a project of 20,000 items; gone afterwards."""
+    """A Concord on ``kind`` (sqlite or postgresql), with a project of 20,000 items; gone
+    afterwards."""
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="concord-bench-")))
         folder.chmod(0o711)  # PostgreSQL's own user passes through
@@ -221,8 +234,13 @@ def running(kind: str, *, processes: str | None, threads: str | None) -> Iterato
         installation.more |= {"WEB_THREADS": threads} if threads else {}
         stack.callback(installation.kill_everything)
         installation.start()
-        environment = {**installation.environment(), "DJANGO_SETTINGS_MODULE": "agreement_site.settings"}
-        site = Site(kind, Target("127.0.0.1", installation.port, {}), Processes(installation=installation))
+        environment = {
+            **installation.environment(),
+            "DJANGO_SETTINGS_MODULE": "agreement_site.settings",
+        }
+        site = Site(
+            kind, Target("127.0.0.1", installation.port, {}), Processes(installation=installation)
+        )
         site.processes.database = database
         site.environment = environment
         token, site.session = site.python(SET_UP).split()

@@ -1,8 +1,10 @@
-"""A large project by a seeded generator, for the benchmarks of pages and of storage. Not run by itself.
+"""A large project by a seeded generator, for the benchmarks of pages and of storage. Not run by
+itself.
 
-A thousand raters do not work every day: each comes on some DAYS_A_RATER days, and an item's five ratings come from five
-of those at work that day. So a rater meets most, not all, of the others, on a few items each, as in a labelling team
-of that size. Ratings are written by the same action as an import's, so each has its line of history.
+A thousand raters do not work every day: each comes on some DAYS_A_RATER days, and an item's five
+ratings come from five of those at work that day. So a rater meets most, not all, of the others, on
+a few items each, as in a labelling team of that size. Ratings are written by the same action as an
+import's, so each has its line of history.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ PORTION = 10_000
 
 @contextmanager
 def database() -> Iterator[None]:
-    """Django on the database of DATABASE_URL, or of DATA_DIR, or on a temporary SQLite file, brought up to date."""
+    """Django on the database of DATABASE_URL, or of DATA_DIR, or on a temporary SQLite file,
+    brought up to date."""
     with tempfile.TemporaryDirectory(prefix="concord-bench-") as folder:
         os.environ.setdefault("DATA_DIR", folder)
         os.environ["DJANGO_SETTINGS_MODULE"] = "agreement_site.settings"
@@ -51,7 +54,8 @@ def database() -> Iterator[None]:
 
 
 def find_or_make(*, ratings: int, raters: int, days: int, say: Any = None) -> Any:
-    """The counted project of this size: that of an earlier run on the same database, or a new one."""
+    """The counted project of this size: that of an earlier run on the same database, or a new
+    one."""
     from metrics.readings import project as readings
     from metrics.work import sweep
     from projects.models import Project, Question
@@ -59,7 +63,9 @@ def find_or_make(*, ratings: int, raters: int, days: int, say: Any = None) -> An
     name = f"{ratings:,} ratings, {raters:,} raters, {days} days"
     project = Project.objects.filter(name=name).first()
     if project is None:
-        project = make(name, ratings=ratings, raters=raters, days=days, say=say or (lambda text: None))
+        project = make(
+            name, ratings=ratings, raters=raters, days=days, say=say or (lambda text: None)
+        )
     for question in Question.objects.filter(project=project):
         sweep.bring_up_to_date(question.pk)
         readings.finish(question.pk)
@@ -67,7 +73,8 @@ def find_or_make(*, ratings: int, raters: int, days: int, say: Any = None) -> An
 
 
 def make(name: str, *, ratings: int, raters: int, days: int, say: Any) -> Any:
-    """A project with ``ratings`` uncounted ratings of ``raters`` over ``days`` days, led by the user "bench"."""
+    """A project with ``ratings`` uncounted ratings of ``raters`` over ``days`` days, led by the
+    user "bench"."""
     from django.contrib.auth.models import User
 
     from projects.models import Item, Rater
@@ -79,10 +86,16 @@ def make(name: str, *, ratings: int, raters: int, days: int, say: Any) -> Any:
     lead, _new = User.objects.get_or_create(username="bench")
     categories = [NewCategory(label, value=float(code)) for code, label in enumerate(LABELS)]
     question = NewQuestion(
-        key="severity", text="How severe?", scale="ordinal", weights="quadratic", categories=categories
+        key="severity",
+        text="How severe?",
+        scale="ordinal",
+        weights="quadratic",
+        categories=categories,
     )
     project = create_project(by=lead, name=name, overlap=PER_ITEM, questions=[question])
-    Rater.objects.bulk_create(Rater(project=project, key=f"r{number:04}") for number in range(raters))
+    Rater.objects.bulk_create(
+        Rater(project=project, key=f"r{number:04}") for number in range(raters)
+    )
     rater_ids = np.array(list(project.raters.order_by("id").values_list("id", flat=True)))
     accuracy = rng.uniform(0.6, 0.95, raters)
     n_items = ratings // PER_ITEM
@@ -112,9 +125,15 @@ def make(name: str, *, ratings: int, raters: int, days: int, say: Any) -> Any:
             truth = int(rng.choice(len(LABELS), p=(0.5, 0.25, 0.13, 0.08, 0.04)))
             for place in rng.choice(at_work, size=PER_ITEM, replace=False):
                 wrong = rng.random() > accuracy[place]
-                code = min(max(truth + int(rng.choice((-1, 1))), 0), len(LABELS) - 1) if wrong else truth
+                code = (
+                    min(max(truth + int(rng.choice((-1, 1))), 0), len(LABELS) - 1)
+                    if wrong
+                    else truth
+                )
                 when = FIRST_DAY + datetime.timedelta(days=day, seconds=int(rng.integers(20_000)))
-                waiting.append(NewRating(item, int(rater_ids[place]), code, rated_at=when, seconds=8.0))
+                waiting.append(
+                    NewRating(item, int(rater_ids[place]), code, rated_at=when, seconds=8.0)
+                )
         while len(waiting) >= PORTION or (day == days - 1 and waiting):
             record(question=found, ratings=waiting[:PORTION], by=lead, source="import")
             del waiting[:PORTION]

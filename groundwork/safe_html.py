@@ -1,4 +1,5 @@
-"""What people typed, as HTML that can do nothing: cleaned, and loading only from where the page may load."""
+"""What people typed, as HTML that can do nothing: cleaned, and loading only from where the page may
+load."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ _SCHEMES = {"http", "https", "mailto", "data"}
 
 
 def clean_html(text: str) -> str:
-    """HTML without scripts, styles, forms and frames; images only from where the page may load them."""
+    """HTML without scripts, styles, forms and frames; images only from where the page may load
+    them."""
     return nh3.clean(
         text,
         tags=_TAGS,

@@ -25,7 +25,15 @@ from .models import (
 
 @admin.register(CountState)
 class CountStateAdmin(ReadOnly):
-    list_display = ("question", "ratings", "version", "scale_version", "counted_at", "backlog_done", "backlog_total")
+    list_display = (
+        "question",
+        "ratings",
+        "version",
+        "scale_version",
+        "counted_at",
+        "backlog_done",
+        "backlog_total",
+    )
     list_select_related = ("question",)
     search_fields = ("question__key", "question__project__name")
 
@@ -89,7 +97,15 @@ class RaterReadingAdmin(ReadOnly):
 
 @admin.register(Attribution)
 class AttributionAdmin(ReadOnly):
-    list_display = ("question", "span", "start_from", "start_to", "weights", "waiting", "computed_at")
+    list_display = (
+        "question",
+        "span",
+        "start_from",
+        "start_to",
+        "weights",
+        "waiting",
+        "computed_at",
+    )
     list_filter = ("waiting",)
     list_select_related = ("question",)
     search_fields = ("question__key",)

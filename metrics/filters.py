@@ -1,7 +1,8 @@
-"""Which ratings a page is narrowed to: the filter in the address, what it may say, and the ratings that it chooses.
+"""Which ratings a page is narrowed to: the filter in the address, what it may say, and the ratings
+that it chooses.
 
-A filter chooses ratings: those which these raters gave in this time on these items. Everything on a filtered page is
-computed from the chosen ratings alone, as if there were no others.
+A filter chooses ratings: those which these raters gave in this time on these items. Everything on a
+filtered page is computed from the chosen ratings alone, as if there were no others.
 """
 
 from __future__ import annotations
@@ -56,22 +57,33 @@ class Filter:
             if name.startswith(ITEM) and (value := given.get(name) or "")
         )
         if len(attributes) > MOST_ATTRIBUTES:
-            raise BadRequest(_("At most %(n)s attributes of items can be chosen at once.") % {"n": MOST_ATTRIBUTES})
+            raise BadRequest(
+                _("At most %(n)s attributes of items can be chosen at once.")
+                % {"n": MOST_ATTRIBUTES}
+            )
         for name, value in attributes:
             if not can_be_chosen(name) or len(value) > LONGEST_VALUE or "\0" in value:
-                raise BadRequest(_("Items cannot be chosen by “%(name)s”.") % {"name": f"{name[:40]}={value[:40]}"})
+                raise BadRequest(
+                    _("Items cannot be chosen by “%(name)s”.")
+                    % {"name": f"{name[:40]}={value[:40]}"}
+                )
         return cls(first, last, kind, _text(given, "group"), attributes)
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Filter:
-        first, last = (datetime.date.fromisoformat(spec[name]) if name in spec else None for name in ("from", "to"))
+        first, last = (
+            datetime.date.fromisoformat(spec[name]) if name in spec else None
+            for name in ("from", "to")
+        )
         attributes = tuple(sorted(spec.get("items", {}).items()))
         return cls(first, last, spec.get("kind", ""), spec.get("group", ""), attributes)
 
     @property
     def spec(self) -> dict[str, Any]:
         """The filter as plain JSON; what chooses everything is left out."""
-        found: dict[str, Any] = {name: value for name, value in self.parameters.items() if not name.startswith(ITEM)}
+        found: dict[str, Any] = {
+            name: value for name, value in self.parameters.items() if not name.startswith(ITEM)
+        }
         return found | ({"items": dict(self.attributes)} if self.attributes else {})
 
     @property
@@ -110,10 +122,13 @@ class Filter:
         return self.items(rows, "item__attributes")
 
     def items(self, rows: QuerySet[Any], path: str = "attributes") -> QuerySet[Any]:
-        """Those of the items (or rows with an item's attributes under ``path``) that the filter chooses."""
+        """Those of the items (or rows with an item's attributes under ``path``) that the filter
+        chooses."""
         for place, (name, value) in enumerate(self.attributes):
             text = Cast(KeyTextTransform(name, F(path)), TextField())
-            rows = rows.alias(**{f"attribute_{place}": text}).filter(**{f"attribute_{place}": value})
+            rows = rows.alias(**{f"attribute_{place}": text}).filter(
+                **{f"attribute_{place}": value}
+            )
         return rows
 
 
@@ -121,7 +136,8 @@ EVERYTHING = Filter()
 
 
 def can_be_chosen(name: str) -> bool:
-    """Whether an attribute of this name can be asked for; the databases take a number for a place in a list."""
+    """Whether an attribute of this name can be asked for; the databases take a number for a place
+    in a list."""
     return 0 < len(name) <= LONGEST_NAME and "\0" not in name and not name.lstrip("+-").isdecimal()
 
 

@@ -20,7 +20,12 @@ def starts(days: np.ndarray, span: str) -> np.ndarray:
     if span == "week":  # 1970-01-01 was a Thursday; ISO weeks begin on Monday
         return days - (days + 3) % 7
     if span == "month":
-        return days.astype("datetime64[D]").astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+        return (
+            days.astype("datetime64[D]")
+            .astype("datetime64[M]")
+            .astype("datetime64[D]")
+            .astype(np.int64)
+        )
     raise ValueError(f"unknown span {span!r}; one of {', '.join(SPANS)}")
 
 

@@ -14,8 +14,8 @@ from .agreement import weights
 
 @dataclass(frozen=True)
 class QuestionScale:
-    """``codes`` (k,): the active categories' codes in declared order; ``width``: number of codes ever given;
-    ``values`` (k,) or None; ``matrix`` (k, k) or None."""
+    """``codes`` (k,): the active categories' codes in declared order; ``width``: number of codes
+    ever given; ``values`` (k,) or None; ``matrix`` (k, k) or None."""
 
     kind: str
     codes: np.ndarray
@@ -58,11 +58,15 @@ class QuestionScale:
         return known
 
     def pair_kappas(self, tables: np.ndarray) -> dict[str, np.ndarray]:
-        """Cohen's kappa of tables (P, width, width), by weighting; not-a-number where undefined or not known."""
+        """Cohen's kappa of tables (P, width, width), by weighting; not-a-number where undefined or
+        not known."""
         ordered = self.ordered(tables, axes=2)
-        known = {name: cohen.kappa(ordered, matrix).value for name, matrix in self.weightings().items()}
+        known = {
+            name: cohen.kappa(ordered, matrix).value for name, matrix in self.weightings().items()
+        }
         return {
-            name: known.get(name, np.full(len(tables), np.nan)) for name in ("none", "linear", "quadratic", "custom")
+            name: known.get(name, np.full(len(tables), np.nan))
+            for name in ("none", "linear", "quadratic", "custom")
         }
 
 

@@ -1,4 +1,5 @@
-"""Celery: the hints and what they start. A lost, doubled or late message changes nothing (docs/architecture.md)."""
+"""Celery: the hints and what they start. A lost, doubled or late message changes nothing
+(docs/architecture.md)."""
 
 from __future__ import annotations
 
@@ -14,9 +15,11 @@ from ratings.importing import leases
 
 @shared_task(ignore_result=True)
 def count_question(question_id: int) -> None:
-    """Count what is uncounted in a question and refresh its readings, after the question's rest (pacing)."""
+    """Count what is uncounted in a question and refresh its readings, after the question's rest
+    (pacing)."""
     pacing.wait(question_id)
-    hints.forget(question_id)  # after the wait: the ratings of the meantime need no hint of their own
+    # after the wait: the ratings of the meantime need no hint of their own
+    hints.forget(question_id)
     started = time.monotonic()
     if question_id in leases.questions_being_filled():  # the import's end sends a hint of its own
         return
@@ -29,7 +32,8 @@ def count_question(question_id: int) -> None:
 
 @shared_task(ignore_result=True)
 def attribute_move(attribution_id: int) -> None:
-    """Compute an attribution that somebody waits for; one that was computed meanwhile is left alone."""
+    """Compute an attribution that somebody waits for; one that was computed meanwhile is left
+    alone."""
     attributing.compute(attribution_id)
 
 
@@ -40,7 +44,8 @@ def compute_slice(slice_id: int) -> None:
 
 
 def sweep_all() -> int:
-    """Bring every question with uncounted ratings or stale readings up to date; how many there were."""
+    """Bring every question with uncounted ratings or stale readings up to date; how many there
+    were."""
     waiting = sweep.sweep()
     attributing.sweep()
     slices.sweep()

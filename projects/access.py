@@ -34,17 +34,24 @@ def role_in(project: Project, user: Any) -> str | None:
 def get_project(user: Any, project_id: int, *, role: str = ANY, token: Any = None) -> Project:
     """The project, with the caller's role as ``project.role``.
 
-    ``role`` is what the page needs: ANY (every member), VIEWER (results: leads and viewers), ANNOTATOR (rating: leads
-    and annotators) or LEAD. Raises Http404 for a stranger and for a project that does not exist, alike;
-    PermissionDenied for a member whose role is not enough. ``token`` narrows to the token's project.
+    ``role`` is what the page needs: ANY (every member), VIEWER (results: leads and viewers),
+    ANNOTATOR (rating: leads and annotators) or LEAD. Raises Http404 for a stranger and for a
+    project that does not exist, alike; PermissionDenied for a member whose role is not enough.
+    ``token`` narrows to the token's project.
     """
     project = _with_role(user, project_id, token)
     found = project.role if project else None
-    if project is None or found is None or (token is not None and token.project_id not in (None, project.pk)):
+    if (
+        project is None
+        or found is None
+        or (token is not None and token.project_id not in (None, project.pk))
+    ):
         raise Http404(_("No such project."))
     if role != ANY and found not in ROLES_ALLOWED[Member.Role(role)]:
         named = Member.Role(found).label
-        raise PermissionDenied(_("Your role in this project (%(role)s) does not allow this.") % {"role": named})
+        raise PermissionDenied(
+            _("Your role in this project (%(role)s) does not allow this.") % {"role": named}
+        )
     return project
 
 
@@ -54,18 +61,22 @@ _WITH_ROLE = (
     f"SELECT {_PROJECT.columns('p')}, m.role FROM projects_project p"  # noqa: S608 - only fixed names
     " LEFT JOIN projects_member m ON m.project_id = p.id AND m.user_id = %s WHERE p.id = %s"
 )
-_WITH_ROLE_OF_TOKEN = _WITH_ROLE.replace("= %s", "= (SELECT user_id FROM projects_apitoken WHERE digest = %s)", 1)
+_WITH_ROLE_OF_TOKEN = _WITH_ROLE.replace(
+    "= %s", "= (SELECT user_id FROM projects_apitoken WHERE digest = %s)", 1
+)
 LARGEST_ID = 2**63 - 1
 
 
 def for_token(digest: str, project_id: int) -> list[Statement]:
-    """What ``get_project`` asks for the owner of a token, to be sent with the question whether there is such a token.
-    ``get_project`` takes the answer from ``token.asked``: (project_id, rows)."""
+    """What ``get_project`` asks for the owner of a token, to be sent with the question whether
+    there is such a token. ``get_project`` takes the answer from ``token.asked``: (project_id,
+    rows)."""
     return [(_WITH_ROLE_OF_TOKEN, [digest, project_id])] if project_id <= LARGEST_ID else []
 
 
 def _with_role(user: Any, project_id: int, token: Any) -> Any:
-    """The project with the user's role in it as ``role`` (see role_in); None when there is none of this id."""
+    """The project with the user's role in it as ``role`` (see role_in); None when there is none of
+    this id."""
     if project_id > LARGEST_ID or not user.is_authenticated or not user.is_active:
         return None
     # Once: who asks again wants to know what stands by then.

@@ -1,4 +1,5 @@
-"""The admin of what is judged, and by whom. Scales are changed on the set-up pages, where ratings are looked after."""
+"""The admin of what is judged, and by whom. Scales are changed on the set-up pages, where ratings
+are looked after."""
 
 from __future__ import annotations
 
@@ -46,7 +47,8 @@ class ProjectAdmin(admin.ModelAdmin):
     list_display = ("name", "overlap", "time_zone", "created_by", "created_at")
     list_select_related = ("created_by",)
     search_fields = ("name",)
-    # A new time zone moves the days of all ratings, other guidelines are a new version: the set-up page does it.
+    # A new time zone moves the days of all ratings, other guidelines are a new version: the set-up
+    # page does it.
     readonly_fields = ("time_zone", "guidelines", "created_at")
     autocomplete_fields = ("created_by",)
     inlines = (MemberInline,)
@@ -120,18 +122,40 @@ class MemberAdmin(admin.ModelAdmin):
 class ApiTokenAdmin(ReadOnly):
     """Made and revoked by their users under /tokens/; the digest is nobody's business."""
 
-    list_display = ("prefix", "user", "project", "scope", "created_at", "expires_at", "last_used_at", "revoked_at")
+    list_display = (
+        "prefix",
+        "user",
+        "project",
+        "scope",
+        "created_at",
+        "expires_at",
+        "last_used_at",
+        "revoked_at",
+    )
     list_filter = ("scope",)
     list_select_related = ("user", "project")
     search_fields = ("prefix", "user__username")
-    fields = ("prefix", "user", "project", "scope", "created_at", "expires_at", "last_used_at", "revoked_at")
+    fields = (
+        "prefix",
+        "user",
+        "project",
+        "scope",
+        "created_at",
+        "expires_at",
+        "last_used_at",
+        "revoked_at",
+    )
     actions = ("revoke",)
 
     @admin.action(description=gettext_lazy("Revoke the chosen tokens"), permissions=["view"])
     def revoke(self, request: HttpRequest, queryset: Any) -> None:
         if not request.user.is_superuser:
-            self.message_user(request, _("Only a superuser revokes the tokens of others."), level="error")
+            self.message_user(
+                request, _("Only a superuser revokes the tokens of others."), level="error"
+            )
             return
         revoked = queryset.filter(revoked_at=None).update(revoked_at=timezone.now())
-        said = ngettext("%(count)s token revoked.", "%(count)s tokens revoked.", revoked) % {"count": revoked}
+        said = ngettext("%(count)s token revoked.", "%(count)s tokens revoked.", revoked) % {
+            "count": revoked
+        }
         self.message_user(request, said)

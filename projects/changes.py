@@ -16,7 +16,8 @@ _scale_listener: Listener | None = None
 def fill(*, count_in_use: Counter, zone_changed: Listener, scale_changed: Listener) -> None:
     """Register the three hooks, once, when the site starts.
 
-    ``zone_changed`` gets a project's id, ``scale_changed`` a question's; both run inside the changing transaction.
+    ``zone_changed`` gets a project's id, ``scale_changed`` a question's; both run inside the
+    changing transaction.
     """
     global _count_in_use, _zone_listener, _scale_listener
     _count_in_use, _zone_listener, _scale_listener = count_in_use, zone_changed, scale_changed

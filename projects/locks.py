@@ -1,4 +1,5 @@
-"""Locks between those who rate and those who change a scale. SQLite needs none: its writers stand in one line."""
+"""Locks between those who rate and those who change a scale. SQLite needs none: its writers stand
+in one line."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ CATEGORIES = 0x636174  # first key of these advisory locks; the second is the qu
 
 
 def hold_categories(question_id: int) -> list[Statement]:
-    """Statements after which, until the transaction ends, nobody can change the question's categories. Writers of
-    ratings share this lock, and send it along with what they ask first."""
+    """Statements after which, until the transaction ends, nobody can change the question's
+    categories. Writers of ratings share this lock, and send it along with what they ask first."""
     return _locking("pg_advisory_xact_lock_shared", question_id)
 
 

@@ -13,7 +13,8 @@ class ProjectQuerySet(models.QuerySet):
         self.update(catalogue_version=models.F("catalogue_version") + 1)
 
     def visible_to(self, user: Any) -> ProjectQuerySet:
-        """The projects that ``user`` is a member of; all of them for a superuser; none for a stranger."""
+        """The projects that ``user`` is a member of; all of them for a superuser; none for a
+        stranger."""
         if not user.is_authenticated:
             return self.none()
         if user.is_superuser:

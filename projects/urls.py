@@ -20,12 +20,18 @@ urlpatterns = [
     path(QUESTION + "weights/", question_views.question_weights, name="question_weights"),
     path(QUESTION + "weights/check/", question_views.matrix_check, name="matrix_check"),
     path("projects/<int:project_id>/guidelines/", guideline_views.guidelines, name="guidelines"),
-    path("projects/<int:project_id>/guidelines/<int:number>/", guideline_views.guidelines, name="guidelines_version"),
+    path(
+        "projects/<int:project_id>/guidelines/<int:number>/",
+        guideline_views.guidelines,
+        name="guidelines_version",
+    ),
     path(PEOPLE, views_people.people, name="people"),
     path(PEOPLE + "add/", views_people.member_add, name="member_add"),
     path(PEOPLE + "members/<int:member_id>/link/", views_people.member_link, name="member_link"),
     path(PEOPLE + "members/<int:member_id>/role/", views_people.member_role, name="member_role"),
-    path(PEOPLE + "members/<int:member_id>/remove/", views_people.member_remove, name="member_remove"),
+    path(
+        PEOPLE + "members/<int:member_id>/remove/", views_people.member_remove, name="member_remove"
+    ),
     path(PEOPLE + "raters/<int:rater_id>/", views_people.rater_change, name="rater_change"),
     path(PEOPLE + "raters/<int:rater_id>/pause/", views_people.rater_pause, name="rater_pause"),
 ]

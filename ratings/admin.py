@@ -1,4 +1,5 @@
-"""The admin of the judgements: to look at only, for they are history and the counts stand on them."""
+"""The admin of the judgements: to look at only, for they are history and the counts stand on
+them."""
 
 from __future__ import annotations
 
@@ -13,7 +14,15 @@ from .models import Assignment, DayMove, Desk, ImportRun, Rating, Revision, Unco
 
 class RevisionInline(admin.TabularInline):
     model = Revision
-    fields = readonly_fields = ("recorded_at", "code", "rated_at", "by", "source", "superseded", "comment")
+    fields = readonly_fields = (
+        "recorded_at",
+        "code",
+        "rated_at",
+        "by",
+        "source",
+        "superseded",
+        "comment",
+    )
     can_delete = False
 
     def has_add_permission(self, request: Any, obj: Any = None) -> bool:
@@ -63,7 +72,16 @@ class DeskAdmin(ReadOnly):
 
 @admin.register(ImportRun)
 class ImportRunAdmin(ReadOnly):
-    list_display = ("file_name", "project", "question", "by", "state", "rows_done", "rows_total", "created_at")
+    list_display = (
+        "file_name",
+        "project",
+        "question",
+        "by",
+        "state",
+        "rows_done",
+        "rows_total",
+        "created_at",
+    )
     list_filter = ("state",)
     list_select_related = ("project", "question", "by")
     search_fields = ("file_name", "project__name")

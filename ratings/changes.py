@@ -1,4 +1,5 @@
-"""The one hook by which others learn, after the commit, that ratings of a question changed. ``metrics`` fills it."""
+"""The one hook by which others learn, after the commit, that ratings of a question changed.
+``metrics`` fills it."""
 
 from __future__ import annotations
 
@@ -13,16 +14,20 @@ _listeners: list[Callable[[int], None]] = []
 
 
 def listen(listener: Callable[[int], None]) -> None:
-    """Register the function that is called with a question's id after each commit that changed its ratings."""
+    """Register the function that is called with a question's id after each commit that changed its
+    ratings."""
     _listeners[:] = [listener]
 
 
 def announce(question_id: int) -> None:
-    """Tell the listener once the running transaction is on disk; once a question, however often this is called.
+    """Tell the listener once the running transaction is on disk; once a question, however often
+    this is called.
 
-    The rating is already safe then: whatever the listener does wrong is logged and never reaches the rater.
+    The rating is already safe then: whatever the listener does wrong is logged and never reaches
+    the rater.
     """
-    savepoints = set(connection.savepoint_ids)  # what is registered in one that is rolled back is forgotten with it
+    # what is registered in one that is rolled back is forgotten with it
+    savepoints = set(connection.savepoint_ids)
     for waiting in connection.run_on_commit:
         if waiting[0] == savepoints and getattr(waiting[1], "announced", None) == question_id:
             return
@@ -32,7 +37,9 @@ def announce(question_id: int) -> None:
             try:
                 listener(question_id)
             except Exception:
-                logger.exception("the hint for question %s was not sent; the sweep will find it", question_id)
+                logger.exception(
+                    "the hint for question %s was not sent; the sweep will find it", question_id
+                )
 
     tell.announced = question_id  # type: ignore[attr-defined]  # found again above
     transaction.on_commit(tell)

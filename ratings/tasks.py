@@ -1,4 +1,5 @@
-"""Celery: imports. A lost, doubled or late message changes nothing: the run's row says what is left to do."""
+"""Celery: imports. A lost, doubled or late message changes nothing: the run's row says what is left
+to do."""
 
 from __future__ import annotations
 
@@ -16,5 +17,6 @@ def run_import(run_id: int) -> None:
 
 
 def resume_stalled() -> int:
-    """Go on with what no worker has in its hands, moves of days and imports; how many there were."""
+    """Go on with what no worker has in its hands, moves of days and imports; how many there
+    were."""
     return day_moves.sweep() + steps.resume_stalled()

@@ -18,13 +18,26 @@ urlpatterns = [
     path(f"{PROJECT}data/media/", media_views.media_new, name="media_new"),
     path(f"{PROJECT}media/<str:name>", media_views.media, name="media"),
     *(
-        path(f"{PROJECT}data/export.{kind}", export_views.export, {"kind": kind}, name=f"export_{kind}")
+        path(
+            f"{PROJECT}data/export.{kind}",
+            export_views.export,
+            {"kind": kind},
+            name=f"export_{kind}",
+        )
         for kind in exporting.KINDS
     ),
     path(f"{PROJECT}data/import/", import_views.import_new, name="import_new"),
     path(f"{PROJECT}data/import/<int:run_id>/", import_views.import_run, name="import_run"),
-    path(f"{PROJECT}data/import/<int:run_id>/progress/", import_views.import_progress, name="import_progress"),
+    path(
+        f"{PROJECT}data/import/<int:run_id>/progress/",
+        import_views.import_progress,
+        name="import_progress",
+    ),
     path("projects/import/", import_views.import_project, name="import_project"),
     path("projects/import/<int:run_id>/", import_views.import_run, name="import_project_run"),
-    path("projects/import/<int:run_id>/progress/", import_views.import_progress, name="import_project_progress"),
+    path(
+        "projects/import/<int:run_id>/progress/",
+        import_views.import_progress,
+        name="import_project_progress",
+    ),
 ]

@@ -1,7 +1,8 @@
-"""The translatable texts of this repository and their catalogues: `make messages` gathers, sorts and compiles them.
+"""The translatable texts of this repository and their catalogues: `make messages` gathers, sorts
+and compiles them.
 
-Texts are found in pure Python, so that nobody has to install gettext: programs are parsed, and templates go through
-Django's own templatize, which leaves nothing but calls of gettext.
+Texts are found in pure Python, so that nobody has to install gettext: programs are parsed, and
+templates go through Django's own templatize, which leaves nothing but calls of gettext.
 """
 
 from __future__ import annotations
@@ -27,7 +28,11 @@ PLACES: dict[str, tuple[int, int | None, int | None]] = {
     "npgettext": (1, 2, 0),
 }
 FUNCTIONS = {
-    **{f"{name}{kind}": places for name, places in PLACES.items() for kind in ("", "_lazy", "_noop")},
+    **{
+        f"{name}{kind}": places
+        for name, places in PLACES.items()
+        for kind in ("", "_lazy", "_noop")
+    },
     **dict.fromkeys(("_", "_lazy"), PLACES["gettext"]),
 }
 LITERAL = r"""u?'(?:\\.|[^'\\])*'|u?"(?:\\.|[^"\\])*\""""
@@ -60,8 +65,15 @@ def texts() -> dict[Key, Text]:
 
 
 def sources() -> list[Path]:
-    programs = [path for app in APPS for path in (ROOT / app).rglob("*.py") if "migrations" not in path.parts]
-    return sorted(programs) + sorted(path for path in (ROOT / "templates").rglob("*") if path.is_file())
+    programs = [
+        path
+        for app in APPS
+        for path in (ROOT / app).rglob("*.py")
+        if "migrations" not in path.parts
+    ]
+    return sorted(programs) + sorted(
+        path for path in (ROOT / "templates").rglob("*") if path.is_file()
+    )
 
 
 def texts_in(path: Path) -> Iterator[tuple[str | None, str, str | None]]:
@@ -126,7 +138,9 @@ def main() -> None:
         catalogue.save_as_mofile(str(source_of(language).with_suffix(".mo")))
         for entry in catalogue.untranslated_entries():
             sys.stdout.write(f"{language}: {entry.occurrences[0][0]}: {entry.msgid}\n")
-        sys.stdout.write(f"{language}: {catalogue.percent_translated()} % of {len(catalogue)} texts translated\n")
+        sys.stdout.write(
+            f"{language}: {catalogue.percent_translated()} % of {len(catalogue)} texts translated\n"
+        )
 
 
 if __name__ == "__main__":

@@ -18,12 +18,14 @@ LABELS = ("none", "minor", "major", "critical")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """``patient`` tests come first: others run beside them, and no process is left waiting for one at the end."""
+    """``patient`` tests come first: others run beside them, and no process is left waiting for one
+    at the end."""
     items.sort(key=lambda item: item.get_closest_marker("patient") is None)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """``sqlite_only`` and ``postgresql_only`` skip a test on the other database, for the reason that they give."""
+    """``sqlite_only`` and ``postgresql_only`` skip a test on the other database, for the reason
+    that they give."""
     from django.db import connection
 
     for vendor in ("sqlite", "postgresql"):
@@ -87,9 +89,18 @@ def make_project(db: None) -> Callable[..., Any]:
         **fields: Any,
     ) -> Project:
         project = Project.objects.create(name=name, **fields)
-        question = Question.objects.create(project=project, key=key, text=f"Which {key}?", scale=scale)
+        question = Question.objects.create(
+            project=project, key=key, text=f"Which {key}?", scale=scale
+        )
         Category.objects.bulk_create(
-            Category(question=question, code=code, label=label, position=code, value=code, hotkey=str(code + 1))
+            Category(
+                question=question,
+                code=code,
+                label=label,
+                position=code,
+                value=code,
+                hotkey=str(code + 1),
+            )
             for code, label in enumerate(labels)
         )
         return project
@@ -99,7 +110,8 @@ def make_project(db: None) -> Callable[..., Any]:
 
 @pytest.fixture
 def project(make_project: Callable[..., Any], lead: User, annotator: User, viewer: User) -> Any:
-    """The project of ``lead``, with ``annotator`` (rater "ann") and ``viewer``; ``stranger`` is none of them."""
+    """The project of ``lead``, with ``annotator`` (rater "ann") and ``viewer``; ``stranger`` is
+    none of them."""
     from projects.models import Member, Rater
 
     made = make_project(created_by=lead)
@@ -116,7 +128,8 @@ def question(project: Any) -> Any:
 
 @pytest.fixture
 def rate() -> Callable[..., Any]:
-    """``rate(question, item_key, rater_key, label)``: by the real action, making item and rater when needed."""
+    """``rate(question, item_key, rater_key, label)``: by the real action, making item and rater
+    when needed."""
     from projects.models import Item, Rater
     from ratings.models import NOTHING
     from ratings.recording.record import NewRating, record
@@ -125,15 +138,23 @@ def rate() -> Callable[..., Any]:
         project = question.project
         item_id = Item.objects.get_or_create(project=project, key=item)[0].pk
         rater_id = Rater.objects.get_or_create(project=project, key=rater)[0].pk
-        code = NOTHING if label is None else question.categories.get(label=label, retired=False).code
-        return record(question=question, ratings=[NewRating(item_id, rater_id, code, **fields)], by=None, source="api")
+        code = (
+            NOTHING if label is None else question.categories.get(label=label, retired=False).code
+        )
+        return record(
+            question=question,
+            ratings=[NewRating(item_id, rater_id, code, **fields)],
+            by=None,
+            source="api",
+        )
 
     return do
 
 
 @pytest.fixture
 def small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two items are a backlog, a share of it is one or two, and no lease lasts: any worker may take over."""
+    """Two items are a backlog, a share of it is one or two, and no lease lasts: any worker may take
+    over."""
     from metrics.counting import backlog, count
 
     monkeypatch.setattr(count, "ITEMS_AT_ONCE", 1)
@@ -167,8 +188,11 @@ def api_for() -> Callable[..., APIClient]:
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The folder of real data sets, beside the checkout; tests that need it are skipped where it is not."""
-    folder = Path(os.environ.get("CONCORD_SHARED_DATA") or Path(__file__).parents[2] / "shared" / "data")
+    """The folder of real data sets, beside the checkout; tests that need it are skipped where it is
+    not."""
+    folder = Path(
+        os.environ.get("CONCORD_SHARED_DATA") or Path(__file__).parents[2] / "shared" / "data"
+    )
     if not folder.is_dir():
         pytest.skip("no real data sets here (CONCORD_SHARED_DATA names their folder)")
     return folder
@@ -181,7 +205,8 @@ def utc() -> Callable[..., datetime.datetime]:
 
 @pytest.fixture(scope="session")
 def broker_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A real Valkey or Redis: REDIS_URL's (`make test` starts one), else one of this test process alone."""
+    """A real Valkey or Redis: REDIS_URL's (`make test` starts one), else one of this test process
+    alone."""
     from agreement_site.running.embedded import NoBroker
     from tests import with_services
 

@@ -1,4 +1,5 @@
-"""The site's settings for tests: their own data folder, and no waiting for discs or password hashes."""
+"""The site's settings for tests: their own data folder, and no waiting for discs or password
+hashes."""
 
 import os
 import tempfile
@@ -11,11 +12,14 @@ os.environ["BROKER_PREFIX"] = f"concord-{os.environ.get('PYTEST_XDIST_WORKER', '
 
 from agreement_site.settings import *  # noqa: E402, F403 - the environment above is read by the import
 
-PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the default takes 0.3 s a user
+# the default takes 0.3 s a user
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 _database = DATABASES["default"]  # noqa: F405 - comes with the star
 if _database["ENGINE"].endswith("sqlite3"):
     # A file, not memory: tests with several threads or processes need SQLite's real locks.
     _database["TEST"] = {"NAME": os.path.join(_data_folder.name, "test.sqlite3")}
     _options = _database["OPTIONS"]
-    _options["init_command"] = _options["init_command"].replace("synchronous=FULL", "synchronous=OFF")
+    _options["init_command"] = _options["init_command"].replace(
+        "synchronous=FULL", "synchronous=OFF"
+    )

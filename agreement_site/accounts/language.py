@@ -1,4 +1,5 @@
-"""Which language a page speaks: the one that its user chose, else the cookie's, else the one that the browser asks for.
+"""Which language a page speaks: the one that its user chose, else the cookie's, else the one that
+the browser asks for.
 
 The API speaks English whoever asks: programs read it.
 """
@@ -19,7 +20,8 @@ from agreement_site.models import Preference
 
 
 class Accounts(ModelBackend):
-    """Users come with their preferences, so that the language of a page costs no query of its own."""
+    """Users come with their preferences, so that the language of a page costs no query of its
+    own."""
 
     def get_user(self, user_id: int) -> User | None:
         user = User.objects.select_related("preference").filter(pk=user_id).first()
@@ -35,7 +37,9 @@ class LanguageMiddleware(LocaleMiddleware):
         translation.activate(language)
         request.LANGUAGE_CODE = language
 
-    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+    def process_response(
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
         return response if _for_programs(request) else super().process_response(request, response)
 
 
@@ -51,7 +55,8 @@ def chosen_by(request: HttpRequest) -> str:
 
 @require_POST
 def choose(request: HttpRequest) -> HttpResponse:
-    """Keep the language ``language`` for this user and this browser, or forget it when empty; then to ``next``."""
+    """Keep the language ``language`` for this user and this browser, or forget it when empty; then
+    to ``next``."""
     language = request.POST.get("language", "")
     if language and language not in dict(settings.LANGUAGES):
         raise BadRequest("unknown language")

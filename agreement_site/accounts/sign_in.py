@@ -1,4 +1,5 @@
-"""Signing in and out, and choosing a password: Django's own views under our addresses and templates."""
+"""Signing in and out, and choosing a password: Django's own views under our addresses and
+templates."""
 
 from __future__ import annotations
 
@@ -18,29 +19,38 @@ from . import sign_in_limit
 
 
 class SignIn(views.LoginView):
-    """One answer to an unknown name, a wrong password and a closed account; the session is new after each sign-in."""
+    """One answer to an unknown name, a wrong password and a closed account; the session is new
+    after each sign-in."""
 
     template_name = "registration/sign_in.html"
     redirect_authenticated_user = True
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        wait = sign_in_limit.count_try(request.POST.get("username", "")[:150], sign_in_limit.address_of(request))
+        wait = sign_in_limit.count_try(
+            request.POST.get("username", "")[:150], sign_in_limit.address_of(request)
+        )
         if wait:
             minutes = -(-wait // 60)
-            answer = render(request, "registration/too_many_tries.html", {"minutes": minutes}, status=429)
+            answer = render(
+                request, "registration/too_many_tries.html", {"minutes": minutes}, status=429
+            )
             answer["Retry-After"] = str(wait)
             return answer
         return super().post(request, *args, **kwargs)
 
     def form_valid(self, form: Any) -> HttpResponse:
-        sign_in_limit.clear(form.cleaned_data["username"][:150], sign_in_limit.address_of(self.request))
+        sign_in_limit.clear(
+            form.cleaned_data["username"][:150], sign_in_limit.address_of(self.request)
+        )
         return super().form_valid(form)
 
 
 class ChangePassword(SuccessMessageMixin, views.PasswordChangeView):
     template_name = "registration/change_password.html"
     success_url = reverse_lazy("tokens")
-    success_message = gettext_lazy("Your password is changed. Every other session of yours has ended.")
+    success_message = gettext_lazy(
+        "Your password is changed. Every other session of yours has ended."
+    )
 
 
 class Invitation(SuccessMessageMixin, views.PasswordResetConfirmView):

@@ -1,7 +1,8 @@
 """How often a password may be guessed: a few times a name and address, and more often an address.
 
-Counted in the database, *before* the password is looked at, so that tries made at the same moment count too. A right
-password clears the count of its name; while the limit holds, the right password is refused as well.
+Counted in the database, *before* the password is looked at, so that tries made at the same moment
+count too. A right password clears the count of its name; while the limit holds, the right password
+is refused as well.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def address_of(request: HttpRequest) -> str:
 
 
 def count_try(username: str, address: str) -> int:
-    """Count one try and return how many seconds to wait before the next; 0 when this one may be looked at."""
+    """Count one try and return how many seconds to wait before the next; 0 when this one may be
+    looked at."""
     now = timezone.now()
     SignInTries.objects.filter(since__lte=now - WINDOW).delete()
     waits = [

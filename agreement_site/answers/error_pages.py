@@ -32,4 +32,8 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    return _answer(request, 500, _("Something went wrong on our side. Nothing that was answered before is lost."))
+    return _answer(
+        request,
+        500,
+        _("Something went wrong on our side. Nothing that was answered before is lost."),
+    )

@@ -1,4 +1,5 @@
-"""/healthz: whether the site answers, and how far counting is behind. Open to everybody, so it says nothing else."""
+"""/healthz: whether the site answers, and how far counting is behind. Open to everybody, so it says
+nothing else."""
 
 from __future__ import annotations
 

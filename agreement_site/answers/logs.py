@@ -1,7 +1,8 @@
 """One line a record, whatever it says: JSON for programs, or plain words for people.
 
-What is being worked on stands in every record that is made meanwhile: the request (its id, user and project) or the
-task. Text from outside cannot begin a line of its own: JSON escapes it, and so does the plain form.
+What is being worked on stands in every record that is made meanwhile: the request (its id, user and
+project) or the task. Text from outside cannot begin a line of its own: JSON escapes it, and so does
+the plain form.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ def _of_request(request: HttpRequest) -> dict[str, Any]:
 def _user_id(request: HttpRequest) -> int | None:
     """Who asks, where that is known already: to write a line is no reason to ask the database."""
     user = vars(request).get("user")
-    if isinstance(user, SimpleLazyObject):  # a page's: known once something has looked at the session
+    # a page's: known once something has looked at the session
+    if isinstance(user, SimpleLazyObject):
         user = vars(request).get("_cached_user")
     return getattr(user, "pk", None)
 
@@ -73,7 +75,8 @@ def working_on(**names: Any) -> Iterator[None]:
 class RequestLog:
     """The outermost middleware: gives each request its id, and one line when it is answered.
 
-    A proxy's X-Request-ID is taken when it is a plain one, so that its log and ours can be read side by side.
+    A proxy's X-Request-ID is taken when it is a plain one, so that its log and ours can be read
+    side by side.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -89,7 +92,12 @@ class RequestLog:
             response = self.get_response(request)
             response["X-Request-ID"] = request_id
             spent = round((time.perf_counter() - started) * 1000, 1)
-            said = {"method": request.method, "path": safe_path(request), "status": response.status_code, "ms": spent}
+            said = {
+                "method": request.method,
+                "path": safe_path(request),
+                "status": response.status_code,
+                "ms": spent,
+            }
             logger.info("request", extra={"fields": said})
             return response
         finally:
@@ -107,7 +115,8 @@ def safe_path(request: HttpRequest) -> str:
 
 
 class SafePaths(logging.Filter):
-    """Django names the path of a request that failed: here without secrets, and not again where there is no trace."""
+    """Django names the path of a request that failed: here without secrets, and not again where
+    there is no trace."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         request = getattr(record, "request", None)
@@ -142,7 +151,9 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
-            "time": datetime.datetime.fromtimestamp(record.created, datetime.UTC).isoformat(timespec="milliseconds"),
+            "time": datetime.datetime.fromtimestamp(record.created, datetime.UTC).isoformat(
+                timespec="milliseconds"
+            ),
             "level": record.levelname,
             "logger": record.name,
             "message": record.getMessage(),
@@ -155,11 +166,14 @@ class JsonLines(logging.Formatter):
 
 
 class PlainLines(logging.Formatter):
-    """The same for people: names behind the message, and a trace on lines of its own, set off by a margin."""
+    """The same for people: names behind the message, and a trace on lines of its own, set off by a
+    margin."""
 
     def format(self, record: logging.LogRecord) -> str:
         names = {**getattr(record, "fields", {}), **known()}
-        said = " ".join([record.getMessage(), *(f"{name}={value}" for name, value in names.items())])
+        said = " ".join(
+            [record.getMessage(), *(f"{name}={value}" for name, value in names.items())]
+        )
         line = f"{self.formatTime(record)} {record.levelname} {record.name} {_printable(said)}"
         if record.exc_info:
             trace = self.formatException(record.exc_info).splitlines()
@@ -169,4 +183,6 @@ class PlainLines(logging.Formatter):
 
 def _printable(text: str) -> str:
     """The text with everything that could end a line, or steer a terminal, shown as an escape."""
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
+    )

@@ -11,7 +11,8 @@ from django.utils.cache import patch_vary_headers
 
 
 class ApiAnswers:
-    """API answers belong to their caller: no cache on the way may keep them or hand them to somebody else."""
+    """API answers belong to their caller: no cache on the way may keep them or hand them to
+    somebody else."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -27,7 +28,8 @@ class ApiAnswers:
 class ContentSecurityPolicy:
     """The one policy of CONTENT_SECURITY_POLICY, put together once.
 
-    django-csp's own middleware does it twice a request, for what nobody here uses: nonces, exceptions of single views.
+    django-csp's own middleware does it twice a request, for what nobody here uses: nonces,
+    exceptions of single views.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

@@ -37,7 +37,8 @@ def broker_program() -> str:
 
 
 def broker_socket(data_dir: Path) -> Path:
-    """Where the broker listens: in the data folder, or in a private folder of ours where that path is too long.
+    """Where the broker listens: in the data folder, or in a private folder of ours where that path
+    is too long.
 
     Raises PermissionError when somebody else holds the private folder's name.
     """
@@ -51,12 +52,15 @@ def broker_socket(data_dir: Path) -> Path:
     folder = Path(tempfile.gettempdir()) / f"concord-{os.getuid()}-{digest}"
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.is_symlink() or folder.stat().st_uid != os.getuid():
-        raise PermissionError(f"{folder} belongs to somebody else; set TMPDIR to a folder of your own")
+        raise PermissionError(
+            f"{folder} belongs to somebody else; set TMPDIR to a folder of your own"
+        )
     return folder / "valkey.sock"
 
 
 def broker_command(data_dir: Path) -> list[str]:
-    """The command line of the broker. What it holds survives its own death: every second goes to disc."""
+    """The command line of the broker. What it holds survives its own death: every second goes to
+    disc."""
     folder = data_dir / "broker"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     options = {
@@ -69,14 +73,16 @@ def broker_command(data_dir: Path) -> list[str]:
         "save": "",
         "maxmemory-policy": "noeviction",  # an evicted queue binding would lose messages silently
         "loglevel": "warning",
-        "logfile": str(folder / "valkey.log"),  # advice about kernel settings is not for the terminal
+        # advice about kernel settings is not for the terminal
+        "logfile": str(folder / "valkey.log"),
     }
     arguments = [text for name, value in options.items() for text in (f"--{name}", value)]
     return [broker_program(), *arguments]
 
 
 def broker_says(data_dir: Path, request: str) -> str:
-    """The first line of the broker's answer to an inline request such as PING; empty where nobody answers."""
+    """The first line of the broker's answer to an inline request such as PING; empty where nobody
+    answers."""
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(2)

@@ -1,4 +1,5 @@
-"""Brings the database up to date and prints how to sign in: what `make run` does before the site starts.
+"""Brings the database up to date and prints how to sign in: what `make run` does before the site
+starts.
 
 One process for both commands, because most of their time is the start of Django.
 """

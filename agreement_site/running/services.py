@@ -1,7 +1,8 @@
 """`make run`: broker, worker and web server of one installation under one supervisor.
 
-Read from the environment: DATA_DIR, HOST, PORT, REDIS_URL (then no broker is started), WEB_PROCESSES,
-WEB_THREADS, WORKER_PROCESSES, WORKER_THREADS. Standard library only: the supervisor stays small.
+Read from the environment: DATA_DIR, HOST, PORT, REDIS_URL (then no broker is started),
+WEB_PROCESSES, WEB_THREADS, WORKER_PROCESSES, WORKER_THREADS. Standard library only: the supervisor
+stays small.
 """
 
 import argparse
@@ -60,7 +61,9 @@ class Installation:
 def whole_number(name: str, default: int, allowed: range) -> int:
     text = os.environ.get(name, "").strip() or str(default)
     if not text.isascii() or not text.isdigit() or int(text) not in allowed:
-        raise CannotStart(f"{name}={text}: a whole number from {allowed[0]} to {allowed[-1]} is needed.")
+        raise CannotStart(
+            f"{name}={text}: a whole number from {allowed[0]} to {allowed[-1]} is needed."
+        )
     return int(text)
 
 
@@ -70,7 +73,9 @@ def lock(data_dir: Path) -> IO[str]:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = (data_dir / "services.lock").open("a+")
     except OSError as error:
-        raise CannotStart(f"The data folder {data_dir} cannot be used: {error.strerror}. Set DATA_DIR.") from error
+        raise CannotStart(
+            f"The data folder {data_dir} cannot be used: {error.strerror}. Set DATA_DIR."
+        ) from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -88,7 +93,8 @@ def lock(data_dir: Path) -> IO[str]:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """The site's listening socket. The supervisor holds it, so that requests wait while the web server restarts."""
+    """The site's listening socket. The supervisor holds it, so that requests wait while the web
+    server restarts."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=2048)
@@ -110,13 +116,20 @@ def prepare(environment: dict[str, str]) -> str:
         check=False,
     )
     if done.returncode:
-        raise CannotStart(f"{done.stdout}The database could not be brought up to date; the reason stands above.")
+        raise CannotStart(
+            f"{done.stdout}The database could not be brought up to date; the reason stands above."
+        )
     return done.stdout.strip()
 
 
-def programs(installation: Installation, environment: dict[str, str], listener: socket.socket) -> list[Program]:
+def programs(
+    installation: Installation, environment: dict[str, str], listener: socket.socket
+) -> list[Program]:
     """Broker (where none is given), workers, web server: in the order of their start."""
-    chosen = [worker(installation, environment, number) for number in range(1, installation.worker_processes + 1)]
+    chosen = [
+        worker(installation, environment, number)
+        for number in range(1, installation.worker_processes + 1)
+    ]
     chosen.append(web(installation, environment, listener))
     if not installation.redis_url:
         broker = Program(
@@ -129,24 +142,47 @@ def programs(installation: Installation, environment: dict[str, str], listener: 
 
 
 def worker(installation: Installation, environment: dict[str, str], number: int) -> Program:
-    """A Celery worker. Threads, not forked children: one process is half the memory, and NumPy and the database
-    release the interpreter lock; a long import on one thread leaves the other for counting."""
-    command = [sys.executable, "-m", "celery", "--app", "agreement_site.celery", "--quiet", "worker"]
+    """A Celery worker. Threads, not forked children: one process is half the memory, and NumPy and
+    the database release the interpreter lock; a long import on one thread leaves the other for
+    counting."""
+    command = [
+        sys.executable,
+        "-m",
+        "celery",
+        "--app",
+        "agreement_site.celery",
+        "--quiet",
+        "worker",
+    ]
     command += ["--pool", "threads", "--concurrency", str(installation.worker_threads)]
     command += ["--hostname", f"worker{number}@%h", "--loglevel", "INFO"]
     # Nobody listens to these, and an idle worker without them is silent.
     command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
     own = {
         "BROKER_SOCKET_TIMEOUT": "30",  # a worker may wait for the broker; a web request may not
-        "CELERY_SKIP_CHECKS": "1",  # `migrate` has made them; here they would load every page of the site
+        # `migrate` has made them; here they would load every page of the site
+        "CELERY_SKIP_CHECKS": "1",
     }
     return Program(f"Worker {number}", command, {**environment, **own}, stop_patience=20)
 
 
-def web(installation: Installation, environment: dict[str, str], listener: socket.socket) -> Program:
-    command = [sys.executable, "-m", "gunicorn", "--config", "python:agreement_site.running.web_server"]
+def web(
+    installation: Installation, environment: dict[str, str], listener: socket.socket
+) -> Program:
+    command = [
+        sys.executable,
+        "-m",
+        "gunicorn",
+        "--config",
+        "python:agreement_site.running.web_server",
+    ]
     command += ["--bind", f"fd://{listener.fileno()}"]
-    command += ["--workers", str(installation.web_processes), "--threads", str(installation.web_threads)]
+    command += [
+        "--workers",
+        str(installation.web_processes),
+        "--threads",
+        str(installation.web_threads),
+    ]
     return Program(
         "The web server",
         command,
@@ -168,7 +204,11 @@ def announce(host: str, port: int, sign_in: str) -> None:
     except OSError:
         return  # stopped meanwhile; the supervisor reports what failed
     shown = f"[{reachable}]" if ":" in reachable else reachable
-    say(f"\nConcord is at http://{shown}:{port}/\n{sign_in}\nCtrl+C stops it.\n".replace("\n\n\n", "\n"))
+    say(
+        f"\nConcord is at http://{shown}:{port}/\n{sign_in}\nCtrl+C stops it.\n".replace(
+            "\n\n\n", "\n"
+        )
+    )
 
 
 def start(installation: Installation, *, end_with_parent: bool) -> int:
@@ -184,17 +224,25 @@ def start(installation: Installation, *, end_with_parent: bool) -> int:
             "REDIS_URL": installation.redis_url or broker_url,
         }
         if os.geteuid() == 0:
-            say("Running as root. It works, but a user of its own is safer for a server on a network.")
+            say(
+                "Running as root. It works, but a user of its own is safer for a server on a network."
+            )
         sign_in = prepare(environment)
-        supervisor = Supervisor(programs(installation, environment, listener), end_with_parent=end_with_parent)
+        supervisor = Supervisor(
+            programs(installation, environment, listener), end_with_parent=end_with_parent
+        )
         port = listener.getsockname()[1]
-        threading.Thread(target=announce, args=(installation.host, port, sign_in), daemon=True).start()
+        threading.Thread(
+            target=announce, args=(installation.host, port, sign_in), daemon=True
+        ).start()
         return supervisor.run()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="manage.py services", description=__doc__)
-    parser.add_argument("--end-with-parent", action="store_true", help="stop when the starting process is gone")
+    parser.add_argument(
+        "--end-with-parent", action="store_true", help="stop when the starting process is gone"
+    )
     options = parser.parse_args(arguments)
     os.chdir(BASE_DIR)
     try:

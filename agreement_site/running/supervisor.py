@@ -52,7 +52,8 @@ class Program:
     environment: Mapping[str, str] = field(default_factory=dict)
     file_descriptors: Sequence[int] = ()
     stop_patience: float = 10.0  # seconds between SIGTERM and SIGKILL
-    stop_repeatedly: bool = False  # SIGTERM every second to the whole group: some child may not be listening yet
+    # SIGTERM every second to the whole group: some child may not be listening yet
+    stop_repeatedly: bool = False
     ready: Callable[[], bool] | None = None
 
 
@@ -77,7 +78,8 @@ class Child:
         )
 
     def has_ended(self) -> bool:
-        """True once, when the process has ended: what is left of its group is killed, the next start planned."""
+        """True once, when the process has ended: what is left of its group is killed, the next
+        start planned."""
         if self.process is None or self.process.poll() is None:
             return False
         self.signal_group(signal.SIGKILL)
@@ -85,7 +87,9 @@ class Child:
         self.failures = 0 if lived >= SETTLED else self.failures + 1
         pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** max(0, self.failures - 1))
         self.start_at = time.monotonic() + pause
-        say(f"{self.program.name} ended ({ending(self.process.returncode)}); it is started again in {pause:g} s.")
+        say(
+            f"{self.program.name} ended ({ending(self.process.returncode)}); it is started again in {pause:g} s."
+        )
         self.process = None
         return True
 
@@ -133,7 +137,10 @@ class Watcher:
             self.pipe.write((" ".join(map(str, groups)) + "\n").encode())
             self.pipe.flush()
         except BrokenPipeError:
-            print("The watcher is gone: after a kill -9 of this process programs may stay.", file=sys.stderr)
+            print(
+                "The watcher is gone: after a kill -9 of this process programs may stay.",
+                file=sys.stderr,
+            )
 
     def dismiss(self) -> None:
         self.tell([])
@@ -154,7 +161,8 @@ def ending(returncode: int) -> str:
 class Supervisor:
     """Starts the programs in order, restarts what ends, and stops them in reverse order.
 
-    With `end_with_parent` it also stops when the process that started it is gone (`make run` killed with -9).
+    With `end_with_parent` it also stops when the process that started it is gone (`make run` killed
+    with -9).
     """
 
     def __init__(self, programs: Sequence[Program], *, end_with_parent: bool = False) -> None:
@@ -224,7 +232,9 @@ class Supervisor:
 
     def _sleep(self) -> None:
         """Until a signal arrives, a program is due for its start, or a second has gone."""
-        due = [child.start_at - time.monotonic() for child in self.children if child.process is None]
+        due = [
+            child.start_at - time.monotonic() for child in self.children if child.process is None
+        ]
         timeout = max(0.0, min([LOOK_EVERY, *due]))
         if select.select([self.bell], [], [], timeout)[0]:
             self.bell.recv(4096)

@@ -1,8 +1,8 @@
 """Many rows in one go, the same call on SQLite and PostgreSQL.
 
-Raw SQL because one statement must serve a single row in well under a millisecond and 100,000 rows in a second: the
-ORM's bulk_create makes an object and a parameter list per row and costs ten times as much. Table and column names come
-from the code alone, never from a request.
+Raw SQL because one statement must serve a single row in well under a millisecond and 100,000 rows
+in a second: the ORM's bulk_create makes an object and a parameter list per row and costs ten times
+as much. Table and column names come from the code alone, never from a request.
 """
 
 from __future__ import annotations
@@ -21,31 +21,43 @@ FEW = 8  # rows that are updated by a statement each on one journey
 COPY_FROM = 200  # rows from which COPY into a temporary table beats single statements on PostgreSQL
 LINES = 10_000  # rows that are text for COPY at a time
 NAMED = 10  # so many values are named in a condition, more come as one list
-# A statement with more parameters was made for one number of rows, and would not come again. Nor is one with a list
-# prepared: how long that is decides on the plan.
+# A statement with more parameters was made for one number of rows, and would not come again. Nor is
+# one with a list prepared: how long that is decides on the plan.
 PREPARED_UP_TO = 20
 
 Statement = tuple[str, Sequence[Any]]  # SQL and its parameters
 
 
 def several(statements: Iterable[Statement]) -> list[list[tuple[Any, ...]]]:
-    """The rows of each statement (none, where it returns none), in one journey to the database where it can.
+    """The rows of each statement (none, where it returns none), in one journey to the database
+    where it can.
 
-    A small request spends most of its time on the way to PostgreSQL and back. Each statement sees what was committed
-    when that statement began, as if they had been sent one by one.
+    A small request spends most of its time on the way to PostgreSQL and back. Each statement sees
+    what was committed when that statement began, as if they had been sent one by one.
     """
     wanted = list(statements)
     if not wanted:
         return []
     with connection.cursor() as cursor:
-        if connection.vendor != "postgresql" or connection.settings_dict["OPTIONS"].get("server_side_binding"):
-            return [_fetched(cursor.execute(sql, parameters) or cursor) for sql, parameters in wanted]
+        if connection.vendor != "postgresql" or connection.settings_dict["OPTIONS"].get(
+            "server_side_binding"
+        ):
+            return [
+                _fetched(cursor.execute(sql, parameters) or cursor) for sql, parameters in wanted
+            ]
         known: dict[str, str] = connection.prepared(  # type: ignore[attr-defined]  # groundwork.database.postgresql
-            [sql for sql, values in wanted if len(values) <= PREPARED_UP_TO and list not in map(type, values)]
+            [
+                sql
+                for sql, values in wanted
+                if len(values) <= PREPARED_UP_TO and list not in map(type, values)
+            ]
         )
-        texts = [_execution(known[sql], len(values)) if sql in known else sql for sql, values in wanted]
+        texts = [
+            _execution(known[sql], len(values)) if sql in known else sql for sql, values in wanted
+        ]
         cursor.execute(";".join(texts), [value for _, values in wanted for value in values])
-        # All results are here now. What Django puts around a cursor for each call would cost more than to read them.
+        # All results are here now. What Django puts around a cursor for each call would cost more
+        # than to read them.
         results: Any = cursor.cursor
         found = []
         while True:
@@ -71,10 +83,11 @@ def upsert(
     update: dict[str, str] | None = None,
     then: Statement | None = None,
 ) -> None:
-    """Insert the rows; where ``key`` exists, set ``update`` (column -> SQL expression, "excluded.x" by default).
+    """Insert the rows; where ``key`` exists, set ``update`` (column -> SQL expression, "excluded.x"
+    by default).
 
-    ``then`` is an INSERT that reads the rows as they stand now, in their order, from ``written``. It is cheaper than to
-    send what it says once more.
+    ``then`` is an INSERT that reads the rows as they stand now, in their order, from ``written``.
+    It is cheaper than to send what it says once more.
 
     Must run inside a transaction. Rows must not repeat a key.
     """
@@ -111,7 +124,10 @@ def _upsert_few(
         return
     marks = f"({', '.join(['%s'] * len(columns))})"
     source = f"VALUES {', '.join([marks] * len(rows))}"
-    cursor.execute(_upsert(table, columns, source, key=key, update=update), [value for row in rows for value in row])
+    cursor.execute(
+        _upsert(table, columns, source, key=key, update=update),
+        [value for row in rows for value in row],
+    )
 
 
 def _read_written(
@@ -136,15 +152,27 @@ def _read_written(
     cursor.execute(f"WITH written AS ({found}) {then[0]}", [keys, *then[1]])
 
 
-def upsert_one(table: str, columns: Sequence[str], *, key: Sequence[str], update: dict[str, str] | None = None) -> str:
+def upsert_one(
+    table: str, columns: Sequence[str], *, key: Sequence[str], update: dict[str, str] | None = None
+) -> str:
     """The statement that does for one row, its parameters, what ``upsert`` does for many."""
-    return _upsert(table, columns, f"VALUES ({', '.join(['%s'] * len(columns))})", key=key, update=update)
+    return _upsert(
+        table, columns, f"VALUES ({', '.join(['%s'] * len(columns))})", key=key, update=update
+    )
 
 
-def upsert_listed(table: str, types: Mapping[str, str], *, key: Sequence[str], update: dict[str, str]) -> str:
-    """The same for all rows of a JSON array of arrays, the one parameter, on PostgreSQL: it is prepared once, however
-    many they are. ``types`` are of the columns."""
-    return _upsert(table, list(types), f"SELECT {listed(types)} FROM {LIST} AS r (value)", key=key, update=update)
+def upsert_listed(
+    table: str, types: Mapping[str, str], *, key: Sequence[str], update: dict[str, str]
+) -> str:
+    """The same for all rows of a JSON array of arrays, the one parameter, on PostgreSQL: it is
+    prepared once, however many they are. ``types`` are of the columns."""
+    return _upsert(
+        table,
+        list(types),
+        f"SELECT {listed(types)} FROM {LIST} AS r (value)",
+        key=key,
+        update=update,
+    )
 
 
 LIST = "jsonb_array_elements(%s::jsonb)"
@@ -156,27 +184,40 @@ def listed(types: Mapping[str, str]) -> str:
 
 
 def _upsert(
-    table: str, columns: Sequence[str], source: str, *, key: Sequence[str], update: dict[str, str] | None
+    table: str,
+    columns: Sequence[str],
+    source: str,
+    *,
+    key: Sequence[str],
+    update: dict[str, str] | None,
 ) -> str:
     if update is None:
         update = {column: f'excluded."{column}"' for column in columns if column not in key}
     changes = ", ".join(f'"{column}" = {expression}' for column, expression in update.items())
-    conflict = f"ON CONFLICT ({_names(key)}) DO " + (f"UPDATE SET {changes}" if changes else "NOTHING")
+    conflict = f"ON CONFLICT ({_names(key)}) DO " + (
+        f"UPDATE SET {changes}" if changes else "NOTHING"
+    )
     return f"INSERT INTO {table} ({_names(columns)}) {source} {conflict}"
 
 
 def update_by_id(table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Set ``columns`` of the rows with the given ids; each row is (id, value, ...). Must run inside a transaction."""
+    """Set ``columns`` of the rows with the given ids; each row is (id, value, ...). Must run inside
+    a transaction."""
     if not rows:
         return
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql" and len(rows) >= COPY_FROM:
             _copy(cursor, table, ["id", *columns], rows)
             changes = ", ".join(f'"{column}" = incoming."{column}"' for column in columns)
-            cursor.execute(f"UPDATE {table} SET {changes} FROM incoming WHERE {table}.id = incoming.id")
+            cursor.execute(
+                f"UPDATE {table} SET {changes} FROM incoming WHERE {table}.id = incoming.id"
+            )
         else:
             changes = ", ".join(f'"{column}" = %s' for column in columns)
-            sql, id_last = f"UPDATE {table} SET {changes} WHERE id = %s", itemgetter(*range(1, 1 + len(columns)), 0)
+            sql, id_last = (
+                f"UPDATE {table} SET {changes} WHERE id = %s",
+                itemgetter(*range(1, 1 + len(columns)), 0),
+            )
             if len(rows) <= FEW:
                 several((sql, id_last(row)) for row in rows)
             else:
@@ -191,25 +232,32 @@ def _copy(cursor: Any, table: str, columns: Sequence[str], rows: Sequence[Sequen
     """The rows in a temporary table ``incoming`` with the column types of ``table``."""
     names = _names(columns)
     cursor.execute("DROP TABLE IF EXISTS pg_temp.incoming")
-    cursor.execute(f"CREATE TEMPORARY TABLE incoming ON COMMIT DROP AS SELECT {names} FROM {table} WITH NO DATA")
+    cursor.execute(
+        f"CREATE TEMPORARY TABLE incoming ON COMMIT DROP AS SELECT {names} FROM {table} WITH NO DATA"
+    )
     copy_rows(cursor, f"incoming ({names})", rows)
 
 
 def copy_rows(cursor: Any, into: str, rows: Sequence[Sequence[Any]]) -> None:
-    """COPY the rows, all of the same length, into a table of PostgreSQL: ``into`` is its name and its columns.
+    """COPY the rows, all of the same length, into a table of PostgreSQL: ``into`` is its name and
+    its columns.
 
-    A column at a time instead of `copy.write_row`: that takes as long for a row as all else that Python does with it.
+    A column at a time instead of `copy.write_row`: that takes as long for a row as all else that
+    Python does with it.
     """
     with cursor.copy(f"COPY {into} FROM STDIN") as copy:
         for start in range(0, len(rows), LINES):
             columns = map(_as_text, zip(*rows[start : start + LINES], strict=True))
-            copy.write("".join([f"{line}\n" for line in map("\t".join, zip(*columns, strict=True))]))
+            copy.write(
+                "".join([f"{line}\n" for line in map("\t".join, zip(*columns, strict=True))])
+            )
 
 
 def _as_text(values: Sequence[Any]) -> list[str]:
     """A column as COPY reads it. Raises TypeError for a type that no table here has."""
     first = values[0]
-    if all(map(is_, values, itertools.repeat(first))):  # as many columns are: the question, the time, no comment
+    # as many columns are: the question, the time, no comment
+    if all(map(is_, values, itertools.repeat(first))):
         return [_TEXTS[type(first)](first)] * len(values)
     return [_TEXTS[type(value)](value) for value in values]
 
@@ -248,22 +296,32 @@ _TEXTS = _Texts(
 
 
 def ids_by_key(table: str, project_id: int, keys: Collection[str]) -> dict[str, int]:
-    """key -> id of the project's rows of a table that has both columns (items, raters); unknown keys are left out."""
+    """key -> id of the project's rows of a table that has both columns (items, raters); unknown
+    keys are left out."""
     return {key: pk for rows in several(find(table, "id", project_id, keys)) for key, pk in rows}
 
 
 def find(table: str, columns: str, project_id: int, keys: Collection[str]) -> list[Statement]:
-    """The statements, none or one, that find the project's rows with these keys: (key, *columns)."""
+    """The statements, none or one, that find the project's rows with these keys: (key,
+    *columns)."""
     if not keys:
         return []
     condition, values = among("key", list(keys))
-    return [(f"SELECT key, {columns} FROM {table} WHERE project_id = %s AND {condition}", [project_id, *values])]
+    return [
+        (
+            f"SELECT key, {columns} FROM {table} WHERE project_id = %s AND {condition}",
+            [project_id, *values],
+        )
+    ]
 
 
 def among(column: str, values: Sequence[str] | Sequence[int]) -> Statement:
-    """The condition that a column is one of these texts or whole numbers (at least one), and its parameters."""
+    """The condition that a column is one of these texts or whole numbers (at least one), and its
+    parameters."""
     if len(values) <= NAMED:
         return f"{column} IN ({', '.join(['%s'] * len(values))})", values
     if connection.vendor != "postgresql":
         return f"{column} IN (SELECT value FROM json_each(%s))", [json.dumps(values)]
-    return f"{column} = ANY(%s::{'bigint' if isinstance(values[0], int) else 'text'}[])", [list(values)]
+    return f"{column} = ANY(%s::{'bigint' if isinstance(values[0], int) else 'text'}[])", [
+        list(values)
+    ]

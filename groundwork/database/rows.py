@@ -1,5 +1,5 @@
-"""Model objects made of rows that plain SQL brought, for what every request asks: the ORM takes longer to build such a
-query than the database to answer it."""
+"""Model objects made of rows that plain SQL brought, for what every request asks: the ORM takes
+longer to build such a query than the database to answer it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ Made = TypeVar("Made", bound=models.Model)
 
 
 class Row(Generic[Made]):
-    """The columns of a model's fields (all of them, or those named; the others are fetched when somebody asks)."""
+    """The columns of a model's fields (all of them, or those named; the others are fetched when
+    somebody asks)."""
 
     def __init__(self, model: type[Made], *names: str) -> None:
         self._model = model
-        self._fields = [field for field in model._meta.concrete_fields if not names or field.attname in names]
+        self._fields = [
+            field for field in model._meta.concrete_fields if not names or field.attname in names
+        ]
         self._names = [field.attname for field in self._fields]
         self._converters = functools.cache(self._find_converters)
 
@@ -38,5 +41,8 @@ class Row(Generic[Made]):
         return [
             (place, column, convert)
             for place, column in columns
-            for convert in (*connection.ops.get_db_converters(column), *column.get_db_converters(connection))
+            for convert in (
+                *connection.ops.get_db_converters(column),
+                *column.get_db_converters(connection),
+            )
         ]

@@ -44,7 +44,8 @@ def body(status: int, message: str, fields: dict[str, Any] | None = None) -> dic
 
 
 def api_error(error: Exception, context: dict[str, Any]) -> Response | None:
-    """DRF's exception handler. What it does not know becomes the site's plain 500 in the same shape."""
+    """DRF's exception handler. What it does not know becomes the site's plain 500 in the same
+    shape."""
     error = _as_api_exception(error)
     response = exception_handler(error, context)
     if response is None or not isinstance(error, exceptions.APIException):

@@ -8,7 +8,8 @@ from rest_framework import exceptions
 
 
 class BadRequest(exceptions.APIException):
-    """400 with the places: ``fields`` maps a field's name to a message, or to messages by place (rows by number)."""
+    """400 with the places: ``fields`` maps a field's name to a message, or to messages by place
+    (rows by number)."""
 
     status_code = 400
 

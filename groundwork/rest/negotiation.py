@@ -10,9 +10,12 @@ from rest_framework.request import Request
 
 
 class Negotiation(DefaultContentNegotiation):
-    """As Django REST framework does it; at once for the programs that take anything, or the view's first form."""
+    """As Django REST framework does it; at once for the programs that take anything, or the view's
+    first form."""
 
-    def select_renderer(self, request: Request, renderers: Iterable[Any], format_suffix: str | None = None) -> Any:
+    def select_renderer(
+        self, request: Request, renderers: Iterable[Any], format_suffix: str | None = None
+    ) -> Any:
         first = next(iter(renderers))
         if request.META.get("HTTP_ACCEPT", "*/*") in ("*/*", first.media_type):
             return first, first.media_type

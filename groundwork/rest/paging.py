@@ -28,9 +28,9 @@ def page(
 ) -> dict[str, Any]:
     """One page of a list.
 
-    ``read(after, size)`` gives up to ``size`` pairs (key, result) in ascending order of their keys, those with a key
-    above ``after``. A key is ``key`` integers. A list may change between two pages: nothing that stays is left out
-    or comes twice.
+    ``read(after, size)`` gives up to ``size`` pairs (key, result) in ascending order of their keys,
+    those with a key above ``after``. A key is ``key`` integers. A list may change between two
+    pages: nothing that stays is left out or comes twice.
     """
     after = _decoded(found["cursor"], key) if "cursor" in found else None
     size = _size(found.get("page_size"), default_size)
@@ -45,21 +45,31 @@ def page(
 
 
 def of_texts(found: dict[str, Any]) -> HttpResponse:
-    """The answer of a `page` whose results are JSON already: what is stored as JSON is not read to be written again."""
+    """The answer of a `page` whose results are JSON already: what is stored as JSON is not read to
+    be written again."""
     texts = ",".join(found["results"])
-    return HttpResponse(f'{{"next":{json.dumps(found["next"])},"results":[{texts}]}}', content_type="application/json")
+    return HttpResponse(
+        f'{{"next":{json.dumps(found["next"])},"results":[{texts}]}}',
+        content_type="application/json",
+    )
 
 
 def _size(text: str | None, default: int) -> int:
     if text is None:
         return default
     if not text.isascii() or not text.isdigit() or not text.strip("0"):
-        raise BadRequest("Invalid page size.", fields={"page_size": f"a whole number from 1 to {LARGEST_PAGE}"})
+        raise BadRequest(
+            "Invalid page size.", fields={"page_size": f"a whole number from 1 to {LARGEST_PAGE}"}
+        )
     return LARGEST_PAGE if len(text) > 9 else min(int(text), LARGEST_PAGE)
 
 
 def _encoded(key: Key) -> str:
-    return base64.urlsafe_b64encode(json.dumps(list(key), separators=(",", ":")).encode()).decode().rstrip("=")
+    return (
+        base64.urlsafe_b64encode(json.dumps(list(key), separators=(",", ":")).encode())
+        .decode()
+        .rstrip("=")
+    )
 
 
 def _decoded(text: str, length: int) -> Key:
@@ -74,4 +84,6 @@ def _decoded(text: str, length: int) -> Key:
 
 
 def invalid_cursor() -> BadRequest:
-    return BadRequest("Invalid cursor.", fields={"cursor": "take it from 'next' of the page before"})
+    return BadRequest(
+        "Invalid cursor.", fields={"cursor": "take it from 'next' of the page before"}
+    )

@@ -40,7 +40,8 @@ def choice(found: dict[str, str], name: str, allowed: Sequence[str], *, default:
     value = found.get(name, default)
     if value not in allowed:
         raise BadRequest(
-            f"Unknown {name}.", fields={name: f"unknown {name} '{value[:60]}'; one of {', '.join(allowed)}"}
+            f"Unknown {name}.",
+            fields={name: f"unknown {name} '{value[:60]}'; one of {', '.join(allowed)}"},
         )
     return value
 
@@ -49,16 +50,20 @@ def rows_of(data: Any) -> list[Any]:
     """The request's body as a list of rows: one object, or a list of 1 to MOST_ROWS objects."""
     rows = data if isinstance(data, list) else [data]
     if not rows:
-        raise BadRequest("The list is empty.", fields={"body": f"one object, or a list of 1 to {MOST_ROWS}"})
+        raise BadRequest(
+            "The list is empty.", fields={"body": f"one object, or a list of 1 to {MOST_ROWS}"}
+        )
     if len(rows) > MOST_ROWS:
         raise BadRequest(
-            "The list is too long.", fields={"body": f"{len(rows)} rows; {MOST_ROWS} at most in one request"}
+            "The list is too long.",
+            fields={"body": f"{len(rows)} rows; {MOST_ROWS} at most in one request"},
         )
     return rows
 
 
 def rows_error(noun: str, wrong: dict[int, list[str]]) -> BadRequest:
-    """400 with what is wrong in each row, by its place in the request from 0; nothing was stored."""
+    """400 with what is wrong in each row, by its place in the request from 0; nothing was
+    stored."""
     count = f"1 {noun} is" if len(wrong) == 1 else f"{len(wrong)} {noun}s are"
     return BadRequest(
         f"{count} not acceptable; nothing was stored.",

@@ -1,4 +1,5 @@
-"""JSON as the API accepts it: no NaN, no doubled keys, no NUL characters, no endless numbers or depths."""
+"""JSON as the API accepts it: no NaN, no doubled keys, no NUL characters, no endless numbers or
+depths."""
 
 from __future__ import annotations
 
@@ -38,7 +39,10 @@ class StrictJSONParser(BaseParser):
             if "\\u0000" in text and _ESCAPED_NUL.search(text):
                 raise ValueError("NUL characters are not allowed")
             value = json.loads(
-                text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_unique_keys
+                text,
+                parse_constant=_refuse_constant,
+                parse_float=_finite,
+                object_pairs_hook=_unique_keys,
             )
             if _ESCAPED_SURROGATE.search(text):
                 _refuse_lone_surrogates(value)
@@ -55,7 +59,8 @@ def _refuse_encodings(context: Any, media_type: str | None) -> None:
     encoding = request.META.get("HTTP_CONTENT_ENCODING", "") if request is not None else ""
     if encoding not in ("", "identity"):
         raise UnsupportedMediaType(
-            media_type or "application/json", "Packed bodies (Content-Encoding) are not accepted; send plain JSON."
+            media_type or "application/json",
+            "Packed bodies (Content-Encoding) are not accepted; send plain JSON.",
         )
 
 

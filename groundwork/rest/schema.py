@@ -1,4 +1,5 @@
-"""What the OpenAPI description says of every operation: who may call, what can go wrong, how lists are paged."""
+"""What the OpenAPI description says of every operation: who may call, what can go wrong, how lists
+are paged."""
 
 from __future__ import annotations
 
@@ -50,14 +51,22 @@ def errors(statuses: Sequence[int]) -> dict[int, OpenApiResponse]:
     return {status: OpenApiResponse(Error, description=_MEANINGS[status]) for status in statuses}
 
 
-def parameter(name: str, text: str, *, enum: Sequence[str] | None = None, required: bool = False) -> OpenApiParameter:
+def parameter(
+    name: str, text: str, *, enum: Sequence[str] | None = None, required: bool = False
+) -> OpenApiParameter:
     return OpenApiParameter(name, OpenApiTypes.STR, description=text, enum=enum, required=required)
 
 
 PAGING = [
-    OpenApiParameter("cursor", OpenApiTypes.STR, description=f"From `next`; {LONGEST_PARAMETER} characters at most"),
     OpenApiParameter(
-        "page_size", OpenApiTypes.INT, description=f"{PAGE_SIZE} unless told otherwise, {LARGEST_PAGE} at most"
+        "cursor",
+        OpenApiTypes.STR,
+        description=f"From `next`; {LONGEST_PARAMETER} characters at most",
+    ),
+    OpenApiParameter(
+        "page_size",
+        OpenApiTypes.INT,
+        description=f"{PAGE_SIZE} unless told otherwise, {LARGEST_PAGE} at most",
     ),
 ]
 QUESTION = parameter("question", "Key of the question; may be left out where the project has one")
@@ -76,11 +85,16 @@ def page_of(name: str, result: Any) -> Any:
 def one_or_many(name: str, row: Any) -> Any:
     """A body that is one row, or a list of rows."""
     return PolymorphicProxySerializer(
-        component_name=name, serializers=[row, row(many=True)], resource_type_field_name=None, many=False
+        component_name=name,
+        serializers=[row, row(many=True)],
+        resource_type_field_name=None,
+        many=False,
     )
 
 
-def reads(operation: str, summary: str, answer: Any, parameters: Sequence[OpenApiParameter] = ()) -> Any:
+def reads(
+    operation: str, summary: str, answer: Any, parameters: Sequence[OpenApiParameter] = ()
+) -> Any:
     """Decorator of a GET."""
     return extend_schema(
         operation_id=operation,

@@ -1,4 +1,5 @@
-"""Serializer fields that take JSON values for what they are: "3" is no number, true is no 1, 3 is no text."""
+"""Serializer fields that take JSON values for what they are: "3" is no number, true is no 1, 3 is
+no text."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ class StrictSerializer(serializers.Serializer):
         if isinstance(data, dict):
             known = [name for name, field in self.fields.items() if not field.read_only]
             unknown = {
-                str(name)[:60]: [f"unknown field; one of {', '.join(known)}"] for name in data if name not in known
+                str(name)[:60]: [f"unknown field; one of {', '.join(known)}"]
+                for name in data
+                if name not in known
             }
             if unknown:
                 raise serializers.ValidationError(unknown)
@@ -56,7 +59,9 @@ class Choice(serializers.ChoiceField):
 
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str) or data not in self.choices:
-            raise serializers.ValidationError(f"{_shown(data)} is not allowed; one of {', '.join(self.choices)}.")
+            raise serializers.ValidationError(
+                f"{_shown(data)} is not allowed; one of {', '.join(self.choices)}."
+            )
         return data
 
 

@@ -1,16 +1,17 @@
 """What a value means in words: the customary bands, and how sure the band is given the interval.
 
-Each scheme's bands follow its printed table, half-open and without gaps: where it prints "0.21-0.40" after "0.00-0.20",
-a value belongs to the lower band up to and including 0.20 and to the next from there on.
+Each scheme's bands follow its printed table, half-open and without gaps: where it prints
+"0.21-0.40" after "0.00-0.20", a value belongs to the lower band up to and including 0.20 and to the
+next from there on.
 
-    landis_koch   Landis & Koch 1977, Biometrics 33, 159-174
-    fleiss        Fleiss 1981, Statistical Methods for Rates and Proportions, 2nd ed., p. 218
-    altman        Altman 1991, Practical Statistics for Medical Research, p. 404
-    cicchetti     Cicchetti 1994, Psychological Assessment 6, 284-290
-    krippendorff  Krippendorff 2004, Human Communication Research 30, 411-433 (customary cut-offs for alpha)
+    landis_koch   Landis & Koch 1977, Biometrics 33, 159-174 fleiss        Fleiss 1981, Statistical
+    Methods for Rates and Proportions, 2nd ed., p. 218 altman        Altman 1991, Practical
+    Statistics for Medical Research, p. 404 cicchetti     Cicchetti 1994, Psychological Assessment
+    6, 284-290 krippendorff  Krippendorff 2004, Human Communication Research 30, 411-433 (customary
+    cut-offs for alpha)
 
-The probability of a band is Gwet's benchmarking (2014, ch. 6): the share in the band of a normal distribution around
-the value, cut off at -1 and 1.
+The probability of a band is Gwet's benchmarking (2014, ch. 6): the share in the band of a normal
+distribution around the value, cut off at -1 and 1.
 """
 
 from dataclasses import dataclass
@@ -72,12 +73,19 @@ def band_of(value: float | None, scheme: str = "landis_koch") -> Band | None:
     """The band of a value; None for an undefined value."""
     if value is None:
         return None
-    reached = [band for band in bands(scheme) if value > band.low or (band.includes_low and value == band.low)]
+    reached = [
+        band
+        for band in bands(scheme)
+        if value > band.low or (band.includes_low and value == band.low)
+    ]
     return reached[-1]
 
 
-def band_probabilities(value: float | None, se: float | None, scheme: str = "landis_koch") -> dict[str, float] | None:
-    """Band name -> probability that the true value lies in it; None without a value or a standard error."""
+def band_probabilities(
+    value: float | None, se: float | None, scheme: str = "landis_koch"
+) -> dict[str, float] | None:
+    """Band name -> probability that the true value lies in it; None without a value or a standard
+    error."""
     if value is None or se is None:
         return None
     found = bands(scheme)
@@ -86,14 +94,17 @@ def band_probabilities(value: float | None, se: float | None, scheme: str = "lan
         return {band.name: float(band is certain) for band in found}
     edges = np.clip([band.low for band in found] + [np.inf], -1, 1)
     below = special.ndtr((edges - value) / se)
-    shares = np.diff(below) / (below[-1] - below[0]) if below[-1] > below[0] else np.zeros(len(found))
+    shares = (
+        np.diff(below) / (below[-1] - below[0]) if below[-1] > below[0] else np.zeros(len(found))
+    )
     return {band.name: float(share) for band, share in zip(found, shares, strict=True)}
 
 
 def safe_band(
     value: float | None, se: float | None, scheme: str = "landis_koch", *, probability: float = 0.95
 ) -> Band | None:
-    """The highest band that the true value reaches or passes with this probability (Gwet's benchmark)."""
+    """The highest band that the true value reaches or passes with this probability (Gwet's
+    benchmark)."""
     shares = band_probabilities(value, se, scheme)
     if shares is None:
         return None

@@ -26,8 +26,11 @@ _WEIGHTED = {
 }
 
 
-def weightings(k: int, *, scale: str, weight_matrix: npt.ArrayLike | None = None) -> dict[str, npt.ArrayLike]:
-    """Suffix -> weights that make sense: linear and quadratic from ordinal up, custom when a matrix is given."""
+def weightings(
+    k: int, *, scale: str, weight_matrix: npt.ArrayLike | None = None
+) -> dict[str, npt.ArrayLike]:
+    """Suffix -> weights that make sense: linear and quadratic from ordinal up, custom when a matrix
+    is given."""
     if scale not in SCALES:
         raise ValueError(f"unknown scale {scale!r}; one of {', '.join(SCALES)}")
     known: dict[str, npt.ArrayLike] = {}
@@ -50,16 +53,17 @@ def pattern_coefficients(
 ) -> dict[str, Estimate]:
     """Patterns (P, k) and numbers of items (..., P) -> name -> Estimate (...).
 
-    Weighted forms carry the suffix _linear, _quadratic, _custom; alpha interval and ratio need values, alpha ratio
-    values >= 0.
-    `names` limits the work to these names.
+    Weighted forms carry the suffix _linear, _quadratic, _custom; alpha interval and ratio need
+    values, alpha ratio values >= 0. `names` limits the work to these names.
     """
     sums = pattern_sums(counts, n_items)
     makers = _makers(sums, scale, values, weight_matrix)
     if names is not None:
         unknown = sorted(set(names) - makers.keys())
         if unknown:
-            raise ValueError(f"unknown for this scale: {', '.join(unknown)}; one of {', '.join(makers)}")
+            raise ValueError(
+                f"unknown for this scale: {', '.join(unknown)}; one of {', '.join(makers)}"
+            )
         makers = {name: maker for name, maker in makers.items() if name in names}
     return {name: maker(interval) for name, maker in makers.items()}
 
@@ -69,8 +73,12 @@ def _makers(
 ) -> dict[str, Callable[[bool], Estimate]]:
     """Name -> function of `interval`."""
 
-    def weighted(function: Callable[..., Estimate], weights: npt.ArrayLike | None) -> Callable[[bool], Estimate]:
-        return lambda interval: function(sums.counts, sums.n_items, weights=weights, interval=interval, sums=sums)
+    def weighted(
+        function: Callable[..., Estimate], weights: npt.ArrayLike | None
+    ) -> Callable[[bool], Estimate]:
+        return lambda interval: function(
+            sums.counts, sums.n_items, weights=weights, interval=interval, sums=sums
+        )
 
     def alpha(metric: str) -> Callable[[bool], Estimate]:
         return lambda interval: krippendorff_alpha(
@@ -85,7 +93,9 @@ def _makers(
         "brennan_prediger": weighted(brennan_prediger, None),
     }
     for suffix, matrix in weightings(sums.k, scale=scale, weight_matrix=weight_matrix).items():
-        makers |= {f"{name}_{suffix}": weighted(function, matrix) for name, function in _WEIGHTED.items()}
+        makers |= {
+            f"{name}_{suffix}": weighted(function, matrix) for name, function in _WEIGHTED.items()
+        }
     metrics = ["nominal"]
     if scale != "nominal":
         metrics += ["ordinal", *(["interval"] if values is not None else [])]
@@ -100,7 +110,8 @@ def table_coefficients(
     values: npt.ArrayLike | None = None,
     weight_matrix: npt.ArrayLike | None = None,
 ) -> dict[str, Estimate]:
-    """Tables (..., k, k) of pairs of raters -> name -> Estimate (...); the per-category kappa is (..., k)."""
+    """Tables (..., k, k) of pairs of raters -> name -> Estimate (...); the per-category kappa is
+    (..., k)."""
     k = np.shape(tables)[-1]
     found = {
         "percent_agreement": two_raters.percent_agreement(tables),

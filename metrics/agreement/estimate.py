@@ -1,6 +1,7 @@
 """What every coefficient returns: values with their uncertainty, or the reason why there is none.
 
-Undefined entries are NaN inside an Estimate only; `reading()` gives None with the name of the reason.
+Undefined entries are NaN inside an Estimate only; `reading()` gives None with the name of the
+reason.
 """
 
 import math
@@ -36,11 +37,13 @@ CODE = {name: code for code, name in enumerate(REASONS) if name is not None}
 
 @dataclass(frozen=True)
 class Estimate:
-    """A coefficient for each entry of a common leading shape (...): a pair, a day, a replicate, or () for one.
+    """A coefficient for each entry of a common leading shape (...): a pair, a day, a replicate, or
+    () for one.
 
-    value, se, low, high, observed, expected: float (...), NaN where undefined
-    reason, se_reason: index into REASONS (...), why the value (the error and interval) is undefined; 0: defined
-    n_items, n_ratings: int (...), the items that have what the coefficient compares, and their ratings
+    value, se, low, high, observed, expected: float (...), NaN where undefined reason, se_reason:
+    index into REASONS (...), why the value (the error and interval) is undefined; 0: defined
+    n_items, n_ratings: int (...), the items that have what the coefficient compares, and their
+    ratings
     """
 
     value: Floats
@@ -72,10 +75,15 @@ class Estimate:
         }
 
     def readings(self) -> list[dict[str, Any]]:
-        """`reading` of every entry of an estimate with one leading axis, many times faster than one by one."""
+        """`reading` of every entry of an estimate with one leading axis, many times faster than one
+        by one."""
         numbers = ("value", "low", "high", "se", "observed", "expected")
         columns = [_plain(getattr(self, name)) for name in numbers]
-        columns += [self.n_items.tolist(), self.n_ratings.tolist(), [REASONS[code] for code in self.reason.tolist()]]
+        columns += [
+            self.n_items.tolist(),
+            self.n_ratings.tolist(),
+            [REASONS[code] for code in self.reason.tolist()],
+        ]
         names = (*numbers, "n_items", "n_ratings", "reason")
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
@@ -103,7 +111,9 @@ def chance_corrected(
     """(P_o - P_e) / (1 - P_e), and the reason where it is undefined."""
     room = 1 - expected
     singular = np.abs(room) < SINGULAR
-    reason = np.where(~pairable, CODE["no_pairable_items"], np.where(singular, CODE["single_category"], 0))
+    reason = np.where(
+        ~pairable, CODE["no_pairable_items"], np.where(singular, CODE["single_category"], 0)
+    )
     with np.errstate(invalid="ignore", divide="ignore"):
         value = np.where(reason == 0, (observed - expected) / room, np.nan)
     return value, reason
@@ -119,13 +129,16 @@ def quantile_t(df: npt.ArrayLike, level: float = LEVEL) -> Floats:
     """Two-sided quantile of Student's t; NaN for df < 1."""
     df = np.asarray(df, float)
     distinct, index = np.unique(df, return_inverse=True)
-    quantile = np.where(distinct >= 1, special.stdtrit(np.maximum(distinct, 1), (1 + level) / 2), np.nan)
+    quantile = np.where(
+        distinct >= 1, special.stdtrit(np.maximum(distinct, 1), (1 + level) / 2), np.nan
+    )
     return quantile[index].reshape(df.shape)
 
 
 @dataclass(frozen=True)
 class Basis:
-    """What an estimate rests on. All (...): items and ratings compared, degrees of freedom of the interval."""
+    """What an estimate rests on. All (...): items and ratings compared, degrees of freedom of the
+    interval."""
 
     n_items: npt.NDArray[np.int64]
     n_ratings: npt.NDArray[np.int64]
@@ -134,7 +147,8 @@ class Basis:
 
 @dataclass(frozen=True)
 class Corrected:
-    """Observed and expected agreement and the coefficient made of them, before its uncertainty. All (...)."""
+    """Observed and expected agreement and the coefficient made of them, before its uncertainty. All
+    (...)."""
 
     observed: Floats
     expected: Floats
@@ -149,15 +163,23 @@ class Corrected:
 
 
 def estimated(
-    point: Corrected, se: Floats | None, basis: Basis, *, upper: float = 1.0, why_no_se: str = "needs_bootstrap"
+    point: Corrected,
+    se: Floats | None,
+    basis: Basis,
+    *,
+    upper: float = 1.0,
+    why_no_se: str = "needs_bootstrap",
 ) -> Estimate:
-    """Add the t interval value -/+ t(df) se, its upper end clipped to `upper`, the lower end not clipped."""
+    """Add the t interval value -/+ t(df) se, its upper end clipped to `upper`, the lower end not
+    clipped."""
     shape = np.shape(point.value)
     if se is None:
         se = np.full(shape, np.nan)
         se_reason = np.where(point.reason == 0, CODE[why_no_se], point.reason)
     else:
-        se_reason = np.where(point.reason == 0, np.where(basis.df < 1, CODE["too_few_items"], 0), point.reason)
+        se_reason = np.where(
+            point.reason == 0, np.where(basis.df < 1, CODE["too_few_items"], 0), point.reason
+        )
         se = np.where(se_reason == 0, se, np.nan)
     margin = quantile_t(basis.df) * se
     return Estimate(

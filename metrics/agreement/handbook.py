@@ -1,4 +1,5 @@
-"""docs/statistics.md, written from the registry: `python -m metrics.agreement.handbook > docs/statistics.md`.
+"""docs/statistics.md, written from the registry: `python -m metrics.agreement.handbook >
+docs/statistics.md`.
 
 A test compares the file with render(), so the page cannot say anything else than the code.
 """
@@ -101,12 +102,19 @@ drift that weighted kappa may hardly see.
 
 def render() -> str:
     """The page as Markdown."""
-    parts = [_HEAD, _REASONS, "## Coefficients\n", *(_section(name, entry) for name, entry in COEFFICIENTS.items())]
+    parts = [
+        _HEAD,
+        _REASONS,
+        "## Coefficients\n",
+        *(_section(name, entry) for name, entry in COEFFICIENTS.items()),
+    ]
     return "\n".join([*parts, _PEERS, _bands()])
 
 
 def _section(name: str, entry: Coefficient) -> str:
-    low, high = ("unbounded" if bound is None else f"{bound:g}" for bound in (entry.low, entry.high))
+    low, high = (
+        "unbounded" if bound is None else f"{bound:g}" for bound in (entry.low, entry.high)
+    )
     names = report_names(name) + ([f"{entry.base or name}_custom"] if entry.weighted else [])
     example = entry.example
     rows = {

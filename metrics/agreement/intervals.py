@@ -1,14 +1,18 @@
-"""Bootstrap intervals that do not depend on the number of items: resampling patterns, and cells of pair tables.
+"""Bootstrap intervals that do not depend on the number of items: resampling patterns, and cells of
+pair tables.
 
-Drawing N items with replacement is drawing how often each distinct pattern comes up: a multinomial over the patterns
-with their shares as probabilities. The two are the same distribution, so nothing is lost, and 10,000 replicates of a
-million items cost 10,000 draws over some hundred patterns. For a pair of raters the patterns are its table's cells.
+Drawing N items with replacement is drawing how often each distinct pattern comes up: a multinomial
+over the patterns with their shares as probabilities. The two are the same distribution, so nothing
+is lost, and 10,000 replicates of a million items cost 10,000 draws over some hundred patterns. For
+a pair of raters the patterns are its table's cells.
 
-    percentile  the 2.5 % and 97.5 % quantiles of the defined replicates (Efron & Tibshirani 1993, ch. 13)
-    bca         bias-corrected and accelerated: the quantiles move by the share of replicates below the value (z0)
+    percentile  the 2.5 % and 97.5 % quantiles of the defined replicates (Efron & Tibshirani 1993,
+    ch. 13) bca         bias-corrected and accelerated: the quantiles move by the share of
+    replicates below the value (z0)
                 and by the skewness of the leave-one-out values (a) (Efron 1987, JASA 82, 171-185)
 
-Replicates where a coefficient is undefined are dropped; their share is reported. The same seed gives the same interval.
+Replicates where a coefficient is undefined are dropped; their share is reported. The same seed
+gives the same interval.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +32,8 @@ Statistic = Callable[[Floats], Estimate]  # numbers (..., P) -> Estimate (...)
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """Interval, standard error and mean of the defined replicates, None where there are none; share undefined."""
+    """Interval, standard error and mean of the defined replicates, None where there are none; share
+    undefined."""
 
     low: float | None
     high: float | None
@@ -47,7 +52,8 @@ def bootstrap_patterns(
     method: str = "percentile",
     level: float = LEVEL,
 ) -> dict[str, Bootstrap]:
-    """Numbers of items (P,) and name -> statistic, e.g. lambda n: fleiss_kappa(counts, n, interval=False).
+    """Numbers of items (P,) and name -> statistic, e.g. lambda n: fleiss_kappa(counts, n,
+    interval=False).
 
     All statistics are computed on the same replicates.
     """
@@ -76,7 +82,8 @@ def bootstrap_tables(
     seed: int = 0,
     level: float = LEVEL,
 ) -> list[Bootstrap]:
-    """Tables (P, k, k) of pairs and a statistic of tables, e.g. cohen.kappa -> percentile interval of each pair."""
+    """Tables (P, k, k) of pairs and a statistic of tables, e.g. cohen.kappa -> percentile interval
+    of each pair."""
     counts = np.asarray(tables, np.int64)
     k = counts.shape[-1]
     rng = np.random.default_rng(seed)
@@ -114,7 +121,9 @@ def _summary(values: Floats, tails: Floats) -> Bootstrap:
     return Bootstrap(float(low), float(high), se, float(defined.mean()), undefined, values.size)
 
 
-def _bca_tails(values: Floats, observed: npt.NDArray[np.int64], statistic: Statistic, tails: Floats) -> Floats:
+def _bca_tails(
+    values: Floats, observed: npt.NDArray[np.int64], statistic: Statistic, tails: Floats
+) -> Floats:
     """Where the quantiles are taken: Phi(z0 + (z0 + z) / (1 - a (z0 + z)))."""
     point = float(statistic(observed.astype(float)).value)
     defined = values[np.isfinite(values)]
@@ -129,7 +138,8 @@ def _bca_tails(values: Floats, observed: npt.NDArray[np.int64], statistic: Stati
 
 
 def _acceleration(observed: npt.NDArray[np.int64], statistic: Statistic) -> float:
-    """From the values without one item of each pattern, each counting as often as the pattern has items."""
+    """From the values without one item of each pattern, each counting as often as the pattern has
+    items."""
     used = np.flatnonzero(observed)
     values, times = [], observed[used].astype(float)
     step = max(1, _CELLS // max(observed.size, 1))

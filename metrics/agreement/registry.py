@@ -1,6 +1,8 @@
-"""COEFFICIENTS: what is computed, in one place. docs/statistics.md, the report and the tests loop over it.
+"""COEFFICIENTS: what is computed, in one place. docs/statistics.md, the report and the tests loop
+over it.
 
-Adding a coefficient: its function in a family's file, its values in report.py, one entry here with a published example.
+Adding a coefficient: its function in a family's file, its values in report.py, one entry here with
+a published example.
 """
 
 from dataclasses import dataclass
@@ -14,7 +16,8 @@ _COMPLETE = ("needs_two_raters", "needs_complete_items", "too_few_items", "zero_
 
 @dataclass(frozen=True)
 class Example:
-    """A value as printed in a publication or an established program: `value` is what report() rounds to."""
+    """A value as printed in a publication or an established program: `value` is what report()
+    rounds to."""
 
     case: str  # file name of the case among the tests' known truth
     name: str
@@ -56,7 +59,8 @@ _ICC_CI = "F test and F interval"
 
 def _icc(title: str, formula: str, name: str, value: str) -> Coefficient:
     example = Example("15_shrout_fleiss1979", name, value, "Shrout & Fleiss 1979, table 4")
-    high = None if name == "icc2k" else 1  # its denominator can be negative when raters differ less than chance
+    # its denominator can be negative when raters differ less than chance
+    high = None if name == "icc2k" else 1
     return Coefficient(title, formula, None, high, _COMPLETE, _ICC_CI, _SHROUT, example)
 
 
@@ -230,4 +234,6 @@ def report_names(name: str) -> list[str]:
     """The keys of report() that an entry of COEFFICIENTS stands for, without a custom matrix."""
     entry = COEFFICIENTS[name]
     plain = [] if name == "weighted_kappa" else [name]
-    return plain + [f"{entry.base or name}_{suffix}" for suffix in entry.weighted if suffix != "custom"]
+    return plain + [
+        f"{entry.base or name}_{suffix}" for suffix in entry.weighted if suffix != "custom"
+    ]

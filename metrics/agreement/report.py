@@ -37,17 +37,23 @@ def report(
 ) -> dict[str, Any]:
     """All coefficients of `codes`, an (items x raters) integer array with -1 for missing.
 
-    categories: the number k of declared categories (or the sequence of them); codes are 0..k-1 in declared order.
-    values: k numbers for interval and ratio statistics, 1..k when None. weight_matrix: custom weights (k, k).
-    ValueError names the place of what is wrong and what is allowed.
+    categories: the number k of declared categories (or the sequence of them); codes are 0..k-1 in
+    declared order. values: k numbers for interval and ratio statistics, 1..k when None.
+    weight_matrix: custom weights (k, k). ValueError names the place of what is wrong and what is
+    allowed.
     """
     k = _checked_k(categories)
     table = _checked_codes(codes, k)
     item, rater = np.nonzero(table >= 0)
-    found = report_ratings(item, rater, table[item, rater], k, values=values, weight_matrix=weight_matrix)
-    if table.shape[1] == 2 and found["n_raters"] < 2:  # two raters are there, but they share nothing
+    found = report_ratings(
+        item, rater, table[item, rater], k, values=values, weight_matrix=weight_matrix
+    )
+    # two raters are there, but they share nothing
+    if table.shape[1] == 2 and found["n_raters"] < 2:
         nothing, (v, weights) = np.zeros((k, k), np.int64), _checked_scale(k, values, weight_matrix)
-        return {key: one for key, one in found.items() if not _of_two(key)} | _two_raters(nothing, v, weights)
+        return {key: one for key, one in found.items() if not _of_two(key)} | _two_raters(
+            nothing, v, weights
+        )
     return found
 
 
@@ -60,11 +66,16 @@ def report_ratings(
     values: Sequence[float] | npt.ArrayLike | None = None,
     weight_matrix: Sequence[Sequence[float]] | npt.ArrayLike | None = None,
 ) -> dict[str, Any]:
-    """report() of ratings in long form (M,), where most raters rated few items. Raters are numbered from 0."""
+    """report() of ratings in long form (M,), where most raters rated few items. Raters are numbered
+    from 0."""
     v, weights = _checked_scale(_checked_k(k), values, weight_matrix)
     rated = RatedItems.of(item, rater, code, k)
     pairs = pair_tables(item, rater, code, k)
-    two = (pairs.tables[0] if len(pairs) else np.zeros((k, k), np.int64)) if len(rated.margins) == 2 else None
+    two = (
+        (pairs.tables[0] if len(pairs) else np.zeros((k, k), np.int64))
+        if len(rated.margins) == 2
+        else None
+    )
     found = _many_raters(rated, k, v, weights)
     found |= _two_raters(two, v, weights)
     return found | _pairwise(pairs, v, weights) | _complete_items(rated, v)
@@ -91,7 +102,9 @@ def _checked_codes(codes: npt.ArrayLike, k: int) -> npt.NDArray[np.int64]:
     try:
         table = np.asarray(codes)
     except ValueError:
-        raise ValueError("codes must be rows of equal length, one row an item, one column a rater") from None
+        raise ValueError(
+            "codes must be rows of equal length, one row an item, one column a rater"
+        ) from None
     if table.ndim != 2 or table.shape[1] == 0:
         raise ValueError(f"codes must be an (items x raters) array, not one of shape {table.shape}")
     if table.dtype.kind not in "iu":
@@ -106,7 +119,9 @@ def _checked_codes(codes: npt.ArrayLike, k: int) -> npt.NDArray[np.int64]:
         wrong |= numbers != np.floor(numbers)
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
-        raise ValueError(f"row {row}, column {column}: code {table[row, column]} is not allowed; one of {allowed}")
+        raise ValueError(
+            f"row {row}, column {column}: code {table[row, column]} is not allowed; one of {allowed}"
+        )
     return numbers.astype(np.int64)
 
 
@@ -123,11 +138,17 @@ def _checked_values(values: Sequence[float] | npt.ArrayLike, k: int) -> npt.NDAr
 
 
 def _many_raters(
-    rated: RatedItems, k: int, values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64] | None
+    rated: RatedItems,
+    k: int,
+    values: npt.NDArray[np.float64],
+    weights: npt.NDArray[np.float64] | None,
 ) -> dict[str, Any]:
     counts = patterns(rated.item, rated.code, k)
-    estimates = pattern_coefficients(counts.counts, counts.n_items, scale="ratio", values=values, weight_matrix=weights)
-    estimates["krippendorff_alpha_ratio"] = krippendorff_alpha(  # here for negative values too, as defined
+    estimates = pattern_coefficients(
+        counts.counts, counts.n_items, scale="ratio", values=values, weight_matrix=weights
+    )
+    # here for negative values too, as defined
+    estimates["krippendorff_alpha_ratio"] = krippendorff_alpha(
         counts.counts, counts.n_items, metric="ratio", values=values
     )
     estimates["conger_kappa"] = conger_kappa(rated)
@@ -141,7 +162,9 @@ def _many_raters(
     }
     for name, estimate in estimates.items():
         found |= _spread_out(name, estimate)
-    return found | _by_category("fleiss_kappa_category", category_kappas(counts.counts, counts.n_items, interval=False))
+    return found | _by_category(
+        "fleiss_kappa_category", category_kappas(counts.counts, counts.n_items, interval=False)
+    )
 
 
 def _spread_out(name: str, estimate: Estimate, *, interval: bool = True) -> dict[str, Any]:
@@ -150,7 +173,9 @@ def _spread_out(name: str, estimate: Estimate, *, interval: bool = True) -> dict
     if interval:
         why = estimate.why_no_interval()
         found |= _valued(f"{name}.se", estimate.se, why)
-        found |= _valued(f"{name}.ci_low", estimate.low, why) | _valued(f"{name}.ci_high", estimate.high, why)
+        found |= _valued(f"{name}.ci_low", estimate.low, why) | _valued(
+            f"{name}.ci_high", estimate.high, why
+        )
     return found
 
 
@@ -179,12 +204,21 @@ def _of_two(key: str) -> bool:
 
 
 def _two_raters(
-    pair: npt.NDArray[np.int64] | None, values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64] | None
+    pair: npt.NDArray[np.int64] | None,
+    values: npt.NDArray[np.float64],
+    weights: npt.NDArray[np.float64] | None,
 ) -> dict[str, Any]:
     if pair is None:
         k = len(values)
-        names = [*_NEEDS_TWO, *(f"weighted_kappa_{s}" for s in weightings(k, scale="ratio", weight_matrix=weights))]
-        return {key: value for name in names for key, value in _valued(name, None, "needs_two_raters").items()}
+        names = [
+            *_NEEDS_TWO,
+            *(f"weighted_kappa_{s}" for s in weightings(k, scale="ratio", weight_matrix=weights)),
+        ]
+        return {
+            key: value
+            for name in names
+            for key, value in _valued(name, None, "needs_two_raters").items()
+        }
     found: dict[str, Any] = {"n_pairs": int(pair.sum())}
     found |= _with_tests("cohen_kappa", pair, None)
     for suffix, matrix in weightings(len(values), scale="ratio", weight_matrix=weights).items():
@@ -207,8 +241,11 @@ def _two_raters(
     return found | _correlations(pair, values) | _marginal_tests(pair)
 
 
-def _with_tests(name: str, pair: npt.NDArray[np.int64], weights: npt.ArrayLike | None) -> dict[str, Any]:
-    """Kappa with both intervals, t (irrCAC) and normal (SAS, vcd), and its standard error under chance."""
+def _with_tests(
+    name: str, pair: npt.NDArray[np.int64], weights: npt.ArrayLike | None
+) -> dict[str, Any]:
+    """Kappa with both intervals, t (irrCAC) and normal (SAS, vcd), and its standard error under
+    chance."""
     estimate = cohen.kappa(pair, weights)
     why = estimate.why_no_interval()
     se0 = cohen.standard_error_under_chance(pair, weights) if why is None else None
@@ -230,7 +267,9 @@ def _correlations(pair: npt.NDArray[np.int64], values: npt.NDArray[np.float64]) 
 
 
 def _marginal_tests(pair: npt.NDArray[np.int64]) -> dict[str, Any]:
-    found = _tested("stuart_maxwell", marginal.stuart_maxwell(pair)) | _tested("bowker", marginal.bowker(pair))
+    found = _tested("stuart_maxwell", marginal.stuart_maxwell(pair)) | _tested(
+        "bowker", marginal.bowker(pair)
+    )
     if len(pair) != 2:
         return found | _valued("mcnemar.chi2", None, "needs_2x2")
     plain, corrected = marginal.mcnemar(pair), marginal.mcnemar(pair, corrected=True)
@@ -248,13 +287,16 @@ def _marginal_tests(pair: npt.NDArray[np.int64]) -> dict[str, Any]:
 def _tested(name: str, test: Test) -> dict[str, Any]:
     reason = REASONS[int(test.reason)]
     found = _valued(f"{name}.chi2", test.chi2, reason) | _valued(f"{name}.p", test.p, reason)
-    return found | ({f"{name}.df": int(test.df)} if reason is None else _valued(f"{name}.df", None, reason))
+    return found | (
+        {f"{name}.df": int(test.df)} if reason is None else _valued(f"{name}.df", None, reason)
+    )
 
 
 def _pairwise(
     pairs: PairTables, values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64] | None
 ) -> dict[str, Any]:
-    """`pairwise`: "1-2" -> the pair's coefficients (raters count from 1); light_kappa: mean of the defined kappas."""
+    """`pairwise`: "1-2" -> the pair's coefficients (raters count from 1); light_kappa: mean of the
+    defined kappas."""
     kappas = {"cohen_kappa": cohen.kappa(pairs.tables, interval=False)}
     for suffix, matrix in weightings(len(values), scale="ratio", weight_matrix=weights).items():
         kappas[f"weighted_kappa_{suffix}"] = cohen.kappa(pairs.tables, matrix, interval=False)

@@ -57,14 +57,17 @@ def weighting(weights: npt.ArrayLike | None, k: int) -> Floats:
 
 
 def check_weight_matrix(weights: npt.ArrayLike, k: int) -> Floats:
-    """The matrix as floats; ValueError naming the first place that is wrong (rows and columns count from 1)."""
+    """The matrix as floats; ValueError naming the first place that is wrong (rows and columns count
+    from 1)."""
     try:
         values = np.array(weights, dtype=float)
     except (TypeError, ValueError):
         raise ValueError(f"the weight matrix must be {k} rows of {k} numbers") from None
     if values.shape != (k, k):
         shape = " x ".join(map(str, values.shape)) or "a single number"
-        raise ValueError(f"the weight matrix must be square, {k} x {k} for {k} categories, not {shape}")
+        raise ValueError(
+            f"the weight matrix must be square, {k} x {k} for {k} categories, not {shape}"
+        )
     _refuse(~np.isfinite(values), values, "must be a finite number")
     _refuse(np.eye(k, dtype=bool) & (values != 1), values, "is on the diagonal and must be 1")
     _refuse((values < 0) | (values > 1), values, "must lie in 0..1")
@@ -82,7 +85,9 @@ def _refuse(wrong: npt.NDArray[np.bool_], values: Floats, complaint: str) -> Non
     row, column = _first(wrong)
     if row:
         found = values[row - 1, column - 1]
-        raise ValueError(f"row {row}, column {column} of the weight matrix {complaint}, not {found:g}")
+        raise ValueError(
+            f"row {row}, column {column} of the weight matrix {complaint}, not {found:g}"
+        )
 
 
 def _first(wrong: npt.NDArray[np.bool_]) -> tuple[int, int]:

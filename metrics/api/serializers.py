@@ -19,25 +19,35 @@ class ReadingOut(serializers.Serializer):
     observed = _number("Observed agreement")
     expected = _number("Agreement expected by chance")
     n_items = serializers.IntegerField(allow_null=True, help_text="Items that the value rests on")
-    n_ratings = serializers.IntegerField(allow_null=True, help_text="Ratings that the value rests on")
-    n_pairs = serializers.IntegerField(required=False, help_text="Of a mean over pairs: pairs that have a kappa")
+    n_ratings = serializers.IntegerField(
+        allow_null=True, help_text="Ratings that the value rests on"
+    )
+    n_pairs = serializers.IntegerField(
+        required=False, help_text="Of a mean over pairs: pairs that have a kappa"
+    )
     bootstrap = serializers.IntegerField(
-        required=False, help_text="The interval is the bootstrap's, over items, of so many replicates"
+        required=False,
+        help_text="The interval is the bootstrap's, over items, of so many replicates",
     )
     reason = serializers.CharField(
-        allow_null=True, help_text="single_category, no_pairable_items, not_counted, ...; null where value is defined"
+        allow_null=True,
+        help_text="single_category, no_pairable_items, not_counted, ...; null where value is defined",
     )
 
 
 class ItemsOut(serializers.Serializer):
     total = serializers.IntegerField(help_text="Items of the project")
     rated = serializers.IntegerField(help_text="with a counted rating")
-    with_two_or_more = serializers.IntegerField(help_text="with two or more: those that can show agreement")
+    with_two_or_more = serializers.IntegerField(
+        help_text="with two or more: those that can show agreement"
+    )
 
 
 class AgreementOut(serializers.Serializer):
     question = serializers.CharField()
-    counted_at = serializers.DateTimeField(allow_null=True, help_text="null: nothing was counted yet")
+    counted_at = serializers.DateTimeField(
+        allow_null=True, help_text="null: nothing was counted yet"
+    )
     ratings = serializers.IntegerField(help_text="Ratings that the numbers rest on")
     uncounted = serializers.IntegerField(help_text="Ratings that are not in the numbers yet")
     items = ItemsOut()

@@ -10,5 +10,9 @@ urlpatterns = [
     path(f"{AGREEMENT}raters/", views.Raters.as_view(), name="api-rater-agreement"),
     path(f"{AGREEMENT}trend/", views.Trend.as_view(), name="api-trend"),
     # A rater's key may hold slashes.
-    path(f"{AGREEMENT}raters/<path:rater_key>/trend/", views.RaterTrend.as_view(), name="api-rater-trend"),
+    path(
+        f"{AGREEMENT}raters/<path:rater_key>/trend/",
+        views.RaterTrend.as_view(),
+        name="api-rater-trend",
+    ),
 ]

@@ -50,7 +50,12 @@ ReadPeriods = Callable[[datetime.date, int], Iterable[tuple[Any, ...]]]
 
 
 class Agreement(ApiView):
-    @reads("getAgreement", "All coefficients of a question, and what they rest on", AgreementOut, [QUESTION])
+    @reads(
+        "getAgreement",
+        "All coefficients of a question, and what they rest on",
+        AgreementOut,
+        [QUESTION],
+    )
     def get(self, request: Request, project_id: int) -> Response:
         project, question, _found = _asked(self, request, project_id)
         whole = Reading.objects.filter(question=question, span=Span.ALL).first()
@@ -68,7 +73,9 @@ class Agreement(ApiView):
                     "rated": details.get("rated", 0),
                     "with_two_or_more": details.get("with_two_or_more", 0),
                 },
-                "coefficients": bootstrap.filled(whole.coefficients, state.bootstrap if state else {})
+                "coefficients": bootstrap.filled(
+                    whole.coefficients, state.bootstrap if state else {}
+                )
                 if whole
                 else _not_counted_coefficients(question),
             }
@@ -99,23 +106,34 @@ class Pairs(ApiView):
         def read(after: Key | None, size: int) -> list[tuple[Key, Any]]:
             rows = PairTally.objects.filter(question=question)
             if after:
-                rows = rows.filter(rater_a__gte=after[0]).exclude(rater_a=after[0], rater_b__lte=after[1])
-            return _pairs(rows.order_by("rater_a_id", "rater_b_id")[:size], scale, weightings[weights])
+                rows = rows.filter(rater_a__gte=after[0]).exclude(
+                    rater_a=after[0], rater_b__lte=after[1]
+                )
+            return _pairs(
+                rows.order_by("rater_a_id", "rater_b_id")[:size], scale, weightings[weights]
+            )
 
         return Response(page(request, found, key=2, read=read))
 
 
 class Raters(ApiView):
     @reads(
-        "listRaterAgreement", "Each rater's agreement with the others", page_of("Rater", RaterOut), [QUESTION, *PAGING]
+        "listRaterAgreement",
+        "Each rater's agreement with the others",
+        page_of("Rater", RaterOut),
+        [QUESTION, *PAGING],
     )
     def get(self, request: Request, project_id: int) -> HttpResponse:
         _project, question, found = _asked(self, request, project_id, *PAGING_NAMES)
 
         def read(after: Key | None, size: int) -> list[tuple[Key, str]]:
-            rows = RaterReading.objects.filter(question=question, span=Span.ALL, rater__gt=after[0] if after else 0)
+            rows = RaterReading.objects.filter(
+                question=question, span=Span.ALL, rater__gt=after[0] if after else 0
+            )
             text = Cast("coefficients", TextField())
-            chosen = rows.order_by("rater_id").values_list("rater_id", *RATER_COLUMNS.values(), text)[:size]
+            chosen = rows.order_by("rater_id").values_list(
+                "rater_id", *RATER_COLUMNS.values(), text
+            )[:size]
             return [((rater_id,), _rater(own, readings)) for rater_id, *own, readings in chosen]
 
         return of_texts(page(request, found, key=1, read=read))
@@ -130,7 +148,9 @@ class Trend(ApiView):
     )
     def get(self, request: Request, project_id: int) -> Response:
         """The items whose latest rating lies in the period; periods without items are left out."""
-        _project, question, found = _asked(self, request, project_id, "period", "coefficient", *PAGING_NAMES)
+        _project, question, found = _asked(
+            self, request, project_id, "period", "coefficient", *PAGING_NAMES
+        )
         span = choice(found, "period", periods.SPANS, default="week")
         name = choice(found, "coefficient", _names(question), default="fleiss_kappa")
         rows = Reading.objects.filter(question=question, span=span)
@@ -150,11 +170,18 @@ class RaterTrend(ApiView):
         [QUESTION, PERIOD, parameter("coefficient", "vs_peers when left out"), *PAGING],
     )
     def get(self, request: Request, project_id: int, rater_key: str) -> Response:
-        """The ratings which the rater gave in the period, against all other ratings of the same items."""
-        project, question, found = _asked(self, request, project_id, "period", "coefficient", *PAGING_NAMES)
+        """The ratings which the rater gave in the period, against all other ratings of the same
+        items."""
+        project, question, found = _asked(
+            self, request, project_id, "period", "coefficient", *PAGING_NAMES
+        )
         span = choice(found, "period", periods.SPANS, default="week")
         name = choice(found, "coefficient", _peer_names(question), default="vs_peers")
-        rater = Rater.objects.filter(project=project, key=rater_key).first() if "\x00" not in rater_key else None
+        rater = (
+            Rater.objects.filter(project=project, key=rater_key).first()
+            if "\x00" not in rater_key
+            else None
+        )
         if rater is None:
             raise Http404(_("No such rater."))
         if span == Span.DAY:
@@ -165,7 +192,9 @@ class RaterTrend(ApiView):
         return Response(_periods_page(request, found, read, partial(_period, span)))
 
 
-def _asked(view: ApiView, request: Request, project_id: int, *allowed: str) -> tuple[Project, Question, dict[str, str]]:
+def _asked(
+    view: ApiView, request: Request, project_id: int, *allowed: str
+) -> tuple[Project, Question, dict[str, str]]:
     """The project by the one door, the question and the parameters of a request for results."""
     project = view.project(request, project_id, role=VIEWER)
     found = parameters(request, ("question", *allowed))
@@ -178,13 +207,20 @@ def _names(question: Question) -> list[str]:
     nothing = np.zeros((0, scale.k), np.int64), np.zeros(0, np.int64)
     return list(
         pattern_coefficients(
-            *nothing, scale=scale.kind, values=scale.values, weight_matrix=scale.matrix, interval=False
+            *nothing,
+            scale=scale.kind,
+            values=scale.values,
+            weight_matrix=scale.matrix,
+            interval=False,
         )
     )
 
 
 def _not_counted_coefficients(question: Question) -> dict[str, dict[str, Any]]:
-    pairwise = ["mean_pairwise_kappa", *(f"mean_pairwise_kappa_{name}" for name in _weighted(question))]
+    pairwise = [
+        "mean_pairwise_kappa",
+        *(f"mean_pairwise_kappa_{name}" for name in _weighted(question)),
+    ]
     return {name: not_counted() for name in [*_names(question), *pairwise]}
 
 
@@ -193,10 +229,17 @@ def _weighted(question: Question) -> list[str]:
 
 
 def _peer_names(question: Question) -> list[str]:
-    return ["vs_peers", *(f"vs_peers_{name}" for name in _weighted(question)), "vs_peers_percent", "vs_peers_bias"]
+    return [
+        "vs_peers",
+        *(f"vs_peers_{name}" for name in _weighted(question)),
+        "vs_peers_percent",
+        "vs_peers_bias",
+    ]
 
 
-def _pairs(rows: QuerySet[PairTally], scale: QuestionScale, weights: np.ndarray) -> list[tuple[Key, Any]]:
+def _pairs(
+    rows: QuerySet[PairTally], scale: QuestionScale, weights: np.ndarray
+) -> list[tuple[Key, Any]]:
     """Whole readings of the pairs on one page, from their stored tables in one call."""
     names = ("rater_a_id", "rater_b_id", "rater_a__key", "rater_b__key", "width", "table")
     found = list(rows.values_list(*names))
@@ -204,12 +247,15 @@ def _pairs(rows: QuerySet[PairTally], scale: QuestionScale, weights: np.ndarray)
     readings = cohen.kappa(tables, weights).readings()
     return [
         ((a, b), {**reading, "rater_a": key_a, "rater_b": key_b, "table": table})
-        for (a, b, key_a, key_b, *_stored), reading, table in zip(found, readings, tables.tolist(), strict=True)
+        for (a, b, key_a, key_b, *_stored), reading, table in zip(
+            found, readings, tables.tolist(), strict=True
+        )
     ]
 
 
 def _rater(own: list[Any], readings: str) -> str:
-    """A rater as JSON: ``own`` are the RATER_COLUMNS, ``readings`` the stored text, which names vs_peers and more."""
+    """A rater as JSON: ``own`` are the RATER_COLUMNS, ``readings`` the stored text, which names
+    vs_peers and more."""
     return f"{json_text(dict(zip(RATER_COLUMNS, own, strict=True)))[:-1]},{readings[1:]}"
 
 

@@ -1,7 +1,9 @@
-"""Are the stored counts and readings what the ratings say? Everything is made again in memory and compared.
+"""Are the stored counts and readings what the ratings say? Everything is made again in memory and
+compared.
 
-Counts are compared integer for integer with a tally of what the ratings' ``counted`` says they hold; ratings that are
-not counted yet are therefore no difference. Readings are compared with the library's values on those counts.
+Counts are compared integer for integer with a tally of what the ratings' ``counted`` says they
+hold; ratings that are not counted yet are therefore no difference. Readings are compared with the
+library's values on those counts.
 """
 
 from __future__ import annotations
@@ -17,7 +19,16 @@ from metrics import periods
 from metrics.agreement import pattern_coefficients
 from metrics.agreement.coefficients import peers as peer_agreement
 from metrics.counting import store
-from metrics.models import ALL_START, EVER, CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading
+from metrics.models import (
+    ALL_START,
+    EVER,
+    CountState,
+    PairTally,
+    PatternTally,
+    PeerTally,
+    RaterReading,
+    Reading,
+)
 from metrics.readings import project, raters
 from metrics.scale import QuestionScale
 from projects.models import Question
@@ -27,7 +38,8 @@ from ratings.recording.days import date_of
 
 from .recount import PeerRows, Recount, snapshot
 
-TOLERANCE = 1e-9  # of readings: the same formula over arrays of another shape may round its sums differently
+# of readings: the same formula over arrays of another shape may round its sums differently
+TOLERANCE = 1e-9
 
 Counts = dict[tuple[int, ...], int]
 
@@ -43,11 +55,14 @@ class Findings:
         for key in sorted(stored.keys() | expected.keys(), key=str):
             have, want = stored.get(key), expected.get(key)
             if not _equal(have, want):
-                self.differences.append(f"{what} {key}: stored {_shown(have)}, recounted {_shown(want)}")
+                self.differences.append(
+                    f"{what} {key}: stored {_shown(have)}, recounted {_shown(want)}"
+                )
 
 
 def audit(question_id: int, *, rater: int | None = None) -> Findings:
-    """Compare everything stored of a question, or only what is stored of one rater; nothing is changed."""
+    """Compare everything stored of a question, or only what is stored of one rater; nothing is
+    changed."""
     with snapshot():
         question = Question.objects.get(pk=question_id)
         state = CountState.objects.filter(pk=question_id).first() or CountState(question=question)
@@ -57,14 +72,23 @@ def audit(question_id: int, *, rater: int | None = None) -> Findings:
         found.ratings = recount.n_ratings
         if rater is None:
             uncounted = Rating.objects.filter(question=question).uncounted().count()
-            found.compare("number of uncounted ratings that a worker finds", {"": found.uncounted}, {"": uncounted})
+            found.compare(
+                "number of uncounted ratings that a worker finds",
+                {"": found.uncounted},
+                {"": uncounted},
+            )
             found.compare("number of counted ratings", {"": state.ratings}, {"": recount.n_ratings})
             _compare_patterns(found, question_id, recount, scale)
         current = state.scale_version == question.scale_version
         _compare_pairs(found, state, recount, scale if current else None)
         _compare_peers(found, question_id, recount, scale)
-        stale = (model.objects.filter(question_id=question_id, stale=True) for model in (PatternTally, PeerTally))
-        found.settled = current and state.cumulative_from is None and not any(rows.exists() for rows in stale)
+        stale = (
+            model.objects.filter(question_id=question_id, stale=True)
+            for model in (PatternTally, PeerTally)
+        )
+        found.settled = (
+            current and state.cumulative_from is None and not any(rows.exists() for rows in stale)
+        )
         if found.settled and rater is None:
             _compare_readings(found, state, recount, scale)
         if found.settled:
@@ -75,11 +99,16 @@ def audit(question_id: int, *, rater: int | None = None) -> Findings:
 # --- counts
 
 
-def _compare_patterns(found: Findings, question_id: int, recount: Recount, scale: QuestionScale) -> None:
+def _compare_patterns(
+    found: Findings, question_id: int, recount: Recount, scale: QuestionScale
+) -> None:
     stored: Counts = {}
     for row in PatternTally.objects.filter(question_id=question_id):
         counts, n_items = store.decode_patterns(row, scale.width)
-        stored |= {(row.day, *pattern): n for pattern, n in zip(counts.tolist(), n_items.tolist(), strict=True)}
+        stored |= {
+            (row.day, *pattern): n
+            for pattern, n in zip(counts.tolist(), n_items.tolist(), strict=True)
+        }
     expected: Counts = {}
     days = recount.patterns.day
     for patterns, on in ((recount.patterns, days), (recount.patterns.without_day(), None)):
@@ -89,7 +118,9 @@ def _compare_patterns(found: Findings, question_id: int, recount: Recount, scale
     found.compare("items by day and pattern", stored, expected)
 
 
-def _compare_pairs(found: Findings, state: CountState, recount: Recount, scale: QuestionScale | None) -> None:
+def _compare_pairs(
+    found: Findings, state: CountState, recount: Recount, scale: QuestionScale | None
+) -> None:
     """``scale`` is None while the kappas are those of an older scale."""
     pairs = recount.pairs
     unknown = np.full(len(pairs.tables), np.nan)
@@ -102,20 +133,39 @@ def _compare_pairs(found: Findings, state: CountState, recount: Recount, scale: 
         for key, table, *values in zip(keys, tables, *columns, strict=True):
             expected[key] = [int(table.sum()), _cells(table), *values]
     stored = {}
-    names = ("rater_a_id", "rater_b_id", "width", "table", "n_items", *(f"kappa_{name}" for name in store.KAPPAS))
-    rows = recount.stored(PairTally.objects.filter(question_id=state.question_id), "rater_a", "rater_b")
-    for a, b, width, data, n_items, *values in rows.values_list(*names).iterator(chunk_size=store.ROWS_AT_ONCE):
-        stored[a, b] = [n_items, _cells(store.array(data, width, width)), *(values if scale else [None] * len(values))]
+    names = (
+        "rater_a_id",
+        "rater_b_id",
+        "width",
+        "table",
+        "n_items",
+        *(f"kappa_{name}" for name in store.KAPPAS),
+    )
+    rows = recount.stored(
+        PairTally.objects.filter(question_id=state.question_id), "rater_a", "rater_b"
+    )
+    for a, b, width, data, n_items, *values in rows.values_list(*names).iterator(
+        chunk_size=store.ROWS_AT_ONCE
+    ):
+        stored[a, b] = [
+            n_items,
+            _cells(store.array(data, width, width)),
+            *(values if scale else [None] * len(values)),
+        ]
     found.compare("table and kappas of the pair of raters", stored, expected)
     if scale and recount.rater is None:
         # Of the stored kappas: a kappa made in another batch may differ in its last bit.
-        values = np.array([row[2:] for row in stored.values()], float).reshape(-1, len(store.KAPPAS))
+        values = np.array([row[2:] for row in stored.values()], float).reshape(
+            -1, len(store.KAPPAS)
+        )
         sums = store.no_sums()
         store.add_sums(sums, dict(zip(store.KAPPAS, values.T, strict=True)))
         found.compare("sum of the stored kappas", store.no_sums() | state.pair_sums, sums)
 
 
-def _compare_peers(found: Findings, question_id: int, recount: Recount, scale: QuestionScale) -> None:
+def _compare_peers(
+    found: Findings, question_id: int, recount: Recount, scale: QuestionScale
+) -> None:
     tables = PeerRows.of(recount, scale.width)
     expected = {
         (rater, day): [
@@ -129,8 +179,15 @@ def _compare_peers(found: Findings, question_id: int, recount: Recount, scale: Q
     stored = {}
     rows = recount.stored(PeerTally.objects.filter(question_id=question_id), "rater")
     for row in rows.iterator(chunk_size=store.ROWS_AT_ONCE):
-        moments = None if tables.moments is None else _cells(store.array(row.moments, *[row.width] * 3))
-        one = [row.n_items, row.n_ratings, _cells(store.array(row.table, row.width, row.width)), moments]
+        moments = (
+            None if tables.moments is None else _cells(store.array(row.moments, *[row.width] * 3))
+        )
+        one = [
+            row.n_items,
+            row.n_ratings,
+            _cells(store.array(row.table, row.width, row.width)),
+            moments,
+        ]
         if any(one):
             stored[row.rater_id, row.day] = one
     found.compare("rater and day against the others", stored, expected)
@@ -139,7 +196,9 @@ def _compare_peers(found: Findings, question_id: int, recount: Recount, scale: Q
 # --- readings
 
 
-def _compare_readings(found: Findings, state: CountState, recount: Recount, scale: QuestionScale) -> None:
+def _compare_readings(
+    found: Findings, state: CountState, recount: Recount, scale: QuestionScale
+) -> None:
     question_id = state.question_id
     days, counts, by_day = recount.patterns.by_day()
     spans = [("all", ALL_START, by_day.sum(axis=0), by_day.sum(axis=0))] if len(days) else []
@@ -148,12 +207,18 @@ def _compare_readings(found: Findings, state: CountState, recount: Recount, scal
         n_items = np.zeros((len(begins), len(counts)), np.int64)
         np.add.at(n_items, index, by_day)
         total = n_items.cumsum(axis=0)
-        spans += [(span, date_of(begin), n_items[i], total[i]) for i, begin in enumerate(begins.tolist())]
+        spans += [
+            (span, date_of(begin), n_items[i], total[i]) for i, begin in enumerate(begins.tolist())
+        ]
     expected = {}
     if spans:
         rows = np.stack([part for _span, _start, one, total in spans for part in (one, total)])
         estimates = pattern_coefficients(
-            scale.ordered(counts), rows, scale=scale.kind, values=scale.values, weight_matrix=scale.matrix
+            scale.ordered(counts),
+            rows,
+            scale=scale.kind,
+            values=scale.values,
+            weight_matrix=scale.matrix,
         )
         made = [
             dict(zip(estimates, row, strict=True))
@@ -162,18 +227,25 @@ def _compare_readings(found: Findings, state: CountState, recount: Recount, scal
         for place, (span, start, _one, _total) in enumerate(spans):
             expected[span, start.isoformat()] = [made[2 * place], made[2 * place + 1]]
         # Of the stored kappas and their sums, which are compared themselves.
-        ever = made[0] | project.mean_pairwise(question_id, state.pair_sums, made[0]["percent_agreement"])
+        ever = made[0] | project.mean_pairwise(
+            question_id, state.pair_sums, made[0]["percent_agreement"]
+        )
         expected["all", ALL_START.isoformat()] = [ever, ever]
     stored = {}
     rows_of = Reading.objects.filter(question_id=question_id)
-    for span, start, coefficients, cumulative in rows_of.values_list("span", "start", "coefficients", "cumulative"):
+    for span, start, coefficients, cumulative in rows_of.values_list(
+        "span", "start", "coefficients", "cumulative"
+    ):
         stored[span, start.isoformat()] = [coefficients, cumulative]
     if not recount.n_ratings:
-        stored.pop(("all", ALL_START.isoformat()), None)  # what is left when everything was withdrawn: all undefined
+        # what is left when everything was withdrawn: all undefined
+        stored.pop(("all", ALL_START.isoformat()), None)
     found.compare("reading of the period", stored, expected)
 
 
-def _compare_rater_readings(found: Findings, question_id: int, recount: Recount, scale: QuestionScale) -> None:
+def _compare_rater_readings(
+    found: Findings, question_id: int, recount: Recount, scale: QuestionScale
+) -> None:
     rows = PeerRows.of(recount, scale.width)
     groups: dict[tuple[int, str, datetime.date], list[int]] = {}
     for index, (rater, day) in enumerate(rows.keys):
@@ -198,15 +270,22 @@ def _compare_rater_readings(found: Findings, question_id: int, recount: Recount,
 
 
 def _peer_readings(
-    rows: PeerRows, groups: dict[tuple[int, str, datetime.date], list[int]], recount: Recount, scale: QuestionScale
+    rows: PeerRows,
+    groups: dict[tuple[int, str, datetime.date], list[int]],
+    recount: Recount,
+    scale: QuestionScale,
 ) -> dict[Any, Any]:
     if not groups:
         return {}
-    tables = scale.ordered(np.stack([rows.tables[index].sum(axis=0) for index in groups.values()]), axes=2)
+    tables = scale.ordered(
+        np.stack([rows.tables[index].sum(axis=0) for index in groups.values()]), axes=2
+    )
     moments = None
     if rows.moments is not None:
         cubes = rows.moments
-        moments = scale.ordered(np.stack([cubes[index].sum(axis=0) for index in groups.values()]), axes=3)
+        moments = scale.ordered(
+            np.stack([cubes[index].sum(axis=0) for index in groups.values()]), axes=3
+        )
     n_items = np.array([sum(rows.n_items[i] for i in index) for index in groups.values()], np.int64)
     estimates = {}
     for name, matrix in scale.weightings().items():
@@ -216,7 +295,10 @@ def _peer_readings(
     estimates["vs_peers_bias"] = peer_agreement.bias(tables, moments, n_items, values=scale.values)
     made = zip(*(estimate.readings() for estimate in estimates.values()), strict=True)
     return {
-        key: [sum(recount.own[rows.keys[i]] for i in groups[key]), dict(zip(estimates, parts, strict=True))]
+        key: [
+            sum(recount.own[rows.keys[i]] for i in groups[key]),
+            dict(zip(estimates, parts, strict=True)),
+        ]
         for key, parts in zip(groups, made, strict=True)
     }
 
@@ -229,14 +311,23 @@ def _numbers(values: np.ndarray) -> list[float | None]:
 
 
 def _cells(counts: np.ndarray) -> dict[tuple[int, ...], int]:
-    """Place by code -> count, where there is one: the same however many categories there were when it was stored."""
+    """Place by code -> count, where there is one: the same however many categories there were when
+    it was stored."""
     places = np.nonzero(counts)
-    return dict(zip(zip(*(axis.tolist() for axis in places), strict=True), counts[places].tolist(), strict=True))
+    return dict(
+        zip(
+            zip(*(axis.tolist() for axis in places), strict=True),
+            counts[places].tolist(),
+            strict=True,
+        )
+    )
 
 
 def _equal(one: Any, other: Any) -> bool:
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_equal(value, other[key]) for key, value in one.items())
+        return one.keys() == other.keys() and all(
+            _equal(value, other[key]) for key, value in one.items()
+        )
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_equal, one, other))
     if isinstance(one, float) and isinstance(other, float):

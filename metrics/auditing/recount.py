@@ -1,4 +1,5 @@
-"""All counts of a question made from nothing, in memory: what ``audit`` compares the stored ones with."""
+"""All counts of a question made from nothing, in memory: what ``audit`` compares the stored ones
+with."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("counted", "i8"), ("counted_da
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """One state of the database for many reads, without keeping writers waiting. Inside a transaction: that one's."""
+    """One state of the database for many reads, without keeping writers waiting. Inside a
+    transaction: that one's."""
     if connection.in_atomic_block:
         yield
     elif connection.vendor == "postgresql":
@@ -70,19 +72,28 @@ class Recount:
         pairs, peers = self.pairs, self.peers
         with_them = (pairs.rater_a == rater) | (pairs.rater_b == rater)
         theirs = peers.rater == rater
-        day, moments = (None if part is None else part[theirs] for part in (peers.day, peers.moments))
+        day, moments = (
+            None if part is None else part[theirs] for part in (peers.day, peers.moments)
+        )
         return replace(
             self,
-            pairs=tally.PairTables(pairs.rater_a[with_them], pairs.rater_b[with_them], pairs.tables[with_them]),
-            peers=tally.PeerTables(peers.rater[theirs], day, peers.tables[theirs], moments, peers.n_items[theirs]),
+            pairs=tally.PairTables(
+                pairs.rater_a[with_them], pairs.rater_b[with_them], pairs.tables[with_them]
+            ),
+            peers=tally.PeerTables(
+                peers.rater[theirs], day, peers.tables[theirs], moments, peers.n_items[theirs]
+            ),
             own={key: number for key, number in self.own.items() if key[0] == rater},
         )
 
     def stored(self, rows: QuerySet, *raters: str) -> QuerySet:
-        """The stored rows that these counts are to be compared with; ``raters`` names their columns of raters."""
+        """The stored rows that these counts are to be compared with; ``raters`` names their columns
+        of raters."""
         if self.rater is None:
             return rows
-        return rows.filter(functools.reduce(operator.or_, (Q(**{name: self.rater}) for name in raters)))
+        return rows.filter(
+            functools.reduce(operator.or_, (Q(**{name: self.rater}) for name in raters))
+        )
 
     def _add(self, rows: np.ndarray, width: int) -> None:
         item, rater, code, day = (rows[name] for name in ROW.names or ())
@@ -97,21 +108,25 @@ class Recount:
 
 
 def _whole_items(question_id: int, rater: int | None) -> Iterator[np.ndarray]:
-    """The counted ratings, those of the rater's items alone where one is named, in parts that hold all ratings of
-    their items. Arrays of ROW."""
+    """The counted ratings, those of the rater's items alone where one is named, in parts that hold
+    all ratings of their items. Arrays of ROW."""
     after = -1
     counted = Rating.objects.filter(question_id=question_id, counted__gt=NOTHING)
     if rater is not None:
         counted = counted.filter(item__in=counted.filter(rater=rater).values("item"))
     while True:
         rows = counted.filter(item__gt=after).order_by("item_id", "rater_id")
-        columns = rows.values_list("item_id", "rater_id", "counted", "counted_day")[:RATINGS_AT_ONCE]
+        columns = rows.values_list("item_id", "rater_id", "counted", "counted_day")[
+            :RATINGS_AT_ONCE
+        ]
         part = np.fromiter(columns.iterator(chunk_size=20_000), dtype=ROW)
         if len(part) == RATINGS_AT_ONCE:
             last = part["item"][-1]
             if part["item"][0] == last:
                 part = np.fromiter(
-                    counted.filter(item=int(last)).values_list("item_id", "rater_id", "counted", "counted_day"),
+                    counted.filter(item=int(last)).values_list(
+                        "item_id", "rater_id", "counted", "counted_day"
+                    ),
                     dtype=ROW,
                 )
             else:
@@ -124,7 +139,8 @@ def _whole_items(question_id: int, rater: int | None) -> Iterator[np.ndarray]:
 
 @dataclass
 class PeerRows:
-    """Peer counts by (rater, day), EVER included, also of raters who rated alone. Lists and arrays of one length G."""
+    """Peer counts by (rater, day), EVER included, also of raters who rated alone. Lists and arrays
+    of one length G."""
 
     keys: list[tuple[int, int]]
     tables: np.ndarray

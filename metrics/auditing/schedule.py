@@ -1,8 +1,9 @@
-"""The workers audit by themselves: a question now and then, the one whose last audit is the longest ago.
+"""The workers audit by themselves: a question now and then, the one whose last audit is the longest
+ago.
 
-The work is bounded: of a question with more than RATINGS ratings only the pairs, peers and readings of one rater are
-made again, another one each time; ``manage.py audit`` does all. An audit reads one state of the database and locks
-nothing, so counting goes on meanwhile.
+The work is bounded: of a question with more than RATINGS ratings only the pairs, peers and readings
+of one rater are made again, another one each time; ``manage.py audit`` does all. An audit reads one
+state of the database and locks nothing, so counting goes on meanwhile.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ from .compare import audit
 logger = logging.getLogger(__name__)
 
 EVERY = datetime.timedelta(minutes=5)  # one audit of one question
-AGAIN = datetime.timedelta(hours=1)  # a question that stood still since is not audited again before that
+# a question that stood still since is not audited again before that
+AGAIN = datetime.timedelta(hours=1)
 RATINGS = 200_000  # about two seconds
-RATINGS_OF_RATER = 10_000  # their items have several times as many; nobody in a large question: the one with the fewest
+# their items have several times as many; nobody in a large question: the one with the fewest
+RATINGS_OF_RATER = 10_000
 SHOWN = 20
 
 
@@ -63,23 +66,36 @@ def _next() -> int | None:
     waiting = (
         CountState.objects.filter(counted_at__isnull=False)
         .annotate(audited_at=Subquery(last))
-        .filter(Q(audited_at__isnull=True) | Q(audited_at__lte=F("counted_at")) | Q(audited_at__lte=now - AGAIN))
+        .filter(
+            Q(audited_at__isnull=True)
+            | Q(audited_at__lte=F("counted_at"))
+            | Q(audited_at__lte=now - AGAIN)
+        )
     )
-    return waiting.order_by(F("audited_at").asc(nulls_first=True), "pk").values_list("pk", flat=True).first()
+    return (
+        waiting.order_by(F("audited_at").asc(nulls_first=True), "pk")
+        .values_list("pk", flat=True)
+        .first()
+    )
 
 
 def _sampled_rater(question_id: int) -> int | None:
-    """One of those with not too many ratings, by chance; None where the question is small enough for a whole audit."""
+    """One of those with not too many ratings, by chance; None where the question is small enough
+    for a whole audit."""
     if not CountState.objects.filter(pk=question_id, ratings__gt=RATINGS).exists():
         return None
     raters = PeerTally.objects.filter(question_id=question_id, day=EVER)
     some = raters.filter(n_ratings__range=(1, RATINGS_OF_RATER)).order_by("?")
     fewest = raters.filter(n_ratings__gt=0).order_by("n_ratings")
-    return some.values_list("rater_id", flat=True).first() or fewest.values_list("rater_id", flat=True).first()
+    return (
+        some.values_list("rater_id", flat=True).first()
+        or fewest.values_list("rater_id", flat=True).first()
+    )
 
 
 def last() -> dict[str, Any] | None:
-    """What the audits found: when the last one was, of how many questions, and how many of these differ."""
+    """What the audits found: when the last one was, of how many questions, and how many of these
+    differ."""
     found = AuditResult.objects.aggregate(
         at=Max("audited_at"), questions=Count("pk"), differ=Count("pk", filter=Q(differences__gt=0))
     )

@@ -1,11 +1,12 @@
-"""A backlog is counted in shares: ranges of items that any number of workers on any number of machines read and tally
-side by side. Between them there are only rows.
+"""A backlog is counted in shares: ranges of items that any number of workers on any number of
+machines read and tally side by side. Between them there are only rows.
 
-A worker takes a share (a row with its lease), reads and tallies the range without any lock, and then, in one
-transaction, marks the ratings as counted and adds the tally to the counts. Adding is exact because nobody else counts
-in the range while the row stands with the worker's lease: the ordinary counting (``counting.count_some``) does nothing
-while a backlog is open, a recount removes all shares, and a share whose time is over gets another lease, after which
-the late worker finds that it holds nothing. What is read may change meanwhile: it is marked with *the code that was
+A worker takes a share (a row with its lease), reads and tallies the range without any lock, and
+then, in one transaction, marks the ratings as counted and adds the tally to the counts. Adding is
+exact because nobody else counts in the range while the row stands with the worker's lease: the
+ordinary counting (``counting.count_some``) does nothing while a backlog is open, a recount removes
+all shares, and a share whose time is over gets another lease, after which the late worker finds
+that it holds nothing. What is read may change meanwhile: it is marked with *the code that was
 read*, as ever, and so stays uncounted.
 """
 
@@ -28,12 +29,16 @@ from ratings.recording import waiting
 from . import count, rating_rows
 from .count import Change
 
-# One share: so many uncounted ratings, of so many items at most. Large enough that adding its tally to the counts is
-# little beside the rest; small enough that raters who want the same rows (on SQLite: to write at all) wait briefly.
+# One share: so many uncounted ratings, of so many items at most. Large enough that adding its tally
+# to the counts is little beside the rest; small enough that raters who want the same rows (on
+# SQLite: to write at all) wait briefly.
 RATINGS = {"sqlite": 20_000, "postgresql": 50_000}
 ITEMS = 10_000
-PATIENCE = datetime.timedelta(seconds=15)  # then the worker counts as gone; wrong, it costs the work, not exactness
-BREATH = 0.3  # of the time of writing, left to SQLite's other writers, who have no queue: they ask again every 0.1 s
+# then the worker counts as gone; wrong, it costs the work, not exactness
+PATIENCE = datetime.timedelta(seconds=15)
+# of the time of writing, left to SQLite's other writers, who have no queue: they ask again every
+# 0.1 s
+BREATH = 0.3
 
 SHARING = 0x736861  # first key of the advisory locks of PostgreSQL; the second is the question's id
 
@@ -42,7 +47,8 @@ SHARING = 0x736861  # first key of the advisory locks of PostgreSQL; the second 
 def open_for(question_id: int) -> None:
     """From now on, and until ``take`` finds nothing left, the question is counted in shares.
 
-    Items that get their first uncounted rating later do not belong to it, so that it comes to an end.
+    Items that get their first uncounted rating later do not belong to it, so that it comes to an
+    end.
     """
     state = count.lock(question_id)
     if state.backlog_from is not None:
@@ -54,8 +60,8 @@ def open_for(question_id: int) -> None:
 
 
 def count_shares(question_id: int, *, seconds: float = 0.0) -> int | None:
-    """Count shares for about so many seconds, one at least; the number of their items. None when there is none to
-    take: all are counted, or in the hands of other workers."""
+    """Count shares for about so many seconds, one at least; the number of their items. None when
+    there is none to take: all are counted, or in the hands of other workers."""
     until = time.monotonic() + seconds
     share, items = take(question_id), 0
     if share is None:
@@ -64,7 +70,9 @@ def count_shares(question_id: int, *, seconds: float = 0.0) -> int | None:
         try:
             change = read(share)
             started = time.monotonic()
-            done, following = finish_and_take(share, change) if started < until else (finish(share, change), None)
+            done, following = (
+                finish_and_take(share, change) if started < until else (finish(share, change), None)
+            )
         except BaseException:
             with suppress(DatabaseError):  # else its time runs out
                 give_back(share)
@@ -84,7 +92,9 @@ def take(question_id: int) -> Share | None:
         return None
     lease, until = secrets.token_hex(16), timezone.now() + PATIENCE
     shares = Share.objects.filter(question_id=question_id)
-    share = shares.filter(leased_until__lte=timezone.now()).select_for_update(skip_locked=True).first()
+    share = (
+        shares.filter(leased_until__lte=timezone.now()).select_for_update(skip_locked=True).first()
+    )
     if share is not None:
         share.lease, share.leased_until = lease, until
         share.save()
@@ -94,7 +104,9 @@ def take(question_id: int) -> Share | None:
         first, last = int(items[0]), int(items[-1])
         state.backlog_from = last
         state.save(update_fields=["backlog_from"])
-        return shares.create(question_id=question_id, first=first, last=last, lease=lease, leased_until=until)
+        return shares.create(
+            question_id=question_id, first=first, last=last, lease=lease, leased_until=until
+        )
     if not shares.exists():
         state.backlog_from = None
         state.save(update_fields=["backlog_from"])
@@ -119,10 +131,11 @@ def read(share: Share) -> Change:
 
 @transaction.atomic
 def finish(share: Share, change: Change) -> bool:
-    """Mark what was read as counted and add it to the counts; False, having done nothing, without the lease.
+    """Mark what was read as counted and add it to the counts; False, having done nothing, without
+    the lease.
 
-    The ratings are marked before the question's lock is taken: so workers mark side by side, and take turns only with
-    what is short.
+    The ratings are marked before the question's lock is taken: so workers mark side by side, and
+    take turns only with what is short.
     """
     hold_shares(share.question_id)
     mine = Share.objects.filter(pk=share.pk, lease=share.lease)
@@ -138,7 +151,8 @@ def finish(share: Share, change: Change) -> bool:
 
 @transaction.atomic
 def finish_and_take(share: Share, change: Change) -> tuple[bool, Share | None]:
-    """``finish``, and ``take`` the next one with the question's lock in hand, for which others stand in line."""
+    """``finish``, and ``take`` the next one with the question's lock in hand, for which others
+    stand in line."""
     return finish(share, change), take(share.question_id)
 
 
@@ -162,19 +176,21 @@ def all_progress() -> dict[int, dict[str, int]]:
 
 
 def hold_shares(question_id: int) -> None:
-    """Until the transaction ends the question's shares stand. Workers that finish one have this lock together."""
+    """Until the transaction ends the question's shares stand. Workers that finish one have this
+    lock together."""
     _lock("pg_advisory_xact_lock_shared", question_id)
 
 
 def wait_for_shares(question_id: int) -> None:
-    """Until the transaction ends no worker finishes a share of the question. To be called before the question's lock
-    is taken by who wants ratings too: a worker that finishes a share holds ratings while it waits for that lock."""
+    """Until the transaction ends no worker finishes a share of the question. To be called before
+    the question's lock is taken by who wants ratings too: a worker that finishes a share holds
+    ratings while it waits for that lock."""
     _lock("pg_advisory_xact_lock", question_id)
 
 
 def drop(state: CountState) -> None:
-    """The backlog is over: what the workers have read for their shares is worth nothing. Under the question's lock,
-    in a transaction that has waited for the shares."""
+    """The backlog is over: what the workers have read for their shares is worth nothing. Under the
+    question's lock, in a transaction that has waited for the shares."""
     Share.objects.filter(question_id=state.question_id).delete()
     state.backlog_from = None
 

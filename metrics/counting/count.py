@@ -1,8 +1,9 @@
 """Uncounted ratings -> counts. Nothing here is approximate, and running it twice changes nothing.
 
-An item is counted by adding the tally of what its ratings say now and subtracting the tally of what the counts hold of
-them, in one transaction under the question's lock; each rating then remembers *the code that was read*, never the one
-that stands by then. A rating that changed meanwhile therefore stays uncounted, and the next round finds it.
+An item is counted by adding the tally of what its ratings say now and subtracting the tally of what
+the counts hold of them, in one transaction under the question's lock; each rating then remembers
+*the code that was read*, never the one that stands by then. A rating that changed meanwhile
+therefore stays uncounted, and the next round finds it.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from ratings.recording import waiting
 
 from . import rating_rows, store
 
-# Items of one transaction: small enough that raters never wait long for the rows or, on SQLite, for the file.
-# A question with more uncounted ones has a backlog, and that is counted in shares (metrics.counting.backlog).
+# Items of one transaction: small enough that raters never wait long for the rows or, on SQLite, for
+# the file. A question with more uncounted ones has a backlog, and that is counted in shares
+# (metrics.counting.backlog).
 ITEMS_AT_ONCE = 2_000
 
 
@@ -35,12 +37,14 @@ class Progress:
 
 
 def lock(question_id: int) -> CountState:
-    """The question's count row, locked until the transaction ends. Whoever changes counts or readings holds it.
-    Raises Question.DoesNotExist."""
+    """The question's count row, locked until the transaction ends. Whoever changes counts or
+    readings holds it. Raises Question.DoesNotExist."""
     row = CountState.objects.select_for_update().filter(question_id=question_id).first()
     if row is None:
         version = Question.objects.values_list("scale_version", flat=True).get(pk=question_id)
-        CountState.objects.get_or_create(question_id=question_id, defaults={"scale_version": version})
+        CountState.objects.get_or_create(
+            question_id=question_id, defaults={"scale_version": version}
+        )
         row = CountState.objects.select_for_update().get(question_id=question_id)
     return row
 
@@ -49,9 +53,9 @@ def lock(question_id: int) -> CountState:
 class Change:
     """What counting some items changes in the counts, and the ratings as they were read.
 
-    ``rows``: array of rating_rows.ROW. ``notes``: what had said of these items that they are to be counted
-    (ratings.recording.waiting). ``own`` (n, 3): rater, day, change in the number of ratings which the rater gave on
-    that day.
+    ``rows``: array of rating_rows.ROW. ``notes``: what had said of these items that they are to be
+    counted (ratings.recording.waiting). ``own`` (n, 3): rater, day, change in the number of ratings
+    which the rater gave on that day.
     """
 
     question_id: int
@@ -87,7 +91,8 @@ class Change:
 
 @transaction.atomic
 def count_some(question_id: int, *, items: int | None = None) -> Progress:
-    """Count up to ``items`` (ITEMS_AT_ONCE) items with an uncounted rating, those with the smallest ids first.
+    """Count up to ``items`` (ITEMS_AT_ONCE) items with an uncounted rating, those with the smallest
+    ids first.
 
     Nothing while the question has an open backlog: its items are in other hands.
     """
@@ -112,10 +117,11 @@ def count_some(question_id: int, *, items: int | None = None) -> Progress:
 
 
 def add(state: CountState, change: Change, scale: QuestionScale) -> None:
-    """Add the change to the stored counts. Under the question's lock, in the transaction that marks the ratings.
+    """Add the change to the stored counts. Under the question's lock, in the transaction that marks
+    the ratings.
 
-    The scale must have been read with the lock in hand: of two counters that waited for each other, the second sees
-    that (or its newer version) for which the first made the kappas.
+    The scale must have been read with the lock in hand: of two counters that waited for each other,
+    the second sees that (or its newer version) for which the first made the kappas.
     """
     if scale.width > change.patterns.counts.shape[1]:
         change = change.widen(scale.width)
@@ -133,10 +139,12 @@ def add(state: CountState, change: Change, scale: QuestionScale) -> None:
 
 
 def _mark_what_pairs_moved(change: Change) -> None:
-    """A rater who says what another one takes back moves pairs, but neither a pattern nor what the others met: what
-    rests on pairs, the means over them, is to be made anew all the same."""
+    """A rater who says what another one takes back moves pairs, but neither a pattern nor what the
+    others met: what rests on pairs, the means over them, is to be made anew all the same."""
     pairs = change.pairs
-    raters = np.setdiff1d([*pairs.rater_a, *pairs.rater_b], [*change.peers.rater, *change.own[:, 0]])
+    raters = np.setdiff1d(
+        [*pairs.rater_a, *pairs.rater_b], [*change.peers.rater, *change.own[:, 0]]
+    )
     if raters.size:
         store.mark_raters(change.question_id, raters.tolist())
     if pairs.rater_a.size and not len(change.patterns.counts):
@@ -144,7 +152,8 @@ def _mark_what_pairs_moved(change: Change) -> None:
 
 
 def uncounted_items(question_id: int, items: int) -> tuple[np.ndarray, list[int]]:
-    """All ratings of the next ``items`` items that have an uncounted one, as rating_rows.ROW, and what noted them."""
+    """All ratings of the next ``items`` items that have an uncounted one, as rating_rows.ROW, and
+    what noted them."""
     found = waiting.noted(question_id, items=items)
     return rating_rows.of_items(question_id, found.items), found.notes
 
@@ -174,7 +183,9 @@ def own_counts(rows: np.ndarray) -> np.ndarray:
     day = np.concatenate([now["day"], before["counted_day"]])
     first, group = rank_rows([rater, day])
     size = first.size
-    change = np.bincount(group[: now.size], minlength=size) - np.bincount(group[now.size :], minlength=size)
+    change = np.bincount(group[: now.size], minlength=size) - np.bincount(
+        group[now.size :], minlength=size
+    )
     kept = first[change != 0]
     return np.stack([rater[kept], day[kept], change[change != 0]], axis=1)
 
@@ -185,6 +196,7 @@ def moved(rows: np.ndarray) -> np.ndarray:
 
 
 def mark_counted(change: Change) -> None:
-    """Every rating remembers what was read of it, and nothing waits any more that had been noted before."""
+    """Every rating remembers what was read of it, and nothing waits any more that had been noted
+    before."""
     rating_rows.mark(change.question_id, change.rows[moved(change.rows)])
     waiting.forget(change.notes)

@@ -27,8 +27,13 @@ _COLUMNS = ("id", "item_id", "rater_id", "code", "counted", "day", "counted_day"
 
 # Many are found by their place in the index of items, not one by one nor by a look at all.
 _WITHIN = "question_id = %s AND item_id BETWEEN %s AND %s"
-_HOLD = "SELECT count(*) FROM (SELECT 1 FROM ratings_rating WHERE {} ORDER BY item_id, rater_id FOR NO KEY UPDATE) AS h"
-_HOLD_ALL, _HOLD_COPIED = _HOLD.format(_WITHIN), _HOLD.format(_WITHIN + " AND id IN (SELECT id FROM marked)")  # noqa: S608 - constants
+_HOLD = """
+    SELECT count(*) FROM (
+        SELECT 1 FROM ratings_rating WHERE {} ORDER BY item_id, rater_id FOR NO KEY UPDATE
+    ) AS h
+    """
+_HOLD_ALL = _HOLD.format(_WITHIN)
+_HOLD_COPIED = _HOLD.format(_WITHIN + " AND id IN (SELECT id FROM marked)")  # noqa: S608 - constants
 _MARK_COPIED = f"""
     UPDATE ratings_rating r SET counted = m.counted, counted_day = m.counted_day FROM marked m
     WHERE r.id = m.id AND {_WITHIN}
@@ -37,10 +42,19 @@ _MARK_COPIED = f"""
 _HEAD, _END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"  # of a binary COPY
 
 
-# Of many rows that go to PostgreSQL, COPY's binary form: the number of fields, then the bytes and the value of each.
-# NumPy writes it as it is; number by number, through Python, a million took a second.
+# Of many rows that go to PostgreSQL, COPY's binary form: the number of fields, then the bytes and
+# the value of each. NumPy writes it as it is; number by number, through Python, a million took a
+# second.
 _MARKED = np.dtype(
-    [("fields", ">i2"), ("l0", ">i4"), ("id", ">i8"), ("l1", ">i4"), ("code", ">i2"), ("l2", ">i4"), ("day", ">i4")]
+    [
+        ("fields", ">i2"),
+        ("l0", ">i4"),
+        ("id", ">i8"),
+        ("l1", ">i4"),
+        ("code", ">i2"),
+        ("l2", ">i4"),
+        ("day", ">i4"),
+    ]
 )
 
 
@@ -57,10 +71,12 @@ def of_items(question_id: int, items: Sequence[int]) -> np.ndarray:
 
 
 def mark(question_id: int, rows: np.ndarray) -> None:
-    """Let every rating remember what was read of it. ``rows``: array of ROW, of this question. Inside a transaction.
+    """Let every rating remember what was read of it. ``rows``: array of ROW, of this question.
+    Inside a transaction.
 
-    They are locked in the order in which writers of ratings lock them: else a rater and a counter that want the same
-    two rows could wait for each other in a circle, and the database would end one of them, perhaps the rater.
+    They are locked in the order in which writers of ratings lock them: else a rater and a counter
+    that want the same two rows could wait for each other in a circle, and the database would end
+    one of them, perhaps the rater.
     """
     rows = rows[np.lexsort([rows["rater"], rows["item"]])]
     if connection.vendor == "postgresql" and rows.size >= bulk.COPY_FROM:
@@ -78,14 +94,18 @@ def _mark_by_copy(question_id: int, rows: np.ndarray) -> None:
         marked[f"l{place}"] = _MARKED[name].itemsize
     first, last = int(rows["item"][0]), int(rows["item"][-1])
     span = [question_id, first, last]
-    # Where most items between are among them, all are held: in the order of the index, at a quarter of the cost.
+    # Where most items between are among them, all are held: in the order of the index, at a quarter
+    # of the cost.
     most = last - first < 2 * np.unique(rows["item"]).size
     with connection.cursor() as cursor:
         cursor.execute("DROP TABLE IF EXISTS pg_temp.marked")
-        cursor.execute("CREATE TEMP TABLE marked (id bigint, counted smallint, counted_day integer) ON COMMIT DROP")
+        cursor.execute(
+            "CREATE TEMP TABLE marked (id bigint, counted smallint, counted_day integer) ON COMMIT DROP"
+        )
         with cursor.copy("COPY marked FROM STDIN (FORMAT BINARY)") as copy:
             copy.write(_HEAD + marked.tobytes() + _END)
-        # Where PostgreSQL believes that the index holds next to none, it would look at all of them for each rating.
+        # Where PostgreSQL believes that the index holds next to none, it would look at all of them
+        # for each rating.
         cursor.execute("SET LOCAL enable_nestloop = off")
         cursor.execute(_HOLD_ALL if most else _HOLD_COPIED, span)
         cursor.execute(_MARK_COPIED, span)

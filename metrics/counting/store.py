@@ -1,4 +1,5 @@
-"""The stored counts: add a change to them, read them. Always under the question's lock (counting.lock)."""
+"""The stored counts: add a change to them, read them. Always under the question's lock
+(counting.lock)."""
 
 from __future__ import annotations
 
@@ -21,12 +22,14 @@ INT = np.dtype("<i8")  # of patterns
 ROWS_AT_ONCE = 2_000
 
 
-# One encoder for all readings: json.dumps makes a new one a call. A number that is none is refused, not written.
+# One encoder for all readings: json.dumps makes a new one a call. A number that is none is refused,
+# not written.
 json_text = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
 def compact_blobs(values: np.ndarray) -> list[bytes]:
-    """Each values[i] of (n, ...) in the narrowest integers (of 1, 2, 4 or 8 bytes) that hold its cells."""
+    """Each values[i] of (n, ...) in the narrowest integers (of 1, 2, 4 or 8 bytes) that hold its
+    cells."""
     flat = values.reshape(len(values), -1)
     size = np.searchsorted([2**7, 2**15, 2**31], np.abs(flat).max(axis=1, initial=0), side="right")
     found = [b""] * len(flat)
@@ -45,9 +48,11 @@ def array(data: bytes | memoryview, *shape: int) -> np.ndarray:
     return np.frombuffer(data, dtype=f"<i{size}").reshape(shape).astype(np.int64)
 
 
-def stacked(blobs: Sequence[bytes | memoryview], widths: Sequence[int], width: int, *, axes: int) -> np.ndarray:
-    """The arrays of many blobs (n, width, ...), each with ``axes`` axes of its own width, the rest zeros. An empty blob
-    is all zeros."""
+def stacked(
+    blobs: Sequence[bytes | memoryview], widths: Sequence[int], width: int, *, axes: int
+) -> np.ndarray:
+    """The arrays of many blobs (n, width, ...), each with ``axes`` axes of its own width, the rest
+    zeros. An empty blob is all zeros."""
     found = np.zeros((len(blobs), *[width] * axes), np.int64)
     alike: dict[tuple[int, int], list[int]] = {}
     for index, (data, old) in enumerate(zip(blobs, widths, strict=True)):
@@ -55,7 +60,9 @@ def stacked(blobs: Sequence[bytes | memoryview], widths: Sequence[int], width: i
     for (old, length), where in alike.items():
         if length:
             place: Any = (where, *[slice(old)] * axes)
-            found[place] = array(b"".join([blobs[index] for index in where]), len(where), *[old] * axes)
+            found[place] = array(
+                b"".join([blobs[index] for index in where]), len(where), *[old] * axes
+            )
     return found
 
 
@@ -76,28 +83,38 @@ def decode_patterns(row: PatternTally, width: int) -> tuple[np.ndarray, np.ndarr
 
 
 def add_patterns(question_id: int, change: tally.Patterns) -> None:
-    """Add to the rows of the days in ``change`` and to the row of all days together; mark them stale."""
+    """Add to the rows of the days in ``change`` and to the row of all days together; mark them
+    stale."""
     if change.day is None or not len(change.n_items):
         return
     width = change.counts.shape[1]
     days = [EVER, *np.unique(change.day).tolist()]
     for part in chunks(len(days)):
         wanted = days[part]
-        stored = {row.day: row for row in PatternTally.objects.filter(question_id=question_id, day__in=wanted)}
+        stored = {
+            row.day: row
+            for row in PatternTally.objects.filter(question_id=question_id, day__in=wanted)
+        }
         rows = []
         for day in wanted:
             mine = slice(None) if day == EVER else change.day == day
             counts, n_items = change.counts[mine], change.n_items[mine]
             if day in stored:
                 old_counts, old_items = decode_patterns(stored[day], width)
-                counts, n_items = np.concatenate([old_counts, counts]), np.concatenate([old_items, n_items])
-            rows.append((question_id, day, width, _merged(counts, n_items).astype(INT).tobytes(), True))
+                counts, n_items = (
+                    np.concatenate([old_counts, counts]),
+                    np.concatenate([old_items, n_items]),
+                )
+            rows.append(
+                (question_id, day, width, _merged(counts, n_items).astype(INT).tobytes(), True)
+            )
         columns = ("question_id", "day", "width", "patterns", "stale")
         bulk.upsert("metrics_patterntally", columns, rows, key=("question_id", "day"))
 
 
 def _merged(counts: np.ndarray, n_items: np.ndarray) -> np.ndarray:
-    """(P, width + 1): distinct patterns in lexical order with their summed numbers of items, those of none left out."""
+    """(P, width + 1): distinct patterns in lexical order with their summed numbers of items, those
+    of none left out."""
     distinct, where = np.unique(counts, axis=0, return_inverse=True)
     total = np.zeros(len(distinct), np.int64)
     np.add.at(total, where.ravel(), n_items)
@@ -124,10 +141,17 @@ def add_sums(sums: PairSums, kappas: dict[str, np.ndarray], sign: int = 1) -> No
         sums[name][1] += sign * len(defined)
 
 
-def add_pairs(question_id: int, change: tally.PairTables, scale: QuestionScale, sums: PairSums) -> None:
-    """Add to the tables of the pairs in ``change``, renew their kappas, and keep ``sums`` in step."""
+def add_pairs(
+    question_id: int, change: tally.PairTables, scale: QuestionScale, sums: PairSums
+) -> None:
+    """Add to the tables of the pairs in ``change``, renew their kappas, and keep ``sums`` in
+    step."""
     for part in chunks(len(change.tables)):
-        a, b, tables = change.rater_a[part], change.rater_b[part], change.tables[part].astype(np.int64)
+        a, b, tables = (
+            change.rater_a[part],
+            change.rater_b[part],
+            change.tables[part].astype(np.int64),
+        )
         place = {key: index for index, key in enumerate(zip(a.tolist(), b.tolist(), strict=True))}
         stored = PairTally.objects.filter(
             question_id=question_id,
@@ -138,7 +162,13 @@ def add_pairs(question_id: int, change: tally.PairTables, scale: QuestionScale, 
         if len(place) < 50:
             stored = stored.filter(rater_a__in=np.unique(a).tolist())
         before = []
-        columns = ("rater_a_id", "rater_b_id", "width", "table", *(f"kappa_{name}" for name in KAPPAS))
+        columns = (
+            "rater_a_id",
+            "rater_b_id",
+            "width",
+            "table",
+            *(f"kappa_{name}" for name in KAPPAS),
+        )
         for row_a, row_b, width, data, *kappas in stored.values_list(*columns):
             index = place.get((row_a, row_b))
             if index is not None:
@@ -150,18 +180,36 @@ def add_pairs(question_id: int, change: tally.PairTables, scale: QuestionScale, 
 
 
 def _save_pairs(
-    question_id: int, pairs: list[tuple[int, int]], tables: np.ndarray, *, scale: QuestionScale, sums: PairSums
+    question_id: int,
+    pairs: list[tuple[int, int]],
+    tables: np.ndarray,
+    *,
+    scale: QuestionScale,
+    sums: PairSums,
 ) -> None:
     width = tables.shape[-1]
     n_items = tables.sum(axis=(1, 2)).tolist()
     kappas = scale.pair_kappas(tables)
     add_sums(sums, kappas)
-    columns = [[value if math.isfinite(value) else None for value in kappas[name].tolist()] for name in KAPPAS]
+    columns = [
+        [value if math.isfinite(value) else None for value in kappas[name].tolist()]
+        for name in KAPPAS
+    ]
     rows = [
         (question_id, a, b, width, table, n, *values)
-        for (a, b), table, n, *values in zip(pairs, compact_blobs(tables), n_items, *columns, strict=True)
+        for (a, b), table, n, *values in zip(
+            pairs, compact_blobs(tables), n_items, *columns, strict=True
+        )
     ]
-    names = ("question_id", "rater_a_id", "rater_b_id", "width", "table", "n_items", *(f"kappa_{k}" for k in KAPPAS))
+    names = (
+        "question_id",
+        "rater_a_id",
+        "rater_b_id",
+        "width",
+        "table",
+        "n_items",
+        *(f"kappa_{k}" for k in KAPPAS),
+    )
     bulk.upsert("metrics_pairtally", names, rows, key=("question_id", "rater_a_id", "rater_b_id"))
     if 0 in n_items:
         PairTally.objects.filter(question_id=question_id, n_items=0).delete()
@@ -169,7 +217,8 @@ def _save_pairs(
 
 @transaction.atomic
 def renew_pairs(question_id: int, scale: QuestionScale) -> PairSums:
-    """Compute all pairs' kappas anew from their stored tables: the order, values or weights of the scale changed."""
+    """Compute all pairs' kappas anew from their stored tables: the order, values or weights of the
+    scale changed."""
     sums = no_sums()
     last = (0, 0)
     while True:
@@ -181,7 +230,9 @@ def renew_pairs(question_id: int, scale: QuestionScale) -> PairSums:
         )
         if not rows:
             return sums
-        tables = stacked([data for *_, data in rows], [width for _, _, width, _ in rows], scale.width, axes=2)
+        tables = stacked(
+            [data for *_, data in rows], [width for _, _, width, _ in rows], scale.width, axes=2
+        )
         _save_pairs(question_id, [(a, b) for a, b, _, _ in rows], tables, scale=scale, sums=sums)
         last = rows[-1][:2]
 
@@ -190,13 +241,17 @@ def renew_pairs(question_id: int, scale: QuestionScale) -> PairSums:
 
 
 def add_peers(question_id: int, change: tally.PeerTables, own: np.ndarray) -> None:
-    """Add tables and moments, and ``own`` (n, 3): rater, day, change in the number of own ratings. Mark the rows stale.
+    """Add tables and moments, and ``own`` (n, 3): rater, day, change in the number of own ratings.
+    Mark the rows stale.
 
     What is added to a rater's day is added to the row of all their days too.
     """
     if change.day is None:
         raise ValueError("peer tables are counted by day")
-    raters, days = np.tile(np.concatenate([change.rater, own[:, 0]]), 2), np.concatenate([change.day, own[:, 1]])
+    raters, days = (
+        np.tile(np.concatenate([change.rater, own[:, 0]]), 2),
+        np.concatenate([change.day, own[:, 1]]),
+    )
     days = np.concatenate([days, np.full(len(days), EVER)])
     first, place = rank_rows([raters, days])
     keys = list(zip(raters[first].tolist(), days[first].tolist(), strict=True))
@@ -225,7 +280,8 @@ def _summed(values: np.ndarray, source: np.ndarray, to: np.ndarray, size: int) -
 
 @dataclass(frozen=True)
 class _PeerArrays:
-    """tables (G, width, width), moments (G, width, width, width) or None, n_items (G,), n_ratings (G,)."""
+    """tables (G, width, width), moments (G, width, width, width) or None, n_items (G,), n_ratings
+    (G,)."""
 
     tables: np.ndarray
     moments: np.ndarray | None
@@ -235,7 +291,12 @@ class _PeerArrays:
 
 def _save_peers(question_id: int, keys: Sequence[tuple[int, int]], change: _PeerArrays) -> None:
     """Add the change to what is stored of these (rater, day) and write the sums."""
-    tables, moments, n_items, n_ratings = change.tables, change.moments, change.n_items, change.n_ratings
+    tables, moments, n_items, n_ratings = (
+        change.tables,
+        change.moments,
+        change.n_items,
+        change.n_ratings,
+    )
     width = tables.shape[-1]
     place = {key: index for index, key in enumerate(keys)}
     stored = PeerTally.objects.filter(
@@ -243,7 +304,11 @@ def _save_peers(question_id: int, keys: Sequence[tuple[int, int]], change: _Peer
         rater__in=sorted({rater for rater, _ in keys}),
         day__in=sorted({day for _, day in keys}),
     ).values_list("rater_id", "day", "width", "n_items", "n_ratings", "table", "moments")
-    found = [(index, *rest) for rater, day, *rest in stored if (index := place.get((rater, day))) is not None]
+    found = [
+        (index, *rest)
+        for rater, day, *rest in stored
+        if (index := place.get((rater, day))) is not None
+    ]
     if found:
         where, widths, items, ratings, old_tables, old_moments = map(list, zip(*found, strict=True))
         tables[where] += stacked(old_tables, widths, width, axes=2)
@@ -257,7 +322,17 @@ def _save_peers(question_id: int, keys: Sequence[tuple[int, int]], change: _Peer
         (question_id, rater, day, width, *rest, True)
         for (rater, day), *rest in zip(keys, compact_blobs(tables), cubes, *numbers, strict=True)
     ]
-    columns = ("question_id", "rater_id", "day", "width", "table", "moments", "n_items", "n_ratings", "stale")
+    columns = (
+        "question_id",
+        "rater_id",
+        "day",
+        "width",
+        "table",
+        "moments",
+        "n_items",
+        "n_ratings",
+        "stale",
+    )
     bulk.upsert("metrics_peertally", columns, rows, key=("question_id", "rater_id", "day"))
 
 

@@ -1,10 +1,11 @@
 """The psychiatric diagnoses of Fleiss (1971): 30 patients, 6 diagnoses each, kappa 0.430.
 
-The table is a published fact: J. L. Fleiss, "Measuring nominal scale agreement among many raters", Psychological
-Bulletin 76 (1971), table 1. It says how many of six psychiatrists gave each diagnosis, not who: the psychiatrists were
-not the same for all patients. So that every page has something to show, the loader deals each patient's diagnoses out
-to six raters by chance (with a fixed seed). Fleiss' kappa does not depend on it; what the pages say about single raters
-and pairs does, and means nothing here.
+The table is a published fact: J. L. Fleiss, "Measuring nominal scale agreement among many raters",
+Psychological Bulletin 76 (1971), table 1. It says how many of six psychiatrists gave each
+diagnosis, not who: the psychiatrists were not the same for all patients. So that every page has
+something to show, the loader deals each patient's diagnoses out to six raters by chance (with a
+fixed seed). Fleiss' kappa does not depend on it; what the pages say about single raters and pairs
+does, and means nothing here.
 """
 
 LABELS = ("depression", "personality disorder", "schizophrenia", "neurosis", "other")

@@ -53,9 +53,11 @@ REWRITTEN_ON = 35
 
 
 def load(*, owner: Any, count: bool = True) -> list[Project]:
-    """Give ``owner`` the example projects that they do not have yet. Returns the ones that were made.
+    """Give ``owner`` the example projects that they do not have yet. Returns the ones that were
+    made.
 
-    ``count`` brings the numbers up to date before returning; else the worker does it, as after any rating.
+    ``count`` brings the numbers up to date before returning; else the worker does it, as after any
+    rating.
     """
     made = []
     for name, make in ((FLEISS, _load_fleiss), (TRANSLATIONS, _load_translations)):
@@ -82,24 +84,34 @@ def own_example(owner: Any, name: str = TRANSLATIONS) -> Project | None:
     """The example project of this name that ``owner`` leads."""
     led = Project.objects.filter(name=name, members__user=owner, members__role=Member.Role.LEAD)
     # The name alone is not enough: somebody may have given it to a project of their own.
-    return led.filter(questions__ratings__revisions__source=Revision.Source.EXAMPLE).order_by("pk").first()
+    return (
+        led.filter(questions__ratings__revisions__source=Revision.Source.EXAMPLE)
+        .order_by("pk")
+        .first()
+    )
 
 
 def _load_fleiss(owner: Any) -> Project:
     question = NewQuestion(
         key="diagnosis",
         text=_("Which diagnosis does the patient have?"),
-        categories=[NewCategory(label, hotkey=str(place)) for place, label in enumerate(fleiss1971.LABELS, start=1)],
+        categories=[
+            NewCategory(label, hotkey=str(place))
+            for place, label in enumerate(fleiss1971.LABELS, start=1)
+        ],
     )
     project = create_project(
         by=owner,
         name=FLEISS,
-        description=_("30 patients, 6 diagnoses each; the example of the paper that introduced Fleiss' kappa (0.430)."),
+        description=_(
+            "30 patients, 6 diagnoses each; the example of the paper that introduced Fleiss' kappa (0.430)."
+        ),
         overlap=6,
         questions=[question],
     )
     items = _make_items(
-        project, [(f"patient-{number:02}", {"text": f"Patient {number}"}, {}) for number in range(1, 31)]
+        project,
+        [(f"patient-{number:02}", {"text": f"Patient {number}"}, {}) for number in range(1, 31)],
     )
     raters = _make_raters(project, [f"rater-{number}" for number in range(1, 7)])
     rng = np.random.default_rng(1971)
@@ -107,9 +119,12 @@ def _load_fleiss(owner: Any) -> Project:
     for item, counts in zip(items, fleiss1971.COUNTS, strict=True):
         dealt = rng.permutation(np.repeat(np.arange(len(counts)), counts)).tolist()
         ratings += [
-            NewRating(item.pk, rater.pk, code, rated_at=PUBLISHED) for rater, code in zip(raters, dealt, strict=True)
+            NewRating(item.pk, rater.pk, code, rated_at=PUBLISHED)
+            for rater, code in zip(raters, dealt, strict=True)
         ]
-    record(question=project.questions.get(), ratings=ratings, by=owner, source=Revision.Source.EXAMPLE)
+    record(
+        question=project.questions.get(), ratings=ratings, by=owner, source=Revision.Source.EXAMPLE
+    )
     return project
 
 
@@ -122,20 +137,27 @@ def _load_translations(owner: Any) -> Project:
         weights="quadratic",
         weight_matrix=SEVERITY_MATRIX,
         categories=[
-            NewCategory(label, value=float(code), hotkey=str(code + 1)) for code, label in enumerate(simulation.LABELS)
+            NewCategory(label, value=float(code), hotkey=str(code + 1))
+            for code, label in enumerate(simulation.LABELS)
         ],
     )
     project = create_project(
         by=owner,
         name=TRANSLATIONS,
-        description=_("Eight people and a model rate 1,500 translations over ten weeks. Made by a seeded generator."),
+        description=_(
+            "Eight people and a model rate 1,500 translations over ten weeks. Made by a seeded generator."
+        ),
         guidelines=GUIDELINES,
         questions=[question],
     )
     items = _make_items(
         project,
         [
-            (item.key, {"source": item.source_text, "translation": item.translation}, _attributes(item))
+            (
+                item.key,
+                {"source": item.source_text, "translation": item.translation},
+                _attributes(item),
+            )
             for item in simulated.items
         ],
     )
@@ -145,7 +167,8 @@ def _load_translations(owner: Any) -> Project:
     start -= datetime.timedelta(days=simulation.DAYS)
     rewritten = REWRITTEN_ON * 24 * 60
     early, late = (
-        [rating for rating in simulated.ratings if (rating.minute >= rewritten) is end] for end in (False, True)
+        [rating for rating in simulated.ratings if (rating.minute >= rewritten) is end]
+        for end in (False, True)
     )
     _date_guidelines(project, start)
     _say(project, owner, [_new(rating, items, raters, start) for rating in early])
@@ -158,7 +181,9 @@ def _load_translations(owner: Any) -> Project:
 
 
 def _say(project: Project, owner: Any, ratings: Sequence[NewRating]) -> None:
-    record(question=project.questions.get(), ratings=ratings, by=owner, source=Revision.Source.EXAMPLE)
+    record(
+        question=project.questions.get(), ratings=ratings, by=owner, source=Revision.Source.EXAMPLE
+    )
 
 
 def _date_guidelines(project: Project, moment: datetime.datetime) -> None:
@@ -171,7 +196,10 @@ def _attributes(item: simulation.SimulatedItem) -> dict[str, str]:
 
 
 def _new(
-    rating: simulation.SimulatedRating, items: Sequence[Item], raters: Sequence[Rater], start: datetime.datetime | None
+    rating: simulation.SimulatedRating,
+    items: Sequence[Item],
+    raters: Sequence[Rater],
+    start: datetime.datetime | None,
 ) -> NewRating:
     return NewRating(
         items[rating.item].pk,
@@ -185,17 +213,21 @@ def _new(
 
 def _make_items(project: Project, items: Sequence[tuple[str, dict, dict]]) -> list[Item]:
     made = Item.objects.bulk_create(
-        Item(project=project, key=key, body=body, attributes=attributes) for key, body, attributes in items
+        Item(project=project, key=key, body=body, attributes=attributes)
+        for key, body, attributes in items
     )
     Project.objects.filter(pk=project.pk).catalogue_changed()
     return made
 
 
 def _make_raters(project: Project, keys: Sequence[str]) -> list[Rater]:
-    """The raters in the order of ``keys``; those that annotators brought along are taken as they are."""
+    """The raters in the order of ``keys``; those that annotators brought along are taken as they
+    are."""
     for key in keys:
         kind = Rater.Kind.MODEL if key == simulation.MODEL else Rater.Kind.HUMAN
-        Rater.objects.get_or_create(project=project, key=key, defaults={"name": shown_name(key), "kind": kind})
+        Rater.objects.get_or_create(
+            project=project, key=key, defaults={"name": shown_name(key), "kind": kind}
+        )
     found = {rater.key: rater for rater in project.raters.all()}
     return [found[key] for key in keys]
 
@@ -205,10 +237,15 @@ def shown_name(key: str) -> str:
 
 
 def _invite_annotators(project: Project, owner: Any) -> None:
-    """Accounts for two of the people, so that their desks can be looked at: the lead makes their links under People."""
+    """Accounts for two of the people, so that their desks can be looked at: the lead makes their
+    links under People."""
     for key in simulation.PEOPLE[:2]:
         username = f"{key}-{owner.get_username()}"[:150]
         if get_user_model().objects.filter(username=username).exists():
             continue  # somebody's own account: it is not ours to tie
-        member = invite_member(project=project, username=username, role=Member.Role.ANNOTATOR, by=owner)
-        Rater.objects.filter(project=project, user=member.user).update(key=key, name=key.capitalize())
+        member = invite_member(
+            project=project, username=username, role=Member.Role.ANNOTATOR, by=owner
+        )
+        Rater.objects.filter(project=project, user=member.user).update(
+            key=key, name=key.capitalize()
+        )

@@ -1,6 +1,7 @@
 """Sentences with translations into three languages, and ways to spoil them: small, major, critical.
 
-Written for this project. All nouns are feminine in the three languages, so that articles and endings agree.
+Written for this project. All nouns are feminine in the three languages, so that articles and
+endings agree.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ FRAMES = (
 
 
 def pair(rng: np.random.Generator, language: str, severity: int) -> tuple[str, str]:
-    """An English sentence and its translation with an error of the given severity (0: none, ... 3: critical)."""
+    """An English sentence and its translation with an error of the given severity (0: none, ... 3:
+    critical)."""
     frame = FRAMES[rng.integers(len(FRAMES))]
     noun = int(rng.integers(len(NOUNS["en"])))
     number = int(rng.integers(2, 40))

@@ -1,17 +1,23 @@
-"""A simulated labelling project: translation errors rated by eight people and a model over ten weeks.
+"""A simulated labelling project: translation errors rated by eight people and a model over ten
+weeks.
 
-The model behind it, in the order in which the numbers are drawn from one seeded generator (the same on every machine):
+The model behind it, in the order in which the numbers are drawn from one seeded generator (the same
+on every machine):
 
-1. Items. A language and a source each; the source decides how often an item has no, a minor, a major or a critical
-   error (TRUTH). That *true* severity is never stored: raters only approach it.
-2. Days. Items are rated over DAYS days, each day as likely as another; the last UNRATED wait for the annotators.
-3. Who rates. RATERS_AN_ITEM of the people, drawn by how much each of them works (SHARE), and the model on most items:
-   two to four ratings an item.
-4. What they say. Each rater has an own matrix, probability of the answer given the true severity: right with ACCURACY,
-   else a neighbouring category, upward or downward according to LENIENCY. The drifting rater chooses 'major' half as
-   often from day DRIFT_FROM on: half of these answers become 'minor'.
-5. When, and how long it took: working hours of the item's day or the next; a log-normal number of seconds.
-6. Corrections and comments: a few ratings are changed later, to what is true; a few carry a comment.
+1. Items. A language and a source each; the source decides how often an item has no, a minor, a
+  major or a critical error (TRUTH). That *true* severity is never stored: raters only approach it.
+2. Days. Items are rated over DAYS days, each day as likely as another; the last UNRATED wait for
+  the annotators.
+3. Who rates. RATERS_AN_ITEM of the people, drawn by how much each of them works (SHARE), and the
+  model on most items: two to four ratings an item.
+4. What they say. Each rater has an own matrix, probability of the answer given the true severity:
+  right with ACCURACY, else a neighbouring category, upward or downward according to LENIENCY. The
+  drifting rater chooses 'major' half as often from day DRIFT_FROM on: half of these answers become
+  'minor'.
+5. When, and how long it took: working hours of the item's day or the next; a log-normal number of
+  seconds.
+6. Corrections and comments: a few ratings are changed later, to what is true; a few carry a
+  comment.
 """
 
 from __future__ import annotations
@@ -68,7 +74,8 @@ class SimulatedItem:
 
 @dataclass(frozen=True)
 class SimulatedRating:
-    """``item`` and ``rater`` are places in the lists; ``minute`` counts from the first day's midnight."""
+    """``item`` and ``rater`` are places in the lists; ``minute`` counts from the first day's
+    midnight."""
 
     item: int
     rater: int
@@ -94,18 +101,26 @@ def simulate(seed: int = SEED) -> Simulation:
     days = np.sort(rng.integers(DAYS, size=N_ITEMS - UNRATED))
     items = [
         _item(rng, number, LANGUAGES[language], SOURCES[source], true=int(true))
-        for number, (language, source, true) in enumerate(zip(languages, sources, truth, strict=True), start=1)
+        for number, (language, source, true) in enumerate(
+            zip(languages, sources, truth, strict=True), start=1
+        )
     ]
     ratings = [
         _rating(rng, item, rater, true=int(truth[item]), day=int(days[item]))
         for item in range(len(days))
         for rater in _raters(rng)
     ]
-    corrections = [_corrected(rating, int(truth[rating.item])) for rating in ratings if rng.random() < CORRECTED]
+    corrections = [
+        _corrected(rating, int(truth[rating.item]))
+        for rating in ratings
+        if rng.random() < CORRECTED
+    ]
     return Simulation(items, ratings, corrections)
 
 
-def _item(rng: np.random.Generator, number: int, language: str, source: str, *, true: int) -> SimulatedItem:
+def _item(
+    rng: np.random.Generator, number: int, language: str, source: str, *, true: int
+) -> SimulatedItem:
     source_text, translation = pair(rng, language, true)
     return SimulatedItem(f"seg-{number:04}", source_text, translation, language, source)
 
@@ -117,7 +132,8 @@ def _raters(rng: np.random.Generator) -> list[int]:
 
 
 def answer_probabilities(rater: int) -> np.ndarray:
-    """(true severity, answer): right with the rater's accuracy, else a neighbour, milder or harsher by leniency."""
+    """(true severity, answer): right with the rater's accuracy, else a neighbour, milder or harsher
+    by leniency."""
     k = len(LABELS)
     wrong = 1 - ACCURACY[rater]
     table = np.zeros((k, k))
@@ -129,7 +145,9 @@ def answer_probabilities(rater: int) -> np.ndarray:
     return table
 
 
-def _rating(rng: np.random.Generator, item: int, rater: int, *, true: int, day: int) -> SimulatedRating:
+def _rating(
+    rng: np.random.Generator, item: int, rater: int, *, true: int, day: int
+) -> SimulatedRating:
     day = min(day + int(rng.integers(2)), DAYS - 1)
     code = int(rng.choice(len(LABELS), p=answer_probabilities(rater)[true]))
     drifted = rng.random() < 0.5

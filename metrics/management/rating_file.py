@@ -1,4 +1,5 @@
-"""A file `item,rater,label[,timestamp]` as arrays for the agreement library, without a project or a database."""
+"""A file `item,rater,label[,timestamp]` as arrays for the agreement library, without a project or a
+database."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ class BadFile(Exception):
 
 @dataclass(frozen=True)
 class RatingFile:
-    """item, rater, code (M,), one rating for an item and rater; `categories` in order, `repeats` left out."""
+    """item, rater, code (M,), one rating for an item and rater; `categories` in order, `repeats`
+    left out."""
 
     item: npt.NDArray[np.int64]
     rater: npt.NDArray[np.int64]
@@ -51,10 +53,12 @@ def read(
     values: Sequence[float] | None = None,
     question: str | None = None,
 ) -> RatingFile:
-    """Read a file whose latest rating stands where a rater rated an item twice: by time stamp, else by line.
+    """Read a file whose latest rating stands where a rater rated an item twice: by time stamp, else
+    by line.
 
-    Categories are `order`, else the labels found: numbers in numeric order, other texts in alphabetical order. Their
-    values are `values`, else the labels' own numbers, else 1, 2, ... Raises BadFile.
+    Categories are `order`, else the labels found: numbers in numeric order, other texts in
+    alphabetical order. Their values are `values`, else the labels' own numbers, else 1, 2, ...
+    Raises BadFile.
     """
     if not path.is_file():
         raise BadFile("There is no such file.")
@@ -64,17 +68,26 @@ def read(
     except Unreadable as error:
         raise BadFile(_at(error.problem.line, message(error.problem.as_json()))) from None
     if not rows:
-        raise BadFile("There is no rating in the file." if question is None else f"No row is of question {question!r}.")
+        raise BadFile(
+            "There is no rating in the file."
+            if question is None
+            else f"No row is of question {question!r}."
+        )
     categories = _categories(rows, order)
     standing = _standing(rows)
     place = {label: code for code, label in enumerate(categories)}
     items, raters = (
-        {name: n for n, name in enumerate(sorted({getattr(r, part) for r in rows}))} for part in REQUIRED[:2]
+        {name: n for n, name in enumerate(sorted({getattr(r, part) for r in rows}))}
+        for part in REQUIRED[:2]
     )
-    columns = np.array([(items[r.item], raters[r.rater], place[r.label]) for r in standing], np.int64)
+    columns = np.array(
+        [(items[r.item], raters[r.rater], place[r.label]) for r in standing], np.int64
+    )
     numbers = _values(categories, values)
     item, rater, code = columns.T
-    return RatingFile(item, rater, code, list(raters), categories, numbers, repeats=len(rows) - len(standing))
+    return RatingFile(
+        item, rater, code, list(raters), categories, numbers, repeats=len(rows) - len(standing)
+    )
 
 
 def _rows(path: Path, question: str | None) -> Iterator[_Row]:
@@ -83,14 +96,18 @@ def _rows(path: Path, question: str | None) -> Iterator[_Row]:
     columns = _columns(line, header, question)
     for line, cells in records:
         if len(cells) != len(header):
-            raise BadFile(_at(line, f"{len(cells)} cells, where the line of names has {len(header)}."))
+            raise BadFile(
+                _at(line, f"{len(cells)} cells, where the line of names has {len(header)}.")
+            )
         cell = {name: cells[place].strip() for name, place in columns.items()}
         if question is not None and cell["question"] != question:
             continue
         for name in REQUIRED:
             if not cell[name]:
                 raise BadFile(_at(line, f"The {name} is empty."))
-        yield _Row(line, cell["item"], cell["rater"], cell["label"], _time(line, cell.get("timestamp", "")))
+        yield _Row(
+            line, cell["item"], cell["rater"], cell["label"], _time(line, cell.get("timestamp", ""))
+        )
 
 
 def _columns(line: int, header: list[str], question: str | None) -> dict[str, int]:
@@ -99,7 +116,9 @@ def _columns(line: int, header: list[str], question: str | None) -> dict[str, in
     wanted = [*REQUIRED, *(["question"] if question is not None else [])]
     for name in (*REQUIRED, *OPTIONAL):
         if names.count(name) > 1:
-            raise BadFile(_at(line, f"There are {names.count(name)} columns named {name!r}; one is needed."))
+            raise BadFile(
+                _at(line, f"There are {names.count(name)} columns named {name!r}; one is needed.")
+            )
     missing = [name for name in wanted if name not in names]
     if missing:
         found = ", ".join(repr(name) for name in header) or "nothing"
@@ -122,7 +141,8 @@ def _time(line: int, text: str) -> datetime.datetime | None:
 
 
 def _standing(rows: list[_Row]) -> list[_Row]:
-    """The latest rating of each item and rater: a time stamp that is earlier than the standing one's does not count."""
+    """The latest rating of each item and rater: a time stamp that is earlier than the standing
+    one's does not count."""
     latest: dict[tuple[str, str], _Row] = {}
     for row in rows:
         before = latest.get((row.item, row.rater))
@@ -152,7 +172,11 @@ def _values(categories: list[str], values: Sequence[float] | None) -> list[float
     if values is not None:
         return list(values)
     numbers = [number for label in categories if (number := _number(label)) is not None]
-    return numbers if len(numbers) == len(categories) else [float(n) for n in range(1, len(categories) + 1)]
+    return (
+        numbers
+        if len(numbers) == len(categories)
+        else [float(n) for n in range(1, len(categories) + 1)]
+    )
 
 
 def _number(text: str) -> float | None:

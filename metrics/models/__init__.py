@@ -1,8 +1,9 @@
 """The stored counts, and the coefficients read off them.
 
-Counts are exact integers and the only input of every reading. Blobs are little-endian integer arrays in C order, their
-columns by category *code* (so that re-ordering or adding categories moves nothing); ``width`` is the number of codes.
-Patterns are int64; tables and moments have as many bytes a cell as their length says (stores.compact_blobs).
+Counts are exact integers and the only input of every reading. Blobs are little-endian integer
+arrays in C order, their columns by category *code* (so that re-ordering or adding categories moves
+nothing); ``width`` is the number of codes. Patterns are int64; tables and moments have as many
+bytes a cell as their length says (stores.compact_blobs).
 """
 
 from .counts import EVER, CountState, PairTally, PatternTally, PeerTally, Share

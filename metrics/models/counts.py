@@ -11,34 +11,41 @@ EVER = -(2**31)  # the day of the rows that hold all days together
 
 
 class CountState(models.Model):
-    """One row a question: its lock, and how far counting is. Locked (FOR UPDATE) by whoever counts."""
+    """One row a question: its lock, and how far counting is. Locked (FOR UPDATE) by whoever
+    counts."""
 
-    question = models.OneToOneField(Question, models.CASCADE, primary_key=True, related_name="count_state")
+    question = models.OneToOneField(
+        Question, models.CASCADE, primary_key=True, related_name="count_state"
+    )
     # Rises with every counting that moved something; pages compare it to know whether to refresh.
     version = models.PositiveBigIntegerField(default=0)
     counted_at = models.DateTimeField(null=True, blank=True)
     ratings = models.PositiveBigIntegerField(default=0)
-    # Changes that are counted but not yet in the readings. Pages add them to the uncounted ratings: what they say is
-    # not in the numbers is exactly what is not.
+    # Changes that are counted but not yet in the readings. Pages add them to the uncounted ratings:
+    # what they say is not in the numbers is exactly what is not.
     unread = models.PositiveBigIntegerField(default=0)
-    # Weighting -> [sum of the pairs' kappas in units of 2^-60, number of pairs that have one]: integers, so that adding
-    # and taking away leaves exactly what a sum from nothing gives, whatever the number of pairs.
+    # Weighting -> [sum of the pairs' kappas in units of 2^-60, number of pairs that have one]:
+    # integers, so that adding and taking away leaves exactly what a sum from nothing gives,
+    # whatever the number of pairs.
     pair_sums = models.JSONField(default=dict)
     # Cumulative readings of the periods from this day on are still to be made (readings.finish).
     cumulative_from = models.IntegerField(null=True, blank=True)
-    # A backlog is being counted in shares (metrics.counting.backlog): the items after backlog_from, up to backlog_to,
-    # are not given out yet. Null: there is none.
+    # A backlog is being counted in shares (metrics.counting.backlog): the items after backlog_from,
+    # up to backlog_to, are not given out yet. Null: there is none.
     backlog_from = models.BigIntegerField(null=True, blank=True)
     backlog_to = models.BigIntegerField(default=0)
-    # Ratings that were uncounted when it began, and how many of them are counted: for people who wait, not a bound.
+    # Ratings that were uncounted when it began, and how many of them are counted: for people who
+    # wait, not a bound.
     backlog_total = models.PositiveBigIntegerField(default=0)
     backlog_done = models.PositiveBigIntegerField(default=0)
     # When the readings were last brought up to the counts, or a backlog began.
     read_at = models.DateTimeField(null=True, blank=True)
-    # Name -> {"low", "high", "bootstrap"} of coefficients without a standard error, and the version they belong to.
+    # Name -> {"low", "high", "bootstrap"} of coefficients without a standard error, and the version
+    # they belong to.
     bootstrap = models.JSONField(default=dict, blank=True)
     bootstrapped = models.PositiveBigIntegerField(default=0)
-    # The Question.scale_version for which the readings were made; when it lags, all of them are made anew.
+    # The Question.scale_version for which the readings were made; when it lags, all of them are
+    # made anew.
     scale_version = models.PositiveIntegerField(default=0)
 
     def __str__(self) -> str:
@@ -46,14 +53,16 @@ class CountState(models.Model):
 
 
 class Share(models.Model):
-    """A range of a question's items that one worker is counting. While the row stands with the worker's lease, nobody
-    else has counted any item of the range since the lease was taken (metrics.counting.backlog)."""
+    """A range of a question's items that one worker is counting. While the row stands with the
+    worker's lease, nobody else has counted any item of the range since the lease was taken
+    (metrics.counting.backlog)."""
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+")
     first = models.BigIntegerField()
     last = models.BigIntegerField()
     lease = models.CharField(max_length=32)
-    # After this time the worker counts as gone, and another one takes the share over with a lease of its own.
+    # After this time the worker counts as gone, and another one takes the share over with a lease
+    # of its own.
     leased_until = models.DateTimeField()
 
     class Meta:
@@ -64,7 +73,8 @@ class Share(models.Model):
 
 
 class PatternTally(models.Model):
-    """How many items have which vector of category counts: on one day (that of the item's latest rating), or ever."""
+    """How many items have which vector of category counts: on one day (that of the item's latest
+    rating), or ever."""
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     day = models.IntegerField()
@@ -74,12 +84,19 @@ class PatternTally(models.Model):
     stale = models.BooleanField(default=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["question", "day"], name="pattern_tally_unique")]
-        indexes = [models.Index(fields=["question", "day"], condition=Q(stale=True), name="pattern_tally_stale")]
+        constraints = [
+            models.UniqueConstraint(fields=["question", "day"], name="pattern_tally_unique")
+        ]
+        indexes = [
+            models.Index(
+                fields=["question", "day"], condition=Q(stale=True), name="pattern_tally_stale"
+            )
+        ]
 
 
 class PairTally(models.Model):
-    """The width x width table of two raters' ratings of the same items (rows: rater_a), and its kappas."""
+    """The width x width table of two raters' ratings of the same items (rows: rater_a), and its
+    kappas."""
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     rater_a = models.ForeignKey(Rater, models.CASCADE, related_name="+", db_index=False)
@@ -95,24 +112,32 @@ class PairTally(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["question", "rater_a", "rater_b"], name="pair_tally_unique"),
-            models.CheckConstraint(condition=Q(rater_a__lt=F("rater_b")), name="pair_tally_ordered"),
+            models.UniqueConstraint(
+                fields=["question", "rater_a", "rater_b"], name="pair_tally_unique"
+            ),
+            models.CheckConstraint(
+                condition=Q(rater_a__lt=F("rater_b")), name="pair_tally_ordered"
+            ),
         ]
         indexes = [
             models.Index(fields=["question", "rater_b"], name="pair_tally_by_b"),
             # The list of pairs and a rater's: those with the most items in common (pairs.listed).
-            models.Index(fields=["question", "-n_items", "rater_a", "rater_b"], name="pair_tally_by_items"),
+            models.Index(
+                fields=["question", "-n_items", "rater_a", "rater_b"], name="pair_tally_by_items"
+            ),
         ]
 
 
 class PeerTally(models.Model):
-    """One rater's ratings of one day (their own ``rated_at``), or ever, against all other ratings of the same items."""
+    """One rater's ratings of one day (their own ``rated_at``), or ever, against all other ratings
+    of the same items."""
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     rater = models.ForeignKey(Rater, models.CASCADE, related_name="+", db_index=False)
     day = models.IntegerField()
     width = models.PositiveSmallIntegerField()
-    # (width, width) own x others, then (width, width, width) second moments for the interval (agreement.tally).
+    # (width, width) own x others, then (width, width, width) second moments for the interval
+    # (agreement.tally).
     table = models.BinaryField()
     moments = models.BinaryField()
     n_items = models.PositiveIntegerField()
@@ -121,5 +146,13 @@ class PeerTally(models.Model):
     stale = models.BooleanField(default=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["question", "rater", "day"], name="peer_tally_unique")]
-        indexes = [models.Index(fields=["question", "rater", "day"], condition=Q(stale=True), name="peer_tally_stale")]
+        constraints = [
+            models.UniqueConstraint(fields=["question", "rater", "day"], name="peer_tally_unique")
+        ]
+        indexes = [
+            models.Index(
+                fields=["question", "rater", "day"],
+                condition=Q(stale=True),
+                name="peer_tally_stale",
+            )
+        ]

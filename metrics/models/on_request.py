@@ -12,16 +12,20 @@ from .readings import Span
 
 
 class Attribution(models.Model):
-    """What explains the move of Fleiss' kappa between two periods. ``waiting``: a worker is still to compute it."""
+    """What explains the move of Fleiss' kappa between two periods. ``waiting``: a worker is still
+    to compute it."""
 
-    question = models.ForeignKey(Question, models.CASCADE, related_name="attributions", db_index=False)
+    question = models.ForeignKey(
+        Question, models.CASCADE, related_name="attributions", db_index=False
+    )
     span = models.CharField(max_length=5, choices=Span.choices)
     start_from = models.DateField()
     start_to = models.DateField()
     weights = models.CharField(max_length=10)
     waiting = models.BooleanField(default=True)
     asked_at = models.DateTimeField()
-    # The CountState.version whose counts the result rests on, or an older one when counting went on meanwhile.
+    # The CountState.version whose counts the result rests on, or an older one when counting went on
+    # meanwhile.
     version = models.PositiveBigIntegerField(default=0)
     result = models.JSONField(null=True, blank=True)
     computed_at = models.DateTimeField(null=True, blank=True)
@@ -29,21 +33,30 @@ class Attribution(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["question", "span", "start_from", "start_to", "weights"], name="attribution_unique"
+                fields=["question", "span", "start_from", "start_to", "weights"],
+                name="attribution_unique",
             ),
-            models.CheckConstraint(condition=Q(span__in=["week", "month"]), name="attribution_span_known"),
-            models.CheckConstraint(condition=Q(waiting=True) | Q(result__isnull=False), name="attribution_has_result"),
+            models.CheckConstraint(
+                condition=Q(span__in=["week", "month"]), name="attribution_span_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(waiting=True) | Q(result__isnull=False), name="attribution_has_result"
+            ),
         ]
-        indexes = [models.Index(fields=["asked_at"], condition=Q(waiting=True), name="attribution_waiting")]
+        indexes = [
+            models.Index(fields=["asked_at"], condition=Q(waiting=True), name="attribution_waiting")
+        ]
 
     def __str__(self) -> str:
         return f"question {self.question_id}: {self.span} {self.start_from} to {self.start_to}, {self.weights}"
 
 
 class Slice(models.Model):
-    """What a page shows that the stored counts do not hold: of some ratings alone, or of two raters day by day.
+    """What a page shows that the stored counts do not hold: of some ratings alone, or of two raters
+    day by day.
 
-    Asked for by a page, computed by a worker from the ratings, kept while somebody asks (metrics.on_request.slices).
+    Asked for by a page, computed by a worker from the ratings, kept while somebody asks
+    (metrics.on_request.slices).
     """
 
     class Kind(models.TextChoices):
@@ -59,7 +72,8 @@ class Slice(models.Model):
     waiting = models.BooleanField(default=True)
     asked_at = models.DateTimeField()
     claimed_at = models.DateTimeField(null=True, blank=True)  # by the worker that computes it now
-    # What the body rests on, or older when counting went on meanwhile: CountState.version, Project.catalogue_version.
+    # What the body rests on, or older when counting went on meanwhile: CountState.version,
+    # Project.catalogue_version.
     version = models.PositiveBigIntegerField(default=0)
     catalogue = models.PositiveBigIntegerField(default=0)
     body = models.JSONField(null=True, blank=True)
@@ -70,11 +84,16 @@ class Slice(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["question", "key"], name="slice_unique"),
             models.CheckConstraint(
-                condition=Q(kind__in=["choices", "dashboard", "rater", "pair"]), name="slice_kind_known"
+                condition=Q(kind__in=["choices", "dashboard", "rater", "pair"]),
+                name="slice_kind_known",
             ),
-            models.CheckConstraint(condition=Q(waiting=True) | Q(body__isnull=False), name="slice_has_body"),
+            models.CheckConstraint(
+                condition=Q(waiting=True) | Q(body__isnull=False), name="slice_has_body"
+            ),
         ]
-        indexes = [models.Index(fields=["asked_at"], condition=Q(waiting=True), name="slice_waiting")]
+        indexes = [
+            models.Index(fields=["asked_at"], condition=Q(waiting=True), name="slice_waiting")
+        ]
 
     def __str__(self) -> str:
         return f"question {self.question_id}: {self.kind} {self.spec}"

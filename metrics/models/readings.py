@@ -14,7 +14,8 @@ from projects.models import Question, Rater
 
 
 def number_at(path: str) -> Cast:
-    """A number within a JSON column, as ``column__key__key``, to filter and sort by; NULL where it is null.
+    """A number within a JSON column, as ``column__key__key``, to filter and sort by; NULL where it
+    is null.
 
     Of a null Django makes the text "null" on SQLite, which would become 0.
     """
@@ -32,7 +33,8 @@ ALL_START = datetime.date(1970, 1, 1)
 
 
 class Reading(models.Model):
-    """The project's coefficients over one period. ``coefficients`` maps a name to a READING (docs/api.md)."""
+    """The project's coefficients over one period. ``coefficients`` maps a name to a READING
+    (docs/api.md)."""
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="readings", db_index=False)
     span = models.CharField(max_length=5, choices=Span.choices)
@@ -40,7 +42,8 @@ class Reading(models.Model):
     coefficients = models.JSONField(default=dict)
     # The same names, on all items up to the period's end.
     cumulative = models.JSONField(default=dict)
-    # Counts of items by number of ratings, per-category kappas and the like: whatever is not one coefficient.
+    # Counts of items by number of ratings, per-category kappas and the like: whatever is not one
+    # coefficient.
     details = models.JSONField(default=dict)
     computed_at = models.DateTimeField()
 
@@ -53,16 +56,20 @@ class Reading(models.Model):
 
 
 class RaterReading(models.Model):
-    """One rater's agreement with peers over one period (by the rater's own ``rated_at``), in the same shape."""
+    """One rater's agreement with peers over one period (by the rater's own ``rated_at``), in the
+    same shape."""
 
-    question = models.ForeignKey(Question, models.CASCADE, related_name="rater_readings", db_index=False)
+    question = models.ForeignKey(
+        Question, models.CASCADE, related_name="rater_readings", db_index=False
+    )
     rater = models.ForeignKey(Rater, models.CASCADE, related_name="readings")
     span = models.CharField(max_length=5, choices=Span.choices)
     start = models.DateField(default=ALL_START)
     n_ratings = models.PositiveIntegerField()
     coefficients = models.JSONField(default=dict)
     details = models.JSONField(default=dict)
-    # Of the whole time alone: the median seconds of the newest timed ratings (rater_readings.TIMED); null: not known.
+    # Of the whole time alone: the median seconds of the newest timed ratings
+    # (rater_readings.TIMED); null: not known.
     seconds = models.FloatField(null=True, blank=True)
     computed_at = models.DateTimeField()
 
@@ -70,7 +77,11 @@ class RaterReading(models.Model):
         ordering = ["start"]
         constraints = [
             # (question, span, ...) first: the rater table reads all raters' "all" rows.
-            models.UniqueConstraint(fields=["question", "span", "rater", "start"], name="rater_reading_unique"),
+            models.UniqueConstraint(
+                fields=["question", "span", "rater", "start"], name="rater_reading_unique"
+            ),
             # Single days are not stored (rater_readings.of_days).
-            models.CheckConstraint(condition=Q(span__in=["all", "week", "month"]), name="rater_reading_span_known"),
+            models.CheckConstraint(
+                condition=Q(span__in=["all", "week", "month"]), name="rater_reading_span_known"
+            ),
         ]

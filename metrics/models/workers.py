@@ -8,7 +8,8 @@ from projects.models import Question
 
 
 class Worker(models.Model):
-    """A process that sweeps, as it last said of itself. For people who look after the site; nothing depends on it."""
+    """A process that sweeps, as it last said of itself. For people who look after the site; nothing
+    depends on it."""
 
     name = models.CharField(max_length=200, unique=True)  # host:process id
     swept_at = models.DateTimeField()
@@ -18,8 +19,8 @@ class Worker(models.Model):
 
 
 class AuditResult(models.Model):
-    """What the workers' last audit of a question found (metrics.auditing.schedule). For people who look after the
-    site."""
+    """What the workers' last audit of a question found (metrics.auditing.schedule). For people who
+    look after the site."""
 
     question = models.OneToOneField(Question, models.CASCADE, primary_key=True, related_name="+")
     audited_at = models.DateTimeField()

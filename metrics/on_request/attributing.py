@@ -1,7 +1,9 @@
-"""What explains a move between two periods: asked for by a page, computed by a worker, kept in a row.
+"""What explains a move between two periods: asked for by a page, computed by a worker, kept in a
+row.
 
-It needs all ratings of the two periods, so no request computes it. The row says what is left to do: ``waiting`` is
-cleared in the statement that stores the result, and the sweep computes what no hint reached.
+It needs all ratings of the two periods, so no request computes it. The row says what is left to do:
+``waiting`` is cleared in the statement that stores the result, and the sweep computes what no hint
+reached.
 """
 
 from __future__ import annotations
@@ -44,17 +46,26 @@ ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8"), ("day", "i8")])
 
 
 def ask(question: Question, **which: Any) -> Attribution:
-    """The stored attribution of a move, or a new one that waits; an old one is computed anew when numbers moved.
+    """The stored attribution of a move, or a new one that waits; an old one is computed anew when
+    numbers moved.
 
     ``which``: span ("week" or "month"), start_from, start_to (first days of the periods), weights.
     """
     now = timezone.now()
-    row, new = Attribution.objects.get_or_create(question=question, **which, defaults={"asked_at": now})
+    row, new = Attribution.objects.get_or_create(
+        question=question, **which, defaults={"asked_at": now}
+    )
     if new:
-        oldest = Attribution.objects.filter(question=question).order_by("-asked_at", "-id").values_list("pk", flat=True)
+        oldest = (
+            Attribution.objects.filter(question=question)
+            .order_by("-asked_at", "-id")
+            .values_list("pk", flat=True)
+        )
         Attribution.objects.filter(pk__in=list(oldest[KEPT : KEPT + 100])).delete()
     elif _outdated(row, now):
-        new = bool(Attribution.objects.filter(pk=row.pk, waiting=False).update(waiting=True, asked_at=now))
+        new = bool(
+            Attribution.objects.filter(pk=row.pk, waiting=False).update(waiting=True, asked_at=now)
+        )
         row.waiting = True
     if new:
         hints.start("metrics.tasks.attribute_move", row.pk)
@@ -73,14 +84,19 @@ def version(question_id: int) -> int:
 
 def compute(attribution_id: int) -> bool:
     """Compute a waiting attribution; False when none waits under this id."""
-    row = Attribution.objects.filter(pk=attribution_id, waiting=True).select_related("question").first()
+    row = (
+        Attribution.objects.filter(pk=attribution_id, waiting=True)
+        .select_related("question")
+        .first()
+    )
     if row is None:
         return False
     scale = QuestionScale.of(row.question)
     if row.weights not in scale.weightings():
         row.delete()  # the custom weights were taken away
         return True
-    before = version(row.question_id)  # read first: a count that goes on meanwhile makes the result old, not wrong
+    # read first: a count that goes on meanwhile makes the result old, not wrong
+    before = version(row.question_id)
     result = attributed(row, scale)
     Attribution.objects.filter(pk=row.pk).update(
         result=result, version=before, computed_at=timezone.now(), waiting=False
@@ -90,7 +106,9 @@ def compute(attribution_id: int) -> bool:
 
 def sweep() -> None:
     """Compute every waiting attribution; a failure of one does not keep the others waiting."""
-    waiting = Attribution.objects.filter(waiting=True).order_by("asked_at").values_list("pk", flat=True)
+    waiting = (
+        Attribution.objects.filter(waiting=True).order_by("asked_at").values_list("pk", flat=True)
+    )
     for attribution_id in list(waiting):
         try:
             compute(attribution_id)
@@ -99,10 +117,16 @@ def sweep() -> None:
 
 
 def attributed(row: Attribution, scale: QuestionScale) -> dict[str, Any]:
-    """The result: both readings, the move, and what raters, categories and attributes' values explain of it."""
+    """The result: both readings, the move, and what raters, categories and attributes' values
+    explain of it."""
     items, (ratings, period) = _touched(row), _ratings(row, scale)
     both = TwoPeriods.of(
-        ratings["item"], ratings["rater"], ratings["code"], period, k=scale.k, weights=scale.weightings()[row.weights]
+        ratings["item"],
+        ratings["rater"],
+        ratings["code"],
+        period,
+        k=scale.k,
+        weights=scale.weightings()[row.weights],
     )
     kappa = both.kappa()
     move = float(kappa.value[1] - kappa.value[0])
@@ -110,7 +134,10 @@ def attributed(row: Attribution, scale: QuestionScale) -> dict[str, Any]:
     by_rater = sorted(_entries(raters, move, raters.keys.tolist()), key=_size)[:RATERS]
     if scale.kind != "nominal":
         biases = _biases(ratings, period, scale)
-        by_rater = [{**entry, "bias": [biases.get((entry["name"], which)) for which in (0, 1)]} for entry in by_rater]
+        by_rater = [
+            {**entry, "bias": [biases.get((entry["name"], which)) for which in (0, 1)]}
+            for entry in by_rater
+        ]
     return {
         "before": kappa.reading((0,)),
         "after": kappa.reading((1,)),
@@ -120,7 +147,10 @@ def attributed(row: Attribution, scale: QuestionScale) -> dict[str, Any]:
         "raters_left_out": raters.keys.size - len(by_rater),
         "categories": _entries(both.without_categories(), move, scale.labels),
         "attributes": [
-            {"name": name, "values": sorted(_entries(both.without_groups(group), move, values), key=_size)}
+            {
+                "name": name,
+                "values": sorted(_entries(both.without_groups(group), move, values), key=_size),
+            }
             for name, values, group in _attributes(items, ratings["item"])
         ],
         "shifts": [] if scale.kind == "nominal" else _shifts(ratings, period, scale),
@@ -147,7 +177,8 @@ def _touched(row: Attribution) -> Any:
 
 
 def _ratings(row: Attribution, scale: QuestionScale) -> tuple[np.ndarray, np.ndarray]:
-    """All ratings (M,) of the items of both periods, codes in declared order, and the period of each (M,).
+    """All ratings (M,) of the items of both periods, codes in declared order, and the period of
+    each (M,).
 
     An item belongs to the day of its latest rating. One statement, so that all is of one moment.
     """
@@ -168,7 +199,8 @@ def _ratings(row: Attribution, scale: QuestionScale) -> tuple[np.ndarray, np.nda
 
 
 def _entries(without: Without, move: float, names: Iterable[Any]) -> list[dict[str, Any]]:
-    """One dict each: name, kappa before and after without it, contribution, ratings taken out, why undefined."""
+    """One dict each: name, kappa before and after without it, contribution, ratings taken out, why
+    undefined."""
     contributions = without.contributions(move)
     return [
         {
@@ -180,7 +212,12 @@ def _entries(without: Without, move: float, names: Iterable[Any]) -> list[dict[s
             "reason": REASONS[int(max(reason))],
         }
         for name, kappa, contribution, numbers, reason in zip(
-            names, without.kappa, contributions, without.n_ratings.tolist(), without.reason, strict=True
+            names,
+            without.kappa,
+            contributions,
+            without.n_ratings.tolist(),
+            without.reason,
+            strict=True,
         )
     ]
 
@@ -191,15 +228,19 @@ def _size(entry: dict[str, Any]) -> float:
 
 
 def _attributes(items: Any, item: np.ndarray) -> list[tuple[str, list[Any], np.ndarray]]:
-    """Name, values and the value's number of each rating's item (M,), of the attributes that group items.
+    """Name, values and the value's number of each rating's item (M,), of the attributes that group
+    items.
 
-    None stands for items without the attribute. Attributes with one value, or more than VALUES, say nothing.
+    None stands for items without the attribute. Attributes with one value, or more than VALUES, say
+    nothing.
     """
     ids, index = np.unique(item, return_inverse=True)
     places = {pk: place for place, pk in enumerate(ids.tolist())}
     numbered: dict[str, dict[Any, int]] = {}
     groups: dict[str, np.ndarray] = {}
-    for pk, attributes in Item.objects.filter(pk__in=items).values_list("pk", "attributes").iterator(chunk_size=5_000):
+    for pk, attributes in (
+        Item.objects.filter(pk__in=items).values_list("pk", "attributes").iterator(chunk_size=5_000)
+    ):
         if pk not in places or not isinstance(attributes, dict):
             continue
         for name, value in attributes.items():
@@ -217,28 +258,41 @@ def _attributes(items: Any, item: np.ndarray) -> list[tuple[str, list[Any], np.n
             continue
         used, group = np.unique(groups[name][index], return_inverse=True)
         if used.size > 1:
-            found.append((name, [None if which < 0 else known[which] for which in used.tolist()], group))
+            found.append(
+                (name, [None if which < 0 else known[which] for which in used.tolist()], group)
+            )
     return found[:ATTRIBUTES]
 
 
 def _value(value: Any) -> str:
-    """A value of an attribute as text; what is no single value is told by its text too, and rarely groups items."""
+    """A value of an attribute as text; what is no single value is told by its text too, and rarely
+    groups items."""
     return str(value)[:200]
 
 
-def _biases(ratings: np.ndarray, period: np.ndarray, scale: QuestionScale) -> dict[tuple[int, int], dict[str, Any]]:
+def _biases(
+    ratings: np.ndarray, period: np.ndarray, scale: QuestionScale
+) -> dict[tuple[int, int], dict[str, Any]]:
     """(rater, period) -> reading of the bias against the peers on the same items."""
-    found = tally.peer_tables(ratings["item"], ratings["rater"], ratings["code"], scale.k, day=period)
+    found = tally.peer_tables(
+        ratings["item"], ratings["rater"], ratings["code"], scale.k, day=period
+    )
     if found.day is None or not len(found.rater):
         return {}
-    readings = peers.bias(found.tables, found.moments, found.n_items, values=scale.values).readings()
-    return dict(zip(zip(found.rater.tolist(), found.day.tolist(), strict=True), readings, strict=True))
+    readings = peers.bias(
+        found.tables, found.moments, found.n_items, values=scale.values
+    ).readings()
+    return dict(
+        zip(zip(found.rater.tolist(), found.day.tolist(), strict=True), readings, strict=True)
+    )
 
 
 def _shifts(ratings: np.ndarray, period: np.ndarray, scale: QuestionScale) -> list[dict[str, Any]]:
     """The pairs of raters whose bias against each other moved most clearly."""
     raters, index, n_ratings = np.unique(ratings["rater"], return_inverse=True, return_counts=True)
-    busy = np.isin(np.arange(raters.size), np.argsort(-n_ratings, kind="stable")[:SHIFT_RATERS])[index]
+    busy = np.isin(np.arange(raters.size), np.argsort(-n_ratings, kind="stable")[:SHIFT_RATERS])[
+        index
+    ]
     tables = []
     for which in (0, 1):
         mine = ratings[busy & (period == which)]
@@ -246,7 +300,10 @@ def _shifts(ratings: np.ndarray, period: np.ndarray, scale: QuestionScale) -> li
     found = shifts(*tables, values=scale.values)
     z, change = np.abs(found.z), np.abs(found.bias[:, 1] - found.bias[:, 0])
     clear = np.flatnonzero((z > CLEAR) & (change >= STEP))
-    return [_shift(found, place) for place in clear[np.argsort(-z[clear], kind="stable")][:SHIFTS].tolist()]
+    return [
+        _shift(found, place)
+        for place in clear[np.argsort(-z[clear], kind="stable")][:SHIFTS].tolist()
+    ]
 
 
 def _shift(found: Shifts, place: int) -> dict[str, Any]:

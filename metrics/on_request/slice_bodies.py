@@ -1,6 +1,7 @@
 """What a slice holds, computed in a worker: only the ratings of the filter are read, as integers.
 
-Memory: about 40 bytes a rating, and tables of bounded size (CELLS), whatever the numbers of raters and days.
+Memory: about 40 bytes a rating, and tables of bounded size (CELLS), whatever the numbers of raters
+and days.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ def made(row: Slice) -> dict[str, Any]:
         return slice_pairs.pair(_read(rows.filter(rater__in=[a, b]), scale), a, b, scale)
     if row.kind == Slice.Kind.RATER:
         (rater,) = row.spec["raters"]
-        own = Rating.objects.filter(question=question, rater=rater, counted__gt=NOTHING).values("item_id")
+        own = Rating.objects.filter(question=question, rater=rater, counted__gt=NOTHING).values(
+            "item_id"
+        )
         return slice_raters.rater(_read(rows.filter(item_id__in=own), scale), rater, scale)
     body = slice_parts.dashboard(_read(rows, scale), scale)
     if chosen.attributes:  # else the project's items, which the page counts
@@ -46,12 +49,18 @@ def made(row: Slice) -> dict[str, Any]:
 
 
 def _read(rows: Any, scale: QuestionScale) -> np.ndarray:
-    """The ratings (M,) as ROW, ``code`` the place in declared order; those of retired categories left out.
+    """The ratings (M,) as ROW, ``code`` the place in declared order; those of retired categories
+    left out.
 
     One statement, so that all is of one moment.
     """
-    columns = rows.order_by().values_list("item_id", "rater_id", "counted", "counted_day", "seconds")
-    plain = ((*ints, np.nan if seconds is None else seconds) for *ints, seconds in columns.iterator(chunk_size=20_000))
+    columns = rows.order_by().values_list(
+        "item_id", "rater_id", "counted", "counted_day", "seconds"
+    )
+    plain = (
+        (*ints, np.nan if seconds is None else seconds)
+        for *ints, seconds in columns.iterator(chunk_size=20_000)
+    )
     read = np.fromiter(plain, dtype=ROW)
     place = np.full(scale.width, -1)
     place[scale.codes] = np.arange(scale.k)
@@ -60,12 +69,19 @@ def _read(rows: Any, scale: QuestionScale) -> np.ndarray:
 
 
 def choices(project: Project) -> dict[str, Any]:
-    """What there is to filter by: attributes -> value -> number of items, and groups -> number of raters."""
+    """What there is to filter by: attributes -> value -> number of items, and groups -> number of
+    raters."""
     found: dict[str, Counter[str] | None] = {}
-    for attributes in Item.objects.filter(project=project).values_list("attributes", flat=True).iterator(5_000):
+    for attributes in (
+        Item.objects.filter(project=project).values_list("attributes", flat=True).iterator(5_000)
+    ):
         for name, value in attributes.items() if isinstance(attributes, dict) else ():
             text = value_text(value)
-            if text is None or not can_be_chosen(name) or (name not in found and len(found) >= 10 * ATTRIBUTES):
+            if (
+                text is None
+                or not can_be_chosen(name)
+                or (name not in found and len(found) >= 10 * ATTRIBUTES)
+            ):
                 continue
             counts = found.setdefault(name, Counter())
             if counts is None:
@@ -92,6 +108,7 @@ def value_text(value: Any) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     text = str(value) if isinstance(value, str | int | float) else ""
-    if isinstance(value, float) and ("e" in text or "n" in text):  # exponents are written differently
+    # exponents are written differently
+    if isinstance(value, float) and ("e" in text or "n" in text):
         return None
     return text if 0 < len(text) <= 200 and "\0" not in text else None

@@ -26,7 +26,10 @@ def point(reading: Body) -> list[Any]:
 
 def points(estimates: dict[str, Estimate]) -> Body:
     """Name -> [[point], ...] of estimates (T,)."""
-    return {name: [[point(reading)] for reading in estimate.readings()] for name, estimate in estimates.items()}
+    return {
+        name: [[point(reading)] for reading in estimate.readings()]
+        for name, estimate in estimates.items()
+    }
 
 
 def median_seconds(seconds: np.ndarray) -> float | None:

@@ -17,8 +17,11 @@ from ratings.recording.days import date_of
 from .slice_numbers import CELLS, POINTS, Body, points, short
 
 
-def mean_pairwise(ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale) -> tuple[Body, dict[int, Body]]:
-    """The mean of the defined kappas of all pairs, and of each rater's pairs, under each weighting."""
+def mean_pairwise(
+    ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale
+) -> tuple[Body, dict[int, Body]]:
+    """The mean of the defined kappas of all pairs, and of each rater's pairs, under each
+    weighting."""
     weightings = scale.weightings()
     total = {name: np.zeros(len(raters)) for name in weightings}
     defined = {name: np.zeros(len(raters), np.int64) for name in weightings}
@@ -31,12 +34,16 @@ def mean_pairwise(ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale)
                 total[name] += np.bincount(end[there], kappa[there], len(raters))
                 defined[name] += np.bincount(end[there], minlength=len(raters))
     whole = {
-        weighted("mean_pairwise_kappa", name): mean(total[name].sum() / 2, int(defined[name].sum()) // 2)
+        weighted("mean_pairwise_kappa", name): mean(
+            total[name].sum() / 2, int(defined[name].sum()) // 2
+        )
         for name in weightings
     }
     by_rater = {
         rater: {
-            weighted("mean_pairwise_kappa", name): mean(total[name][place], int(defined[name][place]))
+            weighted("mean_pairwise_kappa", name): mean(
+                total[name][place], int(defined[name][place])
+            )
             for name in weightings
         }
         for place, rater in enumerate(raters.tolist())
@@ -55,7 +62,8 @@ def mean(total: float, n_pairs: int) -> Body:
 
 def pair_blocks(ratings: np.ndarray, raters: np.ndarray, k: int) -> Iterator[PairTables]:
     """Every pair of raters once, in portions whose tables have CELLS numbers at most."""
-    size = max(1, int((2 * CELLS / k**2) ** 0.5) // 2)  # raters of one side; both together make size * size * 2 pairs
+    # raters of one side; both together make size * size * 2 pairs
+    size = max(1, int((2 * CELLS / k**2) ** 0.5) // 2)
     block = np.searchsorted(raters, ratings["rater"]) // size
     n_blocks = -(-len(raters) // size)
     for one in range(n_blocks):
@@ -64,7 +72,9 @@ def pair_blocks(ratings: np.ndarray, raters: np.ndarray, k: int) -> Iterator[Pai
                 continue  # its pairs come with those of the next block
             mine = ratings[(block == one) | (block == other)]
             found = tally.pair_tables(mine["item"], mine["rater"], mine["code"], k)
-            a, b = (np.searchsorted(raters, side) // size for side in (found.rater_a, found.rater_b))
+            a, b = (
+                np.searchsorted(raters, side) // size for side in (found.rater_a, found.rater_b)
+            )
             kept = (a != b) | ((a == one) & (other == min(one + 1, n_blocks - 1)))
             yield PairTables(found.rater_a[kept], found.rater_b[kept], found.tables[kept])
 
@@ -95,12 +105,17 @@ def pair(ratings: np.ndarray, a: int, b: int, scale: QuestionScale) -> Body:
     """
     sides = [ratings[ratings["rater"] == rater] for rater in (a, b)]
     sides = [side[np.argsort(side["item"], kind="stable")] for side in sides]
-    _items, *places = np.intersect1d(sides[0]["item"], sides[1]["item"], assume_unique=True, return_indices=True)
+    _items, *places = np.intersect1d(
+        sides[0]["item"], sides[1]["item"], assume_unique=True, return_indices=True
+    )
     one, other = (side[place] for side, place in zip(sides, places, strict=True))
     day = np.maximum(one["day"], other["day"])
     cell = one["code"].astype(np.int64) * scale.k + other["code"]
     table = np.bincount(cell, minlength=scale.k**2).reshape(scale.k, scale.k)
-    return {"table": table.tolist(), "trend": {span: _pair_trend(day, cell, span, scale) for span in periods.SPANS}}
+    return {
+        "table": table.tolist(),
+        "trend": {span: _pair_trend(day, cell, span, scale) for span in periods.SPANS},
+    }
 
 
 def _pair_trend(day: np.ndarray, cell: np.ndarray, span: str, scale: QuestionScale) -> Body:
@@ -118,7 +133,10 @@ def _pair_trend(day: np.ndarray, cell: np.ndarray, span: str, scale: QuestionSca
 
 def pair_estimates(tables: np.ndarray, scale: QuestionScale) -> dict[str, Estimate]:
     """Name -> Estimate (T,) of tables (T, k, k)."""
-    found = {weighted("cohen_kappa", name): cohen.kappa(tables, m) for name, m in scale.weightings().items()}
+    found = {
+        weighted("cohen_kappa", name): cohen.kappa(tables, m)
+        for name, m in scale.weightings().items()
+    }
     if scale.kind != "nominal":
         found["mean_difference"] = two_raters.mean_difference(tables, scale.values)
     return found

@@ -1,6 +1,8 @@
-"""The ratings of a slice -> what its page shows, as plain JSON. Every number is that of metrics.agreement on them.
+"""The ratings of a slice -> what its page shows, as plain JSON. Every number is that of
+metrics.agreement on them.
 
-``ratings`` is an array of slice_bodies.ROW: item, rater, code (place in declared order), day, seconds.
+``ratings`` is an array of slice_bodies.ROW: item, rater, code (place in declared order), day,
+seconds.
 """
 
 from __future__ import annotations
@@ -30,10 +32,16 @@ def dashboard(ratings: np.ndarray, scale: QuestionScale) -> Body:
     """Everything of a filtered dashboard."""
     counted = tally.patterns(ratings["item"], ratings["code"], scale.k)
     estimates = pattern_coefficients(
-        counted.counts, counted.n_items, scale=scale.kind, values=scale.values, weight_matrix=scale.matrix
+        counted.counts,
+        counted.n_items,
+        scale=scale.kind,
+        values=scale.values,
+        weight_matrix=scale.matrix,
     )
     coefficients = {name: estimate.reading() for name, estimate in estimates.items()}
-    coefficients = bootstrap.filled(coefficients, bootstrap.bootstrap(counted.counts, counted.n_items, scale))
+    coefficients = bootstrap.filled(
+        coefficients, bootstrap.bootstrap(counted.counts, counted.n_items, scale)
+    )
     raters, n_ratings = np.unique(ratings["rater"], return_counts=True)
     busiest = raters[np.lexsort((raters, -n_ratings))]
     pairwise, by_rater = slice_pairs.mean_pairwise(ratings, raters, scale)
@@ -43,7 +51,8 @@ def dashboard(ratings: np.ndarray, scale: QuestionScale) -> Body:
     tables = tally.pair_tables(mine["item"], mine["rater"], mine["code"], scale.k)
     return {
         "n_ratings": len(ratings),
-        "coefficients": coefficients | {name: reading | rests_on for name, reading in pairwise.items()},
+        "coefficients": coefficients
+        | {name: reading | rests_on for name, reading in pairwise.items()},
         "details": project.whole_details(counted.counts, counted.n_items, scale),
         "trend": trend(ratings, scale),
         "n_raters": len(raters),
@@ -59,7 +68,8 @@ def dashboard(ratings: np.ndarray, scale: QuestionScale) -> Body:
 
 
 def trend(ratings: np.ndarray, scale: QuestionScale) -> Body:
-    """Span -> {"starts": [...], coefficient -> [[reading, cumulative], ...]} of the newest POINTS periods."""
+    """Span -> {"starts": [...], coefficient -> [[reading, cumulative], ...]} of the newest POINTS
+    periods."""
     counted = tally.patterns(ratings["item"], ratings["code"], scale.k, day=ratings["day"])
     if counted.day is None or not len(counted.n_items):
         return {}
@@ -68,15 +78,22 @@ def trend(ratings: np.ndarray, scale: QuestionScale) -> Body:
     for span in periods.SPANS:
         begins, place = np.unique(periods.starts(days, span), return_inverse=True)
         lines: Body = {name: [] for name in headlines(scale)}
-        for part in _trend_chunks(place.ravel(), pattern.ravel(), counted.n_items, (len(begins), len(distinct))):
+        for part in _trend_chunks(
+            place.ravel(), pattern.ravel(), counted.n_items, (len(begins), len(distinct))
+        ):
             estimates = pattern_coefficients(
                 distinct, part, scale=scale.kind, values=scale.values, weight_matrix=scale.matrix,
                 names=headlines(scale),
             )  # fmt: skip
             for name, estimate in estimates.items():
                 own, total = estimate[0].readings(), estimate[1].readings()
-                lines[name] += [[point(one), short(other)] for one, other in zip(own, total, strict=True)]
-        found[span] = {"starts": [date_of(begin).isoformat() for begin in begins[-POINTS:].tolist()], **lines}
+                lines[name] += [
+                    [point(one), short(other)] for one, other in zip(own, total, strict=True)
+                ]
+        found[span] = {
+            "starts": [date_of(begin).isoformat() for begin in begins[-POINTS:].tolist()],
+            **lines,
+        }
     return found
 
 
@@ -92,7 +109,11 @@ def _trend_chunks(
         end = min(start + step, n_periods)
         here = (place >= start) & (place < end)
         cell = (place[here] - start) * n_patterns + pattern[here]
-        own = np.bincount(cell, n_items[here], (end - start) * n_patterns).astype(np.int64).reshape(-1, n_patterns)
+        own = (
+            np.bincount(cell, n_items[here], (end - start) * n_patterns)
+            .astype(np.int64)
+            .reshape(-1, n_patterns)
+        )
         until = total + own.cumsum(axis=0)
         total = until[-1]
         yield np.stack([own, until])
@@ -111,7 +132,8 @@ def findings(counted: tally.Patterns, tables: PairTables, scale: QuestionScale) 
 
 
 def most_disputed(ratings: np.ndarray, scale: QuestionScale) -> Body:
-    """Weighting -> [[item, counts, distance], ...], over as many of the newest items as CELLS allow."""
+    """Weighting -> [[item, counts, distance], ...], over as many of the newest items as CELLS
+    allow."""
     items = np.unique(ratings["item"])
     most = max(1, CELLS // scale.k)
     newest = items[-most:]
@@ -123,6 +145,8 @@ def most_disputed(ratings: np.ndarray, scale: QuestionScale) -> Body:
         distance = disputes.disagreement(counts, matrix)
         order = np.lexsort((-newest, -counts.sum(axis=1), -distance))[:DISPUTES]
         found[name] = [
-            [int(newest[i]), counts[i].tolist(), float(distance[i])] for i in order.tolist() if distance[i] > 0
+            [int(newest[i]), counts[i].tolist(), float(distance[i])]
+            for i in order.tolist()
+            if distance[i] > 0
         ]
     return found

@@ -20,7 +20,9 @@ PAIRS = 100  # of one rater
 LUMP = np.iinfo(np.int64).min  # the day of ratings that are peers alone
 
 
-def rater_rows(ratings: np.ndarray, raters: np.ndarray, pairwise: dict[int, Body], scale: QuestionScale) -> list[Body]:
+def rater_rows(
+    ratings: np.ndarray, raters: np.ndarray, pairwise: dict[int, Body], scale: QuestionScale
+) -> list[Body]:
     """One dict a rater: id, number of ratings, readings, median seconds, sparklines."""
     ids, tables, moments, n_items = _peers(ratings, raters, scale)
     estimates = peer_estimates(tables, moments, n_items, scale)
@@ -36,7 +38,8 @@ def rater_rows(ratings: np.ndarray, raters: np.ndarray, pairwise: dict[int, Body
             "id": rater,
             "n": len(own),
             "seconds": median_seconds(own["seconds"]),
-            "coefficients": coefficients | {name: mean | rests_on for name, mean in pairwise[rater].items()},
+            "coefficients": coefficients
+            | {name: mean | rests_on for name, mean in pairwise[rater].items()},
             "spark": sparks.get(rater, {}),
         }
     return [found[rater] for rater in raters.tolist()]
@@ -45,7 +48,8 @@ def rater_rows(ratings: np.ndarray, raters: np.ndarray, pairwise: dict[int, Body
 def _peers(
     ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
-    """ids (R,) ascending, tables (R, k, k), moments (R, k, k, k) or None, n_items (R,); zeros without shared items."""
+    """ids (R,) ascending, tables (R, k, k), moments (R, k, k, k) or None, n_items (R,); zeros
+    without shared items."""
     ids, k = np.sort(raters), scale.k
     found = tally.peer_tables(ratings["item"], ratings["rater"], ratings["code"], k)
     wanted = np.isin(found.rater, ids)
@@ -59,7 +63,8 @@ def _peers(
 
 
 def _sparks(ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale) -> dict[int, Body]:
-    """Rater -> coefficient -> values of the newest weeks. All other ratings are lumped together: peers alone."""
+    """Rater -> coefficient -> values of the newest weeks. All other ratings are lumped together:
+    peers alone."""
     if not len(ratings):
         return {}
     weeks = periods.starts(ratings["day"], "week")
@@ -74,7 +79,9 @@ def _sparks(ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale) -> di
     estimates = peer_estimates(found.tables[kept], moments, found.n_items[kept], scale)
     sparks: dict[int, Body] = {}
     for name in (weighted("vs_peers", weights) for weights in scale.weightings()):
-        for rater, value in zip(found.rater[kept].tolist(), estimates[name].value.tolist(), strict=True):
+        for rater, value in zip(
+            found.rater[kept].tolist(), estimates[name].value.tolist(), strict=True
+        ):
             line = sparks.setdefault(rater, {}).setdefault(name, [])
             line.append(value if np.isfinite(value) else None)
     return sparks
@@ -125,14 +132,17 @@ def _rater_trend(ratings: np.ndarray, rater_id: int, span: str, scale: QuestionS
 
 
 def _pairs_with(ratings: np.ndarray, rater_id: int, scale: QuestionScale) -> list[Body]:
-    """Rows of pair_rows of the rater with each other one, the rater as ``a``; portions of raters bound the memory."""
+    """Rows of pair_rows of the rater with each other one, the rater as ``a``; portions of raters
+    bound the memory."""
     others = np.setdiff1d(ratings["rater"], [rater_id])
     mine, found = ratings[ratings["rater"] == rater_id], []
     size = max(1, CELLS // (scale.k**2 + 1))
     for start in range(0, len(others), size):
         part = others[start : start + size]
         theirs = ratings[np.isin(ratings["rater"], part)]
-        place = np.searchsorted(mine["item"], theirs["item"], sorter=(order := np.argsort(mine["item"])))
+        place = np.searchsorted(
+            mine["item"], theirs["item"], sorter=(order := np.argsort(mine["item"]))
+        )
         own = mine["code"][order[place]]
         cell = (np.searchsorted(part, theirs["rater"]) * scale.k + own) * scale.k + theirs["code"]
         tables = np.bincount(cell, minlength=len(part) * scale.k**2).reshape(-1, scale.k, scale.k)

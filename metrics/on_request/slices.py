@@ -1,8 +1,9 @@
 """Slices: asked for by a page, computed by a worker from the ratings, kept in a row (models.Slice).
 
-The row says what is left to do: ``waiting`` is cleared in the statement that stores the body, and the sweep computes
-what no hint reached. A slice is computed again when somebody asks for it and the numbers moved, after a rest that
-grows with what computing it takes; the least recently asked ones go.
+The row says what is left to do: ``waiting`` is cleared in the statement that stores the body, and
+the sweep computes what no hint reached. A slice is computed again when somebody asks for it and the
+numbers moved, after a rest that grows with what computing it takes; the least recently asked ones
+go.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ logger = logging.getLogger(__name__)
 FORMAT = 1  # of the bodies: a page never reads one that an older release wrote
 KEPT = 40  # slices of a question
 REST = 10  # times as long as computing took; then it takes a tenth of a worker at most,
-SHORTEST, LONGEST = datetime.timedelta(seconds=2), datetime.timedelta(minutes=10)  # within these bounds
+# within these bounds
+SHORTEST, LONGEST = datetime.timedelta(seconds=2), datetime.timedelta(minutes=10)
 CLAIM = datetime.timedelta(minutes=10)  # after this a worker that claimed a slice counts as dead
 ASKED = datetime.timedelta(minutes=1)  # asked_at is written no more often
 FORGOTTEN = datetime.timedelta(hours=1)  # what nobody has asked for since is not computed
@@ -51,29 +53,38 @@ class Wanted:
 
     @property
     def key(self) -> str:
-        return hashlib.sha256(json_text([FORMAT, self.kind, sorted(self.spec.items())]).encode()).hexdigest()
+        return hashlib.sha256(
+            json_text([FORMAT, self.kind, sorted(self.spec.items())]).encode()
+        ).hexdigest()
 
 
 def ask(question: Question, wanted: Wanted, *, version: int) -> Slice:
-    """The stored slice, or a new one that waits; an old one is computed anew. ``version``: CountState.version of now.
+    """The stored slice, or a new one that waits; an old one is computed anew. ``version``:
+    CountState.version of now.
 
-    Its body, which may be large, is read from the database when somebody looks at it; that of choices at once. A page
-    must not fail because a full or busy database takes no question: then nothing is asked, until the page asks again.
+    Its body, which may be large, is read from the database when somebody looks at it; that of
+    choices at once. A page must not fail because a full or busy database takes no question: then
+    nothing is asked, until the page asks again.
     """
     now = timezone.now()
     rows = Slice.objects.filter(question=question, key=wanted.key)
     if wanted.kind != Slice.Kind.CHOICES:
         rows = rows.defer("body")
-    row = rows.first() or Slice(question=question, key=wanted.key, kind=wanted.kind, spec=wanted.spec, asked_at=now)
+    row = rows.first() or Slice(
+        question=question, key=wanted.key, kind=wanted.kind, spec=wanted.spec, asked_at=now
+    )
     try:
         _ask(row, now, (version, question.project.catalogue_version))
     except OperationalError as error:
-        logger.warning("slice %s of question %s was not asked for (%s)", row.kind, question.pk, error)
+        logger.warning(
+            "slice %s of question %s was not asked for (%s)", row.kind, question.pk, error
+        )
     return row
 
 
 def _ask(row: Slice, now: datetime.datetime, current: tuple[int, int]) -> None:
-    """Make the row, or note that it is asked for and, when it is behind ``current`` and has rested, that it waits."""
+    """Make the row, or note that it is asked for and, when it is behind ``current`` and has rested,
+    that it waits."""
     if row.pk is None:
         fields = {"kind": row.kind, "spec": row.spec, "asked_at": now}
         made, new = Slice.objects.get_or_create(question=row.question, key=row.key, defaults=fields)
@@ -101,7 +112,9 @@ def compute(slice_id: int) -> bool:
     """Compute a waiting slice; False when none waits under this id, or another worker is at it."""
     now, started = timezone.now(), time.monotonic()
     waiting = Slice.objects.filter(pk=slice_id, waiting=True)
-    if not waiting.filter(Q(claimed_at=None) | Q(claimed_at__lt=now - CLAIM)).update(claimed_at=now):
+    if not waiting.filter(Q(claimed_at=None) | Q(claimed_at__lt=now - CLAIM)).update(
+        claimed_at=now
+    ):
         return False
     try:
         row = Slice.objects.select_related("question__project").defer("body").get(pk=slice_id)
@@ -130,7 +143,8 @@ def count_version(question_id: int) -> int:
 
 
 def sweep() -> None:
-    """Compute the waiting slices that somebody asked for lately; a failure of one does not keep the others waiting."""
+    """Compute the waiting slices that somebody asked for lately; a failure of one does not keep the
+    others waiting."""
     now = timezone.now()
     waiting = Slice.objects.filter(waiting=True)
     forgotten = waiting.filter(asked_at__lt=now - FORGOTTEN)

@@ -1,4 +1,5 @@
-"""What changed between two periods: which ones the address asks for, and the stored attribution in plain words."""
+"""What changed between two periods: which ones the address asks for, and the stored attribution in
+plain words."""
 
 from __future__ import annotations
 
@@ -48,7 +49,9 @@ class Period:
 def period_name(span: str, start: datetime.date) -> str:
     if span == Span.MONTH:
         return date_format(start, pgettext("date format of a month", "F Y"))
-    return _("the week of %(date)s") % {"date": date_format(start, pgettext("date format of a day", "j F Y"))}
+    return _("the week of %(date)s") % {
+        "date": date_format(start, pgettext("date format of a day", "j F Y"))
+    }
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,8 @@ class Change:
 
     @classmethod
     def of(cls, request: HttpRequest, chosen: Selection) -> Change:
-        """What the address asks for; without, the last two periods with enough items. Http404 for an unknown span."""
+        """What the address asks for; without, the last two periods with enough items. Http404 for
+        an unknown span."""
         known = _periods(chosen)
         span = one_of(request.GET, "span", SPANS) or _default_span(known)
         mine = [period for period in known if period.span == span]
@@ -86,7 +90,9 @@ def _periods(chosen: Selection) -> list[Period]:
     rows = Reading.objects.filter(question=chosen.question, span__in=SPANS).order_by("-start")
     return [
         Period(span, start, reading or {})
-        for span, start, reading in rows.values_list("span", "start", f"coefficients__{name}")[:PERIODS]
+        for span, start, reading in rows.values_list("span", "start", f"coefficients__{name}")[
+            :PERIODS
+        ]
     ]
 
 
@@ -102,24 +108,32 @@ def _asked_for(request: HttpRequest, span: str, known: list[Period]) -> Change:
         try:
             start = datetime.date.fromisoformat(text)
         except ValueError:
-            problem = _("“%(name)s” must be the first day of a period, written like 2026-03-02; not “%(text)s”.")
+            problem = _(
+                "“%(name)s” must be the first day of a period, written like 2026-03-02; not “%(text)s”."
+            )
             return Change(span, known, problem=problem % {"name": name, "text": text[:40]})
         period = next((period for period in known if period.start == start), None)
         if period is None:
-            problem = _("“%(name)s”: no %(span)s with ratings begins on %(date)s. Choose one of the list.")
+            problem = _(
+                "“%(name)s”: no %(span)s with ratings begins on %(date)s. Choose one of the list."
+            )
             told = {"name": name, "span": words.PERIODS[span], "date": start.isoformat()}
             return Change(span, known, problem=problem % told)
         found.append(period)
     before, after = found
     if before.start >= after.start:
-        return Change(span, known, problem=_("The first period must be earlier than the second one."))
+        return Change(
+            span, known, problem=_("The first period must be earlier than the second one.")
+        )
     return Change(span, known, before, after)
 
 
 def stored(change: Change, chosen: Selection) -> Attribution | None:
     if not change.which:
         return None
-    return Attribution.objects.filter(question=chosen.question, weights=chosen.weights, **change.which).first()
+    return Attribution.objects.filter(
+        question=chosen.question, weights=chosen.weights, **change.which
+    ).first()
 
 
 # --- the stored result, with names
@@ -137,7 +151,11 @@ class Part:
 
     @property
     def label(self) -> str:
-        return self.name if self.rater else _("%(kind)s: %(name)s") % {"kind": self.kind, "name": self.name}
+        return (
+            self.name
+            if self.rater
+            else _("%(kind)s: %(name)s") % {"kind": self.kind, "name": self.name}
+        )
 
 
 @dataclass(frozen=True)
@@ -152,7 +170,11 @@ class Told:
 
     @property
     def parts(self) -> list[Part]:
-        return [*self.raters, *self.categories, *(part for _name, parts in self.attributes for part in parts)]
+        return [
+            *self.raters,
+            *self.categories,
+            *(part for _name, parts in self.attributes for part in parts),
+        ]
 
     @property
     def bars(self) -> list[Part]:
@@ -172,7 +194,9 @@ def told(row: Attribution) -> Told | None:
     result = row.result
     if result is None:
         return None
-    ids = {entry["name"] for entry in result["raters"]} | {s[side] for s in result["shifts"] for side in "ab"}
+    ids = {entry["name"] for entry in result["raters"]} | {
+        s[side] for s in result["shifts"] for side in "ab"
+    }
     raters = Rater.objects.in_bulk(ids)
     return Told(
         result,
@@ -201,7 +225,8 @@ def told(row: Attribution) -> Told | None:
 
 
 def chart_rows(found: Told | None) -> list[dict[str, Any]]:
-    """Rows of the bar chart: label, contribution, kappa without it before and after, the ratings taken out."""
+    """Rows of the bar chart: label, contribution, kappa without it before and after, the ratings
+    taken out."""
     return [
         {
             "label": part.label,
@@ -222,7 +247,10 @@ def chart_rows(found: Told | None) -> list[dict[str, Any]]:
 def sentences(change: Change, found: Told) -> list[str]:
     """What happened, whether it is more than chance, and what explains most of it."""
     before, after, move = found.result["before"], found.result["after"], found.result["move"]
-    names = {"from": change.before.named if change.before else "", "to": change.after.named if change.after else ""}
+    names = {
+        "from": change.before.named if change.before else "",
+        "to": change.after.named if change.after else "",
+    }
     if move is None:
         side, name = ((before, names["from"]) if before["value"] is None else (after, names["to"]))  # fmt: skip
         why = words.reason(side["reason"])
@@ -231,7 +259,8 @@ def sentences(change: Change, found: Told) -> list[str]:
             % {"period": name, "why": why}
         ]
     numbers = {
-        name: f"{figure(r['value'])} {interval(r)}".strip() for name, r in (("before", before), ("after", after))
+        name: f"{figure(r['value'])} {interval(r)}".strip()
+        for name, r in (("before", before), ("after", after))
     }
     if abs(move) < 0.005:
         said = _("Agreement stayed at %(before)s between %(from)s and %(to)s, then %(after)s.")
@@ -241,7 +270,11 @@ def sentences(change: Change, found: Told) -> list[str]:
         said = _("Agreement rose from %(before)s to %(after)s between %(from)s and %(to)s.")
     lines = [said % (numbers | names)]
     if not found.clear:
-        lines.append(_("That is within two standard errors: it may be chance, and so may what seems to explain it."))
+        lines.append(
+            _(
+                "That is within two standard errors: it may be chance, and so may what seems to explain it."
+            )
+        )
     else:
         lines += [_without(part) for part in _telling(found, move)]
         lines += [_against(part) for part in _opposing(found, move)]
@@ -256,7 +289,9 @@ def _shifted(shift: Mapping[str, Any]) -> str:
         "after": signed(shift["bias"][1]),
     }
     return (
-        _("%(a)s moved against %(b)s: a mean difference of %(before)s became %(after)s on the items that both rated.")
+        _(
+            "%(a)s moved against %(b)s: a mean difference of %(before)s became %(after)s on the items that both rated."
+        )
         % told
     )
 
@@ -265,7 +300,11 @@ def _telling(found: Told, move: float) -> list[Part]:
     """The strongest part of each kind, when it explains enough of the move."""
     strongest = []
     for parts in (found.raters, found.categories, *(parts for _name, parts in found.attributes)):
-        shares = [(part.found["contribution"] / move, part) for part in parts if part.found["contribution"] is not None]
+        shares = [
+            (part.found["contribution"] / move, part)
+            for part in parts
+            if part.found["contribution"] is not None
+        ]
         share, part = max(shares, key=lambda pair: pair[0], default=(0.0, None))
         if part is not None and share >= TELLING:
             strongest.append(part)
@@ -274,20 +313,47 @@ def _telling(found: Told, move: float) -> list[Part]:
 
 def _opposing(found: Told, move: float) -> list[Part]:
     """The rater who pulled most the other way, when it was by enough of the move."""
-    shares = [(part.found["contribution"] / move, part) for part in found.raters if part.found["contribution"]]
-    return [part for share, part in sorted(shares, key=lambda pair: pair[0])[:1] if share <= -TELLING]
+    shares = [
+        (part.found["contribution"] / move, part)
+        for part in found.raters
+        if part.found["contribution"]
+    ]
+    return [
+        part for share, part in sorted(shares, key=lambda pair: pair[0])[:1] if share <= -TELLING
+    ]
 
 
 def _against(part: Part) -> str:
-    values = {"name": part.name, "before": figure(part.found["before"]), "after": figure(part.found["after"])}
-    return _("%(name)s pulled the other way: without, it would have gone from %(before)s to %(after)s.") % values
+    values = {
+        "name": part.name,
+        "before": figure(part.found["before"]),
+        "after": figure(part.found["after"]),
+    }
+    return (
+        _(
+            "%(name)s pulled the other way: without, it would have gone from %(before)s to %(after)s."
+        )
+        % values
+    )
 
 
 def _without(part: Part) -> str:
-    values = {"name": part.name, "before": figure(part.found["before"]), "after": figure(part.found["after"])}
+    values = {
+        "name": part.name,
+        "before": figure(part.found["before"]),
+        "after": figure(part.found["after"]),
+    }
     if part.rater:
         return _("Without %(name)s it would have gone from %(before)s to %(after)s.") % values
     if not part.of_items:
-        return _("Without the ratings “%(name)s” it would have gone from %(before)s to %(after)s.") % values
+        return (
+            _("Without the ratings “%(name)s” it would have gone from %(before)s to %(after)s.")
+            % values
+        )
     values["kind"] = part.kind
-    return _("Without the items with %(kind)s “%(name)s” it would have gone from %(before)s to %(after)s.") % values
+    return (
+        _(
+            "Without the items with %(kind)s “%(name)s” it would have gone from %(before)s to %(after)s."
+        )
+        % values
+    )

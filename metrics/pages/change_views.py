@@ -29,10 +29,15 @@ def _chosen(request: HttpRequest, project_id: int) -> Selection:
 @login_required
 @require_safe
 def change(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Two weeks or months, and how much of the move each rater, category and kind of item explains."""
+    """Two weeks or months, and how much of the move each rater, category and kind of item
+    explains."""
     chosen = _chosen(request, project_id)
     asked = change_page.Change.of(request, chosen)
-    row = attributing.ask(chosen.question, weights=chosen.weights, **asked.which) if asked.which else None
+    row = (
+        attributing.ask(chosen.question, weights=chosen.weights, **asked.which)
+        if asked.which
+        else None
+    )
     found = change_page.told(row) if row else None
     bars = min(len(found.bars), change_page.BARS) if found else 0
     context = {
@@ -54,7 +59,8 @@ def change(request: HttpRequest, project_id: int) -> HttpResponse:
 @login_required
 @require_safe
 def change_state(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Asked by the page while it waits: nothing (204), or to be loaded anew when the result is there."""
+    """Asked by the page while it waits: nothing (204), or to be loaded anew when the result is
+    there."""
     chosen = _chosen(request, project_id)
     row = change_page.stored(change_page.Change.of(request, chosen), chosen)
     if row is None or row.waiting:

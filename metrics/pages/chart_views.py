@@ -106,7 +106,9 @@ def _trend_of_rater(request: HttpRequest, chosen: Selection, coefficient: str) -
         points = slice_views.points(chosen, lines, period, coefficient)
     else:
         period = chosen.period or trends.rater_period(chosen.question, rater)
-        (points,) = trends.rater_lines(chosen.question, rater, period, coefficient, scale=chosen.scale)
+        (points,) = trends.rater_lines(
+            chosen.question, rater, period, coefficient, scale=chosen.scale
+        )
     rows = _trend_rows(points, cumulative=False)
     title = str(words.coefficient(coefficient))
     bias = coefficient == "vs_peers_bias"
@@ -116,16 +118,23 @@ def _trend_of_rater(request: HttpRequest, chosen: Selection, coefficient: str) -
 def _marks(points: list[trends.Point]) -> list[tuple[str, str]]:
     """Days and words of the versions of the guidelines that came into force along the trend."""
     marks = [mark for point in points for mark in point.guidelines]
-    return [(mark.day.isoformat(), _("guidelines %(number)s") % {"number": mark.number}) for mark in marks]
+    return [
+        (mark.day.isoformat(), _("guidelines %(number)s") % {"number": mark.number})
+        for mark in marks
+    ]
 
 
 def _trend_rows(points: list[trends.Point], *, cumulative: bool = True) -> Rows:
-    """Rows of the points that have a value; an undefined point leaves a gap that the table explains."""
+    """Rows of the points that have a value; an undefined point leaves a gap that the table
+    explains."""
     return [
         {
             "start": point.start.isoformat(),
             "end": point.end.isoformat(),
-            **{name: point.reading.get(name) for name in ("value", "low", "high", "n_items", "n_ratings")},
+            **{
+                name: point.reading.get(name)
+                for name in ("value", "low", "high", "n_items", "n_ratings")
+            },
             **({"cumulative": (point.cumulative or {}).get("value")} if cumulative else {}),
             "firm": point.firm,
             "guidelines": ", ".join(str(mark.number) for mark in point.guidelines),
@@ -164,9 +173,13 @@ def _rater_confusion(request: HttpRequest, chosen: Selection) -> Made:
     if chosen.filter:
         table = _body(chosen, Slice.Kind.RATER, rater).get("table", [])
     else:
-        whole = RaterReading.objects.filter(question=chosen.question, rater=rater, span=Span.ALL).first()
+        whole = RaterReading.objects.filter(
+            question=chosen.question, rater=rater, span=Span.ALL
+        ).first()
         table = whole.details.get("table", []) if whole else []
-    spec = charts.confusion(chosen.scale.labels, rows_title=rater.key, columns_title=_("peers on the same items"))
+    spec = charts.confusion(
+        chosen.scale.labels, rows_title=rater.key, columns_title=_("peers on the same items")
+    )
     return spec, table_rows(table, chosen.scale.labels)
 
 

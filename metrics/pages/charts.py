@@ -1,7 +1,9 @@
-"""Vega-Lite specifications as plain dicts. The data stand beside them under the name "rows"; width and the
-colours of text, grid and ground come from the page (static/js/charts.js), so that a chart follows light and dark.
+"""Vega-Lite specifications as plain dicts. The data stand beside them under the name "rows"; width
+and the colours of text, grid and ground come from the page (static/js/charts.js), so that a chart
+follows light and dark.
 
-Every expression is a predicate or a plain field: the page's policy forbids eval, and Vega's interpreter runs them.
+Every expression is a predicate or a plain field: the page's policy forbids eval, and Vega's
+interpreter runs them.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ Spec = dict[str, Any]
 
 
 def locale() -> Spec:
-    """Numbers and times in the reader's language, as the pages write them: d3's formatLocale and timeFormatLocale."""
+    """Numbers and times in the reader's language, as the pages write them: d3's formatLocale and
+    timeFormatLocale."""
     number = {
         "decimal": get_format("DECIMAL_SEPARATOR"),
         "thousands": get_format("THOUSAND_SEPARATOR"),
@@ -67,13 +70,20 @@ def _count(name: str, title: str) -> Spec:
 
 
 def _dates(period: str) -> Spec:
-    """The time axis: dates of the project's zone are plain dates, drawn as UTC so that no browser's zone moves them."""
+    """The time axis: dates of the project's zone are plain dates, drawn as UTC so that no browser's
+    zone moves them."""
     if period == "month":
         form = pgettext("time format of a month (d3)", "%b %Y")
     else:
         form = pgettext("time format of a day (d3)", "%-d %b")
     axis = {"format": form, "grid": False, "labelOverlap": True, "tickSize": 4}
-    return {"field": "start", "type": "temporal", "scale": {"type": "utc", "padding": 12}, "title": None, "axis": axis}
+    return {
+        "field": "start",
+        "type": "temporal",
+        "scale": {"type": "utc", "padding": 12},
+        "title": None,
+        "axis": axis,
+    }
 
 
 def trend(
@@ -86,10 +96,14 @@ def trend(
 ) -> Spec:
     """A line with its interval as a band; points on few items in grey; the running total dashed.
 
-    rows: start, end, value, low, high, firm, n_items and, for a project, cumulative. ``marks``: (day, what came then).
+    rows: start, end, value, low, high, firm, n_items and, for a project, cumulative. ``marks``:
+    (day, what came then).
     """
     x = _dates(period)
-    y: Spec = {"type": "quantitative", "scale": {"domain": _domain(rows, bias=bias), "zero": False, "nice": False}}
+    y: Spec = {
+        "type": "quantitative",
+        "scale": {"domain": _domain(rows, bias=bias), "zero": False, "nice": False},
+    }
     tooltip = [
         _field("start", "temporal", _("from"), format="%Y-%m-%d"),
         _two("value", title),
@@ -102,14 +116,24 @@ def trend(
     line = {"x": x, "y": {**y, "field": "value", "title": title}}
     layers = _marks(x, marks)
     if bias:
-        layers.append({"mark": {"type": "rule", "style": "faint"}, "encoding": {"y": {**y, "datum": 0}}})
+        layers.append(
+            {"mark": {"type": "rule", "style": "faint"}, "encoding": {"y": {**y, "datum": 0}}}
+        )
     if any(row["firm"] for row in rows):
         mark = {"clip": True, "style": "accent"}
         # A band needs two points; a single one shows its interval as a rule.
         single = sum(row["firm"] for row in rows) == 1
         shape: Spec = {"type": "rule", "strokeWidth": 2} if single else {"type": "area"}
-        layers.append({"transform": [firm], "mark": {**shape, "opacity": 0.16, **mark}, "encoding": band})
-        layers.append({"transform": [firm], "mark": {"type": "line", "strokeWidth": 2, **mark}, "encoding": line})
+        layers.append(
+            {"transform": [firm], "mark": {**shape, "opacity": 0.16, **mark}, "encoding": band}
+        )
+        layers.append(
+            {
+                "transform": [firm],
+                "mark": {"type": "line", "strokeWidth": 2, **mark},
+                "encoding": line,
+            }
+        )
     if len(rows) <= 2:  # no area to speak of: each point shows its own interval
         mark = {"type": "rule", "clip": True, "style": "accent", "strokeWidth": 1.5, "opacity": 0.6}
         layers.append({"transform": [firm], "mark": mark, "encoding": band})
@@ -118,11 +142,28 @@ def trend(
         layers.append({"transform": [few], "mark": mark, "encoding": band})
     if any(row.get("cumulative") is not None for row in rows):
         tooltip.append(_two("cumulative", _("all until then")))
-        mark = {"type": "line", "clip": True, "strokeDash": [5, 4], "strokeWidth": 1.5, "style": "text"}
-        layers.append({"mark": mark, "encoding": {"x": x, "y": {**y, "field": "cumulative", "title": title}}})
+        mark = {
+            "type": "line",
+            "clip": True,
+            "strokeDash": [5, 4],
+            "strokeWidth": 1.5,
+            "style": "text",
+        }
+        layers.append(
+            {"mark": mark, "encoding": {"x": x, "y": {**y, "field": "cumulative", "title": title}}}
+        )
     for condition, style in ((firm, "accent"), (few, "faint")):
-        mark = {"type": "point", "filled": True, "size": 42, "opacity": 1, "clip": True, "style": style}
-        layers.append({"transform": [condition], "mark": mark, "encoding": {**line, "tooltip": tooltip}})
+        mark = {
+            "type": "point",
+            "filled": True,
+            "size": 42,
+            "opacity": 1,
+            "clip": True,
+            "style": style,
+        }
+        layers.append(
+            {"transform": [condition], "mark": mark, "encoding": {**line, "tooltip": tooltip}}
+        )
     return _chart(260, layer=layers)
 
 
@@ -131,17 +172,42 @@ def _marks(x: Spec, marks: Sequence[tuple[str, str]]) -> list[Spec]:
     if not marks:
         return []
     data = {"values": [{"start": day, "words": words} for day, words in marks]}
-    words = {"type": "text", "align": "left", "baseline": "top", "dx": 4, "dy": 2, "fontSize": 11, "style": "text"}
+    words = {
+        "type": "text",
+        "align": "left",
+        "baseline": "top",
+        "dx": 4,
+        "dy": 2,
+        "fontSize": 11,
+        "style": "text",
+    }
     return [
-        {"data": data, "mark": {"type": "rule", "strokeDash": [2, 3], "style": "text"}, "encoding": {"x": x}},
-        {"data": data, "mark": words, "encoding": {"x": x, "y": {"value": 0}, "text": {"field": "words"}}},
+        {
+            "data": data,
+            "mark": {"type": "rule", "strokeDash": [2, 3], "style": "text"},
+            "encoding": {"x": x},
+        },
+        {
+            "data": data,
+            "mark": words,
+            "encoding": {"x": x, "y": {"value": 0}, "text": {"field": "words"}},
+        },
     ]
 
 
 def _domain(rows: list[dict[str, Any]], *, bias: bool) -> list[float]:
-    """The values with a margin; intervals of small samples may leave the frame, or they would flatten the line."""
-    values = [row[name] for row in rows for name in ("value", "cumulative") if row.get(name) is not None]
-    values += [row[name] for row in rows if row["firm"] for name in ("low", "high") if row[name] is not None]
+    """The values with a margin; intervals of small samples may leave the frame, or they would
+    flatten the line."""
+    values = [
+        row[name] for row in rows for name in ("value", "cumulative") if row.get(name) is not None
+    ]
+    values += [
+        row[name]
+        for row in rows
+        if row["firm"]
+        for name in ("low", "high")
+        if row[name] is not None
+    ]
     if not values:
         return [-1, 1] if bias else [0, 1]
     if bias:
@@ -151,9 +217,16 @@ def _domain(rows: list[dict[str, Any]], *, bias: bool) -> list[float]:
 
 
 def pair_matrix(raters: list[str]) -> Spec:
-    """Who agrees with whom. rows: a, b, value, low, high, n_items, wide, url. Wide intervals are faded."""
+    """Who agrees with whom. rows: a, b, value, low, high, n_items, wide, url. Wide intervals are
+    faded."""
     axis = {**QUIET, "labelLimit": 120}
-    x = _field("b", "nominal", sort=raters, axis={**axis, "orient": "top", "labelAngle": -45}, scale={"domain": raters})
+    x = _field(
+        "b",
+        "nominal",
+        sort=raters,
+        axis={**axis, "orient": "top", "labelAngle": -45},
+        scale={"domain": raters},
+    )
     y = _field("a", "nominal", sort=raters, axis=axis, scale={"domain": raters})
     tooltip = [
         _field("a", "nominal", _("rater")),
@@ -192,7 +265,8 @@ def pair_matrix(raters: list[str]) -> Spec:
 
 
 def matrix_height(n_raters: int) -> tuple[str, int]:
-    """The class of the space kept free for a heat map (css/results.css) and its height in pixels: nothing may jump."""
+    """The class of the space kept free for a heat map (css/results.css) and its height in pixels:
+    nothing may jump."""
     sizes = [(4, "tiny", 300), (8, "small", 420), (12, "middle", 560), (24, "large", 660)]
     return next(((name, height) for most, name, height in sizes if n_raters <= most), ("huge", 800))
 
@@ -215,7 +289,8 @@ def _figures(color: Spec, field: str, form: str) -> Spec:
 
 
 def confusion(labels: list[str], *, rows_title: str, columns_title: str) -> Spec:
-    """A k x k table. rows: own, other, n, share (of the row). Colour is the share, the figure the count."""
+    """A k x k table. rows: own, other, n, share (of the row). Colour is the share, the figure the
+    count."""
     axis = {**QUIET, "labelLimit": 140, "titlePadding": 10}
     x = _field(
         "other",
@@ -236,11 +311,19 @@ def confusion(labels: list[str], *, rows_title: str, columns_title: str) -> Spec
         "mark": {"type": "rect", "cornerRadius": 1, "style": "tile"},
         "encoding": {
             "color": _field(
-                "share", "quantitative", _("share of the row"), scale=AGREEMENT, legend={**_legend(), "format": ".0%"}
+                "share",
+                "quantitative",
+                _("share of the row"),
+                scale=AGREEMENT,
+                legend={**_legend(), "format": ".0%"},
             ),
         },
     }
-    text = _figures({"condition": {"test": "datum.share > 0.45", "value": "#111418"}, "value": "#ffffff"}, "n", ",d")
+    text = _figures(
+        {"condition": {"test": "datum.share > 0.45", "value": "#111418"}, "value": "#ffffff"},
+        "n",
+        ",d",
+    )
     return _chart(
         46 * len(labels) + 104 if len(labels) <= 8 else 480,
         encoding={"x": x, "y": y, "tooltip": tooltip},
@@ -249,17 +332,24 @@ def confusion(labels: list[str], *, rows_title: str, columns_title: str) -> Spec
 
 
 def bars_height(n_bars: int) -> tuple[str, int]:
-    """The class of the space kept free for a bar chart (css/results.css) and its height in pixels."""
-    return next(((f"bars{most}", 28 * most + 48) for most in (5, 10, 15) if n_bars <= most), ("bars20", 608))
+    """The class of the space kept free for a bar chart (css/results.css) and its height in
+    pixels."""
+    return next(
+        ((f"bars{most}", 28 * most + 48) for most in (5, 10, 15) if n_bars <= most), ("bars20", 608)
+    )
 
 
 def bars(rows: list[dict[str, Any]], *, title: str, most: int) -> Spec:
-    """How much each part explains, the first ``most`` of them. rows: label, contribution, before, after,
-    ratings_before, ratings_after, rank. Below zero and above in the two ends of a diverging scale."""
+    """How much each part explains, the first ``most`` of them. rows: label, contribution, before,
+    after, ratings_before, ratings_after, rank. Below zero and above in the two ends of a diverging
+    scale."""
     shown = [row for row in rows if row["rank"] <= most]
-    reach = max([0.01, *(abs(row["contribution"]) for row in shown)]) * 1.7  # the figures stand beyond the bars
+    # the figures stand beyond the bars
+    reach = max([0.01, *(abs(row["contribution"]) for row in shown)]) * 1.7
     labels = [row["label"] for row in shown]
-    y = _field("label", "nominal", sort=labels, scale={"domain": labels}, axis={**QUIET, "labelLimit": 130})
+    y = _field(
+        "label", "nominal", sort=labels, scale={"domain": labels}, axis={**QUIET, "labelLimit": 130}
+    )
     axis = {"format": "+.2f", "tickCount": 4, "orient": "top", "labelOverlap": True}
     x = _field("contribution", "quantitative", title, scale={"domain": [-reach, reach]}, axis=axis)
     tooltip = [
@@ -273,7 +363,9 @@ def bars(rows: list[dict[str, Any]], *, title: str, most: int) -> Spec:
     below = "datum.contribution < 0"
     bar = {
         "mark": {"type": "bar", "cornerRadiusEnd": 2, "height": 14},
-        "encoding": {"color": {"condition": {"test": below, "value": "#c2703d"}, "value": "#4a7fb5"}},
+        "encoding": {
+            "color": {"condition": {"test": below, "value": "#c2703d"}, "value": "#4a7fb5"}
+        },
     }
     figures = [
         {
@@ -285,4 +377,6 @@ def bars(rows: list[dict[str, Any]], *, title: str, most: int) -> Spec:
     ]
     encoding = {"x": x, "y": y, "tooltip": tooltip}
     first = [{"filter": f"datum.rank <= {most}"}]
-    return _chart(bars_height(len(shown))[1], transform=first, encoding=encoding, layer=[bar, *figures])
+    return _chart(
+        bars_height(len(shown))[1], transform=first, encoding=encoding, layer=[bar, *figures]
+    )

@@ -30,7 +30,8 @@ RATER_SORTS = ("rater", "ratings", "vs_peers", "pairwise", "bias", "seconds")
 
 @dataclass(frozen=True)
 class Freshness:
-    """How far counting is: what a page shows as "as of", and what it compares to know whether it is still right."""
+    """How far counting is: what a page shows as "as of", and what it compares to know whether it is
+    still right."""
 
     state: CountState | None
     uncounted: int
@@ -58,13 +59,16 @@ def whole_reading(question: Question) -> Reading | None:
     rows = Reading.objects.select_related("question__count_state")
     found = rows.filter(question=question, span=Span.ALL).first()
     if found is not None:
-        found.coefficients = bootstrap.filled(found.coefficients, found.question.count_state.bootstrap)
+        found.coefficients = bootstrap.filled(
+            found.coefficients, found.question.count_state.bootstrap
+        )
     return found
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What a dashboard shows, of all ratings or of some: the same shapes from whichever rows they are read."""
+    """What a dashboard shows, of all ratings or of some: the same shapes from whichever rows they
+    are read."""
 
     reading: Reading | None
     n_items: int
@@ -90,7 +94,9 @@ def whole(request: HttpRequest, chosen: Selection) -> Parts:
     narrow = len(raters) <= TABLE_RATERS
     points, older = trends.project_table(chosen.question, period, chosen.coefficient)
     reading = whole_reading(chosen.question)
-    apart = raters_apart({chosen.question.pk: reading}).get(chosen.question.pk, []) if reading else []
+    apart = (
+        raters_apart({chosen.question.pk: reading}).get(chosen.question.pk, []) if reading else []
+    )
     return Parts(
         reading=reading,
         n_items=n_items(chosen.project),
@@ -111,7 +117,9 @@ def whole(request: HttpRequest, chosen: Selection) -> Parts:
     )
 
 
-def context(request: HttpRequest, chosen: Selection, fresh: Freshness, parts: Parts) -> dict[str, Any]:
+def context(
+    request: HttpRequest, chosen: Selection, fresh: Freshness, parts: Parts
+) -> dict[str, Any]:
     """Everything that the dashboard and its live fragments show."""
     reading, raters, points = parts.reading, parts.raters, parts.points
     return {
@@ -147,8 +155,15 @@ def beside(chosen: Selection, reading: Reading | None) -> list[tuple[str, dict[s
     """The coefficients that stand beside the headline, with their readings."""
     if reading is None:
         return []
-    alpha = {"interval": "interval", "ratio": "ratio", "ordinal": "ordinal"}.get(chosen.scale.kind, "nominal")
-    names = ["fleiss_kappa", "krippendorff_alpha_nominal", f"krippendorff_alpha_{alpha}", "gwet_ac1"]
+    alpha = {"interval": "interval", "ratio": "ratio", "ordinal": "ordinal"}.get(
+        chosen.scale.kind, "nominal"
+    )
+    names = [
+        "fleiss_kappa",
+        "krippendorff_alpha_nominal",
+        f"krippendorff_alpha_{alpha}",
+        "gwet_ac1",
+    ]
     names += ["percent_agreement", weighted("mean_pairwise_kappa", chosen.weights)]
     wanted = [name for name in dict.fromkeys(names) if name != chosen.coefficient]
     return [(name, reading.coefficients[name]) for name in wanted if name in reading.coefficients]
@@ -159,13 +174,21 @@ def sensitivity(chosen: Selection, reading: Reading | None) -> list[tuple[str, d
     if reading is None:
         return []
     names = [(weights, weighted("fleiss_kappa", weights)) for weights in words.WEIGHTS]
-    return [(weights, reading.coefficients[name]) for weights, name in names if name in reading.coefficients]
+    return [
+        (weights, reading.coefficients[name])
+        for weights, name in names
+        if name in reading.coefficients
+    ]
 
 
 def missing(chosen: Selection, reading: Reading | None, total: int) -> dict[str, Any]:
     """How many of ``total`` items have 0, 1, 2, ... ratings, and what each statistic leaves out."""
     details = reading.details if reading else {}
-    by_ratings = {int(number): items for number, items in details.get("by_ratings", {}).items() if int(number) > 0}
+    by_ratings = {
+        int(number): items
+        for number, items in details.get("by_ratings", {}).items()
+        if int(number) > 0
+    }
     rated = sum(by_ratings.values())
     rows = [(number, by_ratings[number]) for number in sorted(by_ratings)]
     tail = rows[11:]
@@ -178,7 +201,9 @@ def missing(chosen: Selection, reading: Reading | None, total: int) -> dict[str,
         "unrated": unrated,
         "single": by_ratings.get(1, 0),
         "pairable": details.get("with_two_or_more", 0),
-        "enough": sum(items for number, items in by_ratings.items() if number >= chosen.project.overlap),
+        "enough": sum(
+            items for number, items in by_ratings.items() if number >= chosen.project.overlap
+        ),
         "rows": [(0, unrated), *rows] if unrated else rows,
         "more_from": tail[0][0] if tail else None,
         "more": sum(items for _number, items in tail),
@@ -186,13 +211,20 @@ def missing(chosen: Selection, reading: Reading | None, total: int) -> dict[str,
     }
 
 
-def matrix_rows(raters: list[Rater], matrix: list[pairs.Pair]) -> list[tuple[Rater, list[pairs.Pair | None]]]:
-    """The pairs as a square table: a row a rater, None where two share no item. Empty when it would be too wide."""
+def matrix_rows(
+    raters: list[Rater], matrix: list[pairs.Pair]
+) -> list[tuple[Rater, list[pairs.Pair | None]]]:
+    """The pairs as a square table: a row a rater, None where two share no item. Empty when it would
+    be too wide."""
     if len(raters) > TABLE_RATERS:
         return []
     found = {(pair.rater_a.pk, pair.rater_b.pk): pair for pair in matrix}
     return [
-        (row, [found.get((row.pk, column.pk)) or found.get((column.pk, row.pk)) for column in raters]) for row in raters
+        (
+            row,
+            [found.get((row.pk, column.pk)) or found.get((column.pk, row.pk)) for column in raters],
+        )
+        for row in raters
     ]
 
 

@@ -37,9 +37,11 @@ def _chosen(request: HttpRequest, project_id: int, *, filtered: bool = False) ->
 
 
 def _live(request: HttpRequest, project: Project, fresh: Freshness) -> HttpResponse | None:
-    """The answer to a page that asks whether it is still right (templates/metrics/_as_of.html); None when it is not.
+    """The answer to a page that asks whether it is still right (templates/metrics/_as_of.html);
+    None when it is not.
 
-    The page says which version it shows: nothing new is 204, a new number of uncounted ratings the freshness alone.
+    The page says which version it shows: nothing new is 204, a new number of uncounted ratings the
+    freshness alone.
     """
     shown = request.headers.get("X-Shown")
     if shown is None:
@@ -48,12 +50,18 @@ def _live(request: HttpRequest, project: Project, fresh: Freshness) -> HttpRespo
         return HttpResponse(status=204)
     if shown.partition(".")[0] != fresh.version.partition(".")[0]:
         return None
-    context = {"project": project, "fresh": fresh, "live": True, "places": request.headers.get("X-Places", "")}
+    context = {
+        "project": project,
+        "fresh": fresh,
+        "live": True,
+        "places": request.headers.get("X-Places", ""),
+    }
     return render(request, "metrics/_as_of.html", context)
 
 
 def _answer(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
-    """The page; for a page that asked, its fragments, or to be loaded anew when it has no place for what there is."""
+    """The page; for a page that asked, its fragments, or to be loaded anew when it has no place for
+    what there is."""
     shown = request.headers.get("X-Places")
     if shown is not None and shown != context["places"]:
         return HttpResponse(headers={"HX-Refresh": "true"})
@@ -94,7 +102,9 @@ def rater(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
         "table_size": f"k{min(chosen.scale.k, 9)}",
         "use": use,
         "confusion": list(zip(chosen.scale.labels, table, strict=False)),
-        "differences": disputes.recent_differences(chosen.question, found, chosen.scale, chosen=chosen.filter),
+        "differences": disputes.recent_differences(
+            chosen.question, found, chosen.scale, chosen=chosen.filter
+        ),
     }
     return _answer(request, "metrics/rater.html", context)
 
@@ -117,7 +127,9 @@ def pair(request: HttpRequest, project_id: int) -> HttpResponse:
     number = page_number(request)
     start = (number - 1) * DIFFERENCES_A_PAGE
     part = slice(start, start + DIFFERENCES_A_PAGE + 1)
-    differing = disputes.between(chosen.question, a, b, chosen.scale, part=part, chosen=chosen.filter)
+    differing = disputes.between(
+        chosen.question, a, b, chosen.scale, part=part, chosen=chosen.filter
+    )
     context = {
         **vars(found),
         "project": chosen.project,
@@ -167,9 +179,13 @@ def _all_pairs(request: HttpRequest, chosen: Selection) -> HttpResponse:
         "waiting": waiting,
         "filter_bar": FilterBar.of(request, chosen),
         "page": page,
-        "pairs": shown if chosen.filter else pair_list.read_listed(shown, chosen.scale, chosen.weights),
+        "pairs": shown
+        if chosen.filter
+        else pair_list.read_listed(shown, chosen.scale, chosen.weights),
         "sort": sort,
-        "listed": pair_list.LISTED if paginator.count == pair_list.LISTED and not chosen.filter else None,
+        "listed": pair_list.LISTED
+        if paginator.count == pair_list.LISTED and not chosen.filter
+        else None,
         "busiest": pair_list.SHOWN_RATERS,
     }
     return _answer(request, "metrics/pairs.html", context)
@@ -186,7 +202,10 @@ def items(request: HttpRequest, project_id: int) -> HttpResponse:
         raise Http404(_("No such page."))
     search = request.GET.get("search", "").replace("\0", "")[:255]
     found = item_list.find(
-        chosen.question, search=search, n_ratings=int(n_ratings) if n_ratings else None, after=int(after)
+        chosen.question,
+        search=search,
+        n_ratings=int(n_ratings) if n_ratings else None,
+        after=int(after),
     )
     context = {
         "project": chosen.project,

@@ -15,7 +15,8 @@ from metrics.example import loading
 @login_required
 @require_POST
 def load_example(request: HttpRequest) -> HttpResponse:
-    """Load what the user does not have yet and show the larger example; the worker counts meanwhile."""
+    """Load what the user does not have yet and show the larger example; the worker counts
+    meanwhile."""
     loading.load(owner=request.user, count=False)
     project = loading.own_example(request.user)
     if project is None:  # given away meanwhile

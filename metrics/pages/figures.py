@@ -1,4 +1,5 @@
-"""Numbers as people read them: so many decimals in the reader's notation, a dash for what is undefined."""
+"""Numbers as people read them: so many decimals in the reader's notation, a dash for what is
+undefined."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ def in_language(value: float | None, decimals: int, language: str | None) -> str
 
 @functools.lru_cache(maxsize=4_096)
 def _written(number: float, decimals: int, language: str | None) -> str:
-    """In the notation of ``language``, the active one. Kept: a page has a thousand figures, and most are alike."""
+    """In the notation of ``language``, the active one. Kept: a page has a thousand figures, and
+    most are alike."""
     return number_format(number, decimals, force_grouping=True)
 
 
@@ -54,4 +56,8 @@ def interval(reading: Reading | None) -> str:
 
 def interval_in(reading: Reading, language: str | None) -> str:
     low, high = reading.get("low"), reading.get("high")
-    return "" if low is None or high is None else f"[{in_language(low, 2, language)}, {in_language(high, 2, language)}]"
+    return (
+        ""
+        if low is None or high is None
+        else f"[{in_language(low, 2, language)}, {in_language(high, 2, language)}]"
+    )

@@ -1,4 +1,5 @@
-"""The filter of a page as people see it: what there is to choose, and what is chosen, each with the way to undo it."""
+"""The filter of a page as people see it: what there is to choose, and what is chosen, each with the
+way to undo it."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ PASSING = ("page", "sort")  # what an address says of a list that another filter
 
 @dataclass(frozen=True)
 class Choice:
-    """A select of the bar: its parameter, its name for people, what is chosen, and the options with how many."""
+    """A select of the bar: its parameter, its name for people, what is chosen, and the options with
+    how many."""
 
     name: str
     words: str
@@ -91,7 +93,11 @@ def _choices(chosen: Selection, known: dict[str, Any]) -> list[Choice]:
     for name in dict.fromkeys((*own, *known["attributes"])):
         counts = known["attributes"].get(name, {})
         if len(counts) > 1 or name in own:
-            found.append(Choice(f"{ITEM}{name}", name, own.get(name, ""), _options(counts, own.get(name, ""))))
+            found.append(
+                Choice(
+                    f"{ITEM}{name}", name, own.get(name, ""), _options(counts, own.get(name, ""))
+                )
+            )
     return found
 
 

@@ -1,4 +1,5 @@
-"""What the stored counts say in plain sentences: the diagnoses of metrics.agreement, in the reader's language."""
+"""What the stored counts say in plain sentences: the diagnoses of metrics.agreement, in the
+reader's language."""
 
 from __future__ import annotations
 
@@ -19,8 +20,11 @@ from projects.models import Rater
 from .figures import figure, percent, whole
 
 
-def findings(question_id: int, stored: PairTables, raters: list[Rater], scale: QuestionScale) -> list[str]:
-    """Sentences that apply to a question; those about raters rest on ``stored``, the pairs among ``raters``."""
+def findings(
+    question_id: int, stored: PairTables, raters: list[Rater], scale: QuestionScale
+) -> list[str]:
+    """Sentences that apply to a question; those about raters rest on ``stored``, the pairs among
+    ``raters``."""
     row = PatternTally.objects.filter(question_id=question_id, day=EVER).first()
     if row is None:
         return []
@@ -35,14 +39,17 @@ def findings(question_id: int, stored: PairTables, raters: list[Rater], scale: Q
     return sentences([(finding.name, finding.figures) for finding in found], raters, scale)
 
 
-def sentences(found: list[tuple[str, dict[str, Any]]], raters: list[Rater], scale: QuestionScale) -> list[str]:
+def sentences(
+    found: list[tuple[str, dict[str, Any]]], raters: list[Rater], scale: QuestionScale
+) -> list[str]:
     """Findings, each a name and its figures, in the reader's language."""
     names = {rater.pk: rater.key for rater in raters}
     return [_SENTENCES[name](figures, scale.labels, names) for name, figures in found]
 
 
 def raters_apart(readings: Mapping[int, Reading]) -> dict[int, list[str]]:
-    """Question -> raters whose agreement with peers lies, interval and all, below the whole interval of the project."""
+    """Question -> raters whose agreement with peers lies, interval and all, below the whole
+    interval of the project."""
     floors = {
         question: reading.coefficients["fleiss_kappa"]["low"]
         for question, reading in readings.items()
@@ -54,7 +61,9 @@ def raters_apart(readings: Mapping[int, Reading]) -> dict[int, list[str]]:
     rows = RaterReading.objects.filter(question__in=list(floors), span=Span.ALL)
     rows = rows.annotate(high=number_at("coefficients__vs_peers__high")).filter(below)
     found: dict[int, list[str]] = {}
-    for question, key in rows.order_by("question_id", "rater__key").values_list("question_id", "rater__key"):
+    for question, key in rows.order_by("question_id", "rater__key").values_list(
+        "question_id", "rater__key"
+    ):
         found.setdefault(question, []).append(key)
     return found
 
@@ -63,7 +72,9 @@ def apart_sentences(keys: list[str]) -> list[str]:
     """What there is to say of raters by their keys: one sentence, or none."""
     names = ", ".join(keys[:3])
     if len(keys) > 3:
-        many = _("%(n)s raters agree less with the others than the project does, among them %(names)s.")
+        many = _(
+            "%(n)s raters agree less with the others than the project does, among them %(names)s."
+        )
         return [many % {"n": len(keys), "names": names}]
     few = ngettext(
         "%(names)s agrees less with the others than the project does.",

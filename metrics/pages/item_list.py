@@ -33,7 +33,8 @@ class ItemRow:
 
 @dataclass(frozen=True)
 class Found:
-    """A page of items; ``next_after`` is the id after which the next page begins, None at the end."""
+    """A page of items; ``next_after`` is the id after which the next page begins, None at the
+    end."""
 
     items: list[Item]
     next_after: int | None
@@ -41,7 +42,8 @@ class Found:
 
 
 def find(question: Question, *, search: str, n_ratings: int | None, after: int) -> Found:
-    """The page of matching items after an id. A search by ratings looks at LOOKED_AT items and can be gone on with."""
+    """The page of matching items after an id. A search by ratings looks at LOOKED_AT items and can
+    be gone on with."""
     items = matching(question, search=search, n_ratings=n_ratings, after=after)
     bound = None
     if n_ratings is not None:
@@ -54,8 +56,11 @@ def find(question: Question, *, search: str, n_ratings: int | None, after: int) 
     return Found(found, bound, cut=bound is not None)
 
 
-def matching(question: Question, *, search: str, n_ratings: int | None, after: int) -> QuerySet[Item]:
-    """Items after an id whose key holds the literal text and that have so many ratings (10: ten or more)."""
+def matching(
+    question: Question, *, search: str, n_ratings: int | None, after: int
+) -> QuerySet[Item]:
+    """Items after an id whose key holds the literal text and that have so many ratings (10: ten or
+    more)."""
     items = Item.objects.filter(project=question.project_id, pk__gt=after).order_by("pk")
     if search:
         items = items.filter(key__icontains=search)
@@ -63,7 +68,11 @@ def matching(question: Question, *, search: str, n_ratings: int | None, after: i
         ratings = Rating.objects.filter(question=question, item=OuterRef("pk"), code__gte=0)
         number = ratings.order_by().values("item").annotate(n=Count("pk")).values("n")
         items = items.annotate(n_ratings=Coalesce(Subquery(number), 0))
-        items = items.filter(n_ratings__gte=10) if n_ratings == 10 else items.filter(n_ratings=n_ratings)
+        items = (
+            items.filter(n_ratings__gte=10)
+            if n_ratings == 10
+            else items.filter(n_ratings=n_ratings)
+        )
     return items
 
 
@@ -100,21 +109,31 @@ class QuestionRatings:
 
 
 def item_ratings(item: Item, questions: list[Question]) -> list[QuestionRatings]:
-    """Every rating of an item by question, with its history and with whom it differs. Withdrawn ones come last."""
+    """Every rating of an item by question, with its history and with whom it differs. Withdrawn
+    ones come last."""
     found = list(
-        Rating.objects.filter(item=item, question__in=questions).select_related("rater").order_by("rater__key")
+        Rating.objects.filter(item=item, question__in=questions)
+        .select_related("rater")
+        .order_by("rater__key")
     )
     revisions: dict[int, list[Revision]] = {rating.pk: [] for rating in found}
-    history = Revision.objects.filter(rating__in=list(revisions)).select_related("by").order_by("id")
+    history = (
+        Revision.objects.filter(rating__in=list(revisions)).select_related("by").order_by("id")
+    )
     for revision in history:
         revisions[revision.rating_id].append(revision)
     return [_of_question(question, found, revisions) for question in questions]
 
 
-def _of_question(question: Question, found: list[Rating], revisions: dict[int, list[Revision]]) -> QuestionRatings:
+def _of_question(
+    question: Question, found: list[Rating], revisions: dict[int, list[Revision]]
+) -> QuestionRatings:
     labels = {category.code: category.label for category in question.categories.all()}
     labels[NOTHING] = ""
-    mine = sorted((r for r in found if r.question_id == question.pk), key=lambda rating: rating.code == NOTHING)
+    mine = sorted(
+        (r for r in found if r.question_id == question.pk),
+        key=lambda rating: rating.code == NOTHING,
+    )
     standing = [rating for rating in mine if rating.code != NOTHING]
     rows = [
         RatingRow(
@@ -132,5 +151,9 @@ def _of_question(question: Question, found: list[Rating], revisions: dict[int, l
 
 def shown_attributes(item: Item) -> list[tuple[str, Any]]:
     """What raters never see of the item, as lines of name and text."""
-    attributes = item.attributes if isinstance(item.attributes, dict) else {"attributes": item.attributes}
-    return [(str(name), value) for name, value in attributes.items() if value not in ("", None, [], {})]
+    attributes = (
+        item.attributes if isinstance(item.attributes, dict) else {"attributes": item.attributes}
+    )
+    return [
+        (str(name), value) for name, value in attributes.items() if value not in ("", None, [], {})
+    ]

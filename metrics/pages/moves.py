@@ -1,4 +1,5 @@
-"""What moved lately, in plain sentences with the page that explains it. Read from stored readings alone."""
+"""What moved lately, in plain sentences with the page that explains it. Read from stored readings
+alone."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ class Move:
 
 
 def moves(chosen: Selection, raters: list[Rater]) -> list[Move]:
-    """The last move of agreement and those of the bias of ``raters``, where they are clear. Two queries at most."""
+    """The last move of agreement and those of the bias of ``raters``, where they are clear. Two
+    queries at most."""
     name = chosen.coefficient if chosen.coefficient.startswith("fleiss_kappa") else "fleiss_kappa"
     rows = Reading.objects.filter(question=chosen.question, span__in=SPANS).order_by("-start")
     newest = rows.values_list("span", "start", f"coefficients__{name}")[:RECENT]
@@ -47,14 +49,17 @@ def moves(chosen: Selection, raters: list[Rater]) -> list[Move]:
     if not found:
         return []
     agreement = _agreement(chosen, name, [period for period in found if period.firm])
-    return ([agreement] if agreement else []) + _raters(chosen, raters, max(period.start for period in found))
+    return ([agreement] if agreement else []) + _raters(
+        chosen, raters, max(period.start for period in found)
+    )
 
 
 # --- agreement
 
 
 def _agreement(chosen: Selection, name: str, firm: list[Period]) -> Move | None:
-    """The move between the last two weeks, or months where there are no two weeks, that rest on enough items."""
+    """The move between the last two weeks, or months where there are no two weeks, that rest on
+    enough items."""
     by_span = [[period for period in firm if period.span == span][:2] for span in SPANS]
     last = next((two for two in by_span if len(two) == 2), None)
     if last is None:
@@ -84,12 +89,21 @@ def _agreement(chosen: Selection, name: str, firm: list[Period]) -> Move | None:
 
 
 def clear_change(before: dict[str, Any], after: dict[str, Any]) -> float | None:
-    """The difference of two readings, when their intervals are apart or it is more than CLEAR standard errors."""
-    if any(reading.get(name) is None for reading in (before, after) for name in ("value", "se", "low", "high")):
+    """The difference of two readings, when their intervals are apart or it is more than CLEAR
+    standard errors."""
+    if any(
+        reading.get(name) is None
+        for reading in (before, after)
+        for name in ("value", "se", "low", "high")
+    ):
         return None
     change: float = after["value"] - before["value"]
     apart = before["high"] < after["low"] or after["high"] < before["low"]
-    return change if change and (apart or abs(change) > CLEAR * math.hypot(before["se"], after["se"])) else None
+    return (
+        change
+        if change and (apart or abs(change) > CLEAR * math.hypot(before["se"], after["se"]))
+        else None
+    )
 
 
 # --- the raters' bias against their peers
@@ -97,7 +111,8 @@ def clear_change(before: dict[str, Any], after: dict[str, Any]) -> float | None:
 
 @dataclass(frozen=True)
 class Turn:
-    """A change of a rater's bias: from the first of ``week`` on against before, and its size in standard errors."""
+    """A change of a rater's bias: from the first of ``week`` on against before, and its size in
+    standard errors."""
 
     week: datetime.date
     change: float
@@ -108,24 +123,38 @@ def _raters(chosen: Selection, raters: list[Rater], newest: datetime.date) -> li
     if chosen.scale.kind == "nominal" or not raters:
         return []
     since = newest - datetime.timedelta(weeks=WEEKS)
-    rows = RaterReading.objects.filter(question=chosen.question, span=Span.WEEK, rater__in=raters, start__gt=since)
+    rows = RaterReading.objects.filter(
+        question=chosen.question, span=Span.WEEK, rater__in=raters, start__gt=since
+    )
     weeks: dict[int, list[Period]] = {}
-    ordered = rows.order_by("rater_id", "start").values_list("rater_id", "start", "coefficients__vs_peers_bias")
+    ordered = rows.order_by("rater_id", "start").values_list(
+        "rater_id", "start", "coefficients__vs_peers_bias"
+    )
     for rater_id, start, reading in ordered:
         weeks.setdefault(rater_id, []).append(Period(Span.WEEK, start, reading or {}))
-    turns = [(found, rater) for rater in raters if (found := turn(weeks.get(rater.pk, []))) is not None]
+    turns = [
+        (found, rater) for rater in raters if (found := turn(weeks.get(rater.pk, []))) is not None
+    ]
     turns.sort(key=lambda pair: -abs(pair[0].z))
     return [_turned(chosen, rater, found) for found, rater in turns[:RATERS_TOLD]]
 
 
 def turn(weeks: Sequence[Period | Point]) -> Turn | None:
-    """The clearest change between the weeks before and from some week on; None when none is clear. Oldest first."""
-    firm = [p for p in weeks if p.firm and p.reading.get("value") is not None and p.reading.get("se") is not None]
+    """The clearest change between the weeks before and from some week on; None when none is clear.
+    Oldest first."""
+    firm = [
+        p
+        for p in weeks
+        if p.firm and p.reading.get("value") is not None and p.reading.get("se") is not None
+    ]
     if len(firm) < 2:
         return None
-    value, se, n = (np.array([p.reading[name] for p in firm], float) for name in ("value", "se", "n_items"))
+    value, se, n = (
+        np.array([p.reading[name] for p in firm], float) for name in ("value", "se", "n_items")
+    )
     sums = np.cumsum([n, n * value, (n * se) ** 2], axis=1)
-    before, after = sums[:, :-1], sums[:, -1:] - sums[:, :-1]  # of the weeks before and from each but the first
+    # of the weeks before and from each but the first
+    before, after = sums[:, :-1], sums[:, -1:] - sums[:, :-1]
     change = after[1] / after[0] - before[1] / before[0]
     error = np.sqrt(before[2] / before[0] ** 2 + after[2] / after[0] ** 2)
     z = np.divide(change, error, out=np.copysign(np.inf, change), where=error > 0)
@@ -143,7 +172,8 @@ def _turned(chosen: Selection, rater: Rater, found: Turn) -> Move:
         "size": figure(abs(found.change), 1),
         "week": period_name(Span.WEEK, found.week),
     }
-    if values is not None and not np.allclose(np.abs(np.diff(values)), 1):  # values that are no ranks
+    # values that are no ranks
+    if values is not None and not np.allclose(np.abs(np.diff(values)), 1):
         lower, higher = (
             _("%(rater)s now answers lower than before, by %(size)s on average (%(week)s)."),
             _("%(rater)s now answers higher than before, by %(size)s on average (%(week)s)."),

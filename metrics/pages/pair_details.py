@@ -1,4 +1,5 @@
-"""One pair of raters, from the stored table: kappa under every weighting, and whether both use the categories alike."""
+"""One pair of raters, from the stored table: kappa under every weighting, and whether both use the
+categories alike."""
 
 from __future__ import annotations
 
@@ -48,15 +49,21 @@ class PairDetails:
 
     @classmethod
     def from_table(cls, table: np.ndarray, scale: QuestionScale) -> PairDetails:
-        kappas = {name: cohen.kappa(table, matrix).reading() for name, matrix in scale.weightings().items()}
+        kappas = {
+            name: cohen.kappa(table, matrix).reading()
+            for name, matrix in scale.weightings().items()
+        }
         return cls(table, kappas, _tests(table))
 
 
 def stored(question: Question, a: Rater, b: Rater, scale: QuestionScale) -> np.ndarray:
     """The (k, k) table of the items that both rated, ``a`` in rows; zeros when they share none."""
     first, second = sorted((a.pk, b.pk))
-    rows = PairTally.objects.filter(question=question, rater_a=first, rater_b=second).values_list("width", "table")
-    table = pairs.declared(list(rows), scale).sum(axis=0)  # of the one row that there is, or of none
+    rows = PairTally.objects.filter(question=question, rater_a=first, rater_b=second).values_list(
+        "width", "table"
+    )
+    # of the one row that there is, or of none
+    table = pairs.declared(list(rows), scale).sum(axis=0)
     return table if first == a.pk else table.T
 
 
@@ -75,4 +82,6 @@ def _tests(table: np.ndarray) -> list[MarginalTest]:
 def _named(name: str, test: marginal.Test) -> MarginalTest:
     df = number(test.df)
     reason = REASONS[int(test.reason)]
-    return MarginalTest(name, number(test.chi2), None if df is None else int(df), number(test.p), reason)
+    return MarginalTest(
+        name, number(test.chi2), None if df is None else int(df), number(test.p), reason
+    )

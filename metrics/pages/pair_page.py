@@ -1,4 +1,5 @@
-"""Two raters over time: the points of their page and, in plain words, a drift of the one against the other."""
+"""Two raters over time: the points of their page and, in plain words, a drift of the one against
+the other."""
 
 from __future__ import annotations
 
@@ -42,18 +43,34 @@ def of(chosen: Selection, a: Rater, b: Rater, body: dict[str, Any] | None) -> Pa
     trend = body["trend"] if body else {}
     period = chosen.period or slice_views.default_period(trend)
     points = slice_views.points(chosen, trend, period, weighted("cohen_kappa", chosen.weights))
-    differences = slice_views.points(chosen, trend, period, "mean_difference") if chosen.ordered else []
+    differences = (
+        slice_views.points(chosen, trend, period, "mean_difference") if chosen.ordered else []
+    )
     said = drift(a, b, differences)
     (points, older), (differences, _older) = trends.newest(points), trends.newest(differences)
     return PairParts(details, body is None, period, points, differences, older, said)
 
 
 def drift(a: Rater, b: Rater, points: list[trends.Point]) -> str:
-    """A sentence when the one clearly answers higher or lower against the other from some period on; else nothing."""
+    """A sentence when the one clearly answers higher or lower against the other from some period
+    on; else nothing."""
     found = turn(points)
     if found is None:
         return ""
-    told = {"a": a.key, "b": b.key, "size": figure(abs(found.change)), "day": found.week.isoformat()}
+    told = {
+        "a": a.key,
+        "b": b.key,
+        "size": figure(abs(found.change)),
+        "day": found.week.isoformat(),
+    }
     if found.change < 0:
-        return _("From %(day)s on, %(a)s answers %(size)s lower against %(b)s than before, on average.") % told
-    return _("From %(day)s on, %(a)s answers %(size)s higher against %(b)s than before, on average.") % told
+        return (
+            _(
+                "From %(day)s on, %(a)s answers %(size)s lower against %(b)s than before, on average."
+            )
+            % told
+        )
+    return (
+        _("From %(day)s on, %(a)s answers %(size)s higher against %(b)s than before, on average.")
+        % told
+    )

@@ -48,12 +48,16 @@ class Row:
     def enough(self) -> int:
         """Items with at least as many ratings as the project wants."""
         numbers = (self.reading.details if self.reading else {}).get("by_ratings", {})
-        return sum(items for number, items in numbers.items() if int(number) >= self.project.overlap)
+        return sum(
+            items for number, items in numbers.items() if int(number) >= self.project.overlap
+        )
 
 
 def rows(projects: list[Project], user: Any) -> list[Row]:
     """The rows of these projects, in their order."""
-    roles = dict(Member.objects.filter(user=user, project__in=projects).values_list("project_id", "role"))
+    roles = dict(
+        Member.objects.filter(user=user, project__in=projects).values_list("project_id", "role")
+    )
     if user.is_superuser:
         roles = {project.pk: Member.Role.LEAD for project in projects}
     found = [Row(project, roles.get(project.pk, "")) for project in projects]
@@ -63,7 +67,9 @@ def rows(projects: list[Project], user: Any) -> list[Row]:
         questions.setdefault(question.project_id, question)
     n_items = n_items_by_project(projects)
     ids = [question.pk for question in questions.values()]
-    readings = {row.question_id: row for row in Reading.objects.filter(question__in=ids, span=Span.ALL)}
+    readings = {
+        row.question_id: row for row in Reading.objects.filter(question__in=ids, span=Span.ALL)
+    }
     lines = _sparks(ids)
     uncounted = _uncounted([question.pk for question in all_questions])
     apart = raters_apart(readings)
@@ -73,7 +79,9 @@ def rows(projects: list[Project], user: Any) -> list[Row]:
         if row.question is not None and row.sees_results:
             row.reading = readings.get(row.question.pk)
             row.spark = lines.get(row.question.pk, [])
-            row.attention = _attention(row, uncounted.get(row.project.pk, 0), apart.get(row.question.pk, []))
+            row.attention = _attention(
+                row, uncounted.get(row.project.pk, 0), apart.get(row.question.pk, [])
+            )
     return found
 
 
@@ -105,7 +113,9 @@ def _attention(row: Row, uncounted: int, apart: list[str]) -> list[str]:
         said.append(_("No ratings yet."))
     if uncounted:
         said.append(
-            ngettext("%(n)s rating is not counted yet.", "%(n)s ratings are not counted yet.", uncounted)
+            ngettext(
+                "%(n)s rating is not counted yet.", "%(n)s ratings are not counted yet.", uncounted
+            )
             % {"n": uncounted}
         )
     said += apart_sentences(apart)

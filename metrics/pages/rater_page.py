@@ -1,4 +1,5 @@
-"""One rater: the parts of the page, and how the own use of the categories differs from the peers' on the same items."""
+"""One rater: the parts of the page, and how the own use of the categories differs from the peers'
+on the same items."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from .selection import Selection
 
 @dataclass(frozen=True)
 class RaterParts:
-    """What the page of a rater shows, of all ratings or of some. ``waiting``: a worker is still to compute it."""
+    """What the page of a rater shows, of all ratings or of some. ``waiting``: a worker is still to
+    compute it."""
 
     whole: RaterReading | None
     waiting: bool
@@ -62,10 +64,13 @@ class CategoryUse:
 
 
 def category_use(whole: RaterReading | None, scale: QuestionScale) -> list[CategoryUse]:
-    """How often the rater and the peers choose each category on the items they share; empty without such items."""
+    """How often the rater and the peers choose each category on the items they share; empty without
+    such items."""
     table = np.array(whole.details.get("table", []) if whole else [], np.int64)
     total = table.sum()
     if not total:
         return []
     own, peers = table.sum(axis=1) / total, table.sum(axis=0) / total
-    return [CategoryUse(*row) for row in zip(scale.labels, own.tolist(), peers.tolist(), strict=True)]
+    return [
+        CategoryUse(*row) for row in zip(scale.labels, own.tolist(), peers.tolist(), strict=True)
+    ]

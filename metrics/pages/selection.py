@@ -1,4 +1,5 @@
-"""What the address of a results page asks for: question, weights, period, coefficient. Unknown ones are not found."""
+"""What the address of a results page asks for: question, weights, period, coefficient. Unknown ones
+are not found."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ class Selection:
 
 
 def select(request: HttpRequest, project: Project, *, filtered: bool = False) -> Selection | None:
-    """The selection of a request; None when the project has no question yet. Raises Http404 for what is unknown.
+    """The selection of a request; None when the project has no question yet. Raises Http404 for
+    what is unknown.
 
     ``filtered``: the page can be narrowed to some ratings; BadRequest for a filter that cannot be.
     """
@@ -79,15 +81,19 @@ def select(request: HttpRequest, project: Project, *, filtered: bool = False) ->
 
 
 def one_of(given: QueryDict, name: str, allowed: Collection[str]) -> str | None:
-    """The value of a parameter, None when it is absent or empty. Raises Http404 when it is not one of ``allowed``."""
+    """The value of a parameter, None when it is absent or empty. Raises Http404 when it is not one
+    of ``allowed``."""
     value = given.get(name) or None
     if value is not None and value not in allowed:
-        raise Http404(_("%(name)s is one of %(allowed)s.") % {"name": name, "allowed": ", ".join(allowed)})
+        raise Http404(
+            _("%(name)s is one of %(allowed)s.") % {"name": name, "allowed": ", ".join(allowed)}
+        )
     return value
 
 
 def by_key(model: type[Named], project: Project, key: str) -> Named:
-    """The project's item or rater of this key, or Http404; PostgreSQL refuses a NUL and is never asked for one."""
+    """The project's item or rater of this key, or Http404; PostgreSQL refuses a NUL and is never
+    asked for one."""
     found = None if "\0" in key else model._default_manager.filter(project=project, key=key).first()
     if found is None:
         raise Http404(_("There is nothing of this name."))

@@ -1,4 +1,5 @@
-"""A stored slice as the pages' parts: the same shapes as those that the stored counts and readings give."""
+"""A stored slice as the pages' parts: the same shapes as those that the stored counts and readings
+give."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ READING = ("value", "low", "high", "reason", "n_items", "n_ratings", "se")  # sl
 
 @dataclass(frozen=True)
 class SliceFreshness(dashboard.Freshness):
-    """How fresh a page with a slice is: its numbers are those of ``row``, or on a page of all ratings some are."""
+    """How fresh a page with a slice is: its numbers are those of ``row``, or on a page of all
+    ratings some are."""
 
     row: Slice
 
@@ -47,7 +49,10 @@ class SliceFreshness(dashboard.Freshness):
     def behind(self) -> int:
         """1 when numbers or items moved since the slice was computed."""
         state = self.state.version if self.state else 0
-        return int((self.row.version, self.row.catalogue) != (state, self.row.question.project.catalogue_version))
+        return int(
+            (self.row.version, self.row.catalogue)
+            != (state, self.row.question.project.catalogue_version)
+        )
 
 
 def choices(chosen: Selection) -> dict[str, Any] | None:
@@ -58,12 +63,17 @@ def choices(chosen: Selection) -> dict[str, Any] | None:
 
 def _in_order(body: dict[str, Any]) -> dict[str, Any]:
     """Choices by name and value: PostgreSQL keeps no order in JSON."""
-    attributes = {name: dict(sorted(values.items())) for name, values in sorted(body["attributes"].items())}
+    attributes = {
+        name: dict(sorted(values.items())) for name, values in sorted(body["attributes"].items())
+    }
     return body | {"attributes": attributes, "groups": dict(sorted(body["groups"].items()))}
 
 
-def asked(chosen: Selection, fresh: dashboard.Freshness, kind: str, *raters: Rater) -> SliceFreshness:
-    """The slice of a page. Raises BadRequest for a filter by what there is not, as far as that is known."""
+def asked(
+    chosen: Selection, fresh: dashboard.Freshness, kind: str, *raters: Rater
+) -> SliceFreshness:
+    """The slice of a page. Raises BadRequest for a filter by what there is not, as far as that is
+    known."""
     if chosen.filter.group or chosen.filter.attributes:
         known = slices.ask(chosen.question, slices.Wanted(Slice.Kind.CHOICES, Filter()), version=0)
         if known.body is not None and known.catalogue == chosen.project.catalogue_version:
@@ -76,7 +86,9 @@ def asked(chosen: Selection, fresh: dashboard.Freshness, kind: str, *raters: Rat
 
 def parts(request: HttpRequest, chosen: Selection, body: dict[str, Any]) -> dashboard.Parts:
     """A dashboard of some ratings."""
-    reading = Reading(question=chosen.question, coefficients=body["coefficients"], details=body["details"])
+    reading = Reading(
+        question=chosen.question, coefficients=body["coefficients"], details=body["details"]
+    )
     period = chosen.period or default_period(body["trend"])
     trend, older = trends.newest(points(chosen, body["trend"], period, chosen.coefficient))
     raters, shown = matrix(chosen, body)
@@ -102,8 +114,14 @@ def _apart(body: dict[str, Any]) -> list[str]:
     """The sentence about raters who agree less with the others than all do."""
     floor = body["coefficients"]["fleiss_kappa"]["low"]
     highs = ((row["id"], row["coefficients"]["vs_peers"]["high"]) for row in body["raters"])
-    below = [rater for rater, high in highs if floor is not None and high is not None and high < floor]
-    keys = Rater.objects.filter(pk__in=below).order_by("key").values_list("key", flat=True) if below else []
+    below = [
+        rater for rater, high in highs if floor is not None and high is not None and high < floor
+    ]
+    keys = (
+        Rater.objects.filter(pk__in=below).order_by("key").values_list("key", flat=True)
+        if below
+        else []
+    )
     return findings.apart_sentences(list(keys))
 
 
@@ -134,16 +152,21 @@ def matrix(chosen: Selection, body: dict[str, Any]) -> tuple[list[Rater], list[p
     return sorted(raters.values(), key=lambda rater: pairs.natural(rater.key)), shown
 
 
-def pair_list(rows: list[dict[str, Any]], raters: dict[int, Rater], weights: str) -> list[pairs.Pair]:
+def pair_list(
+    rows: list[dict[str, Any]], raters: dict[int, Rater], weights: str
+) -> list[pairs.Pair]:
     return [
-        pairs.Pair(raters[row["a"]], raters[row["b"]], short_reading(row[weights], row["n"]), row["n"])
+        pairs.Pair(
+            raters[row["a"]], raters[row["b"]], short_reading(row[weights], row["n"]), row["n"]
+        )
         for row in rows
         if row["a"] in raters and row["b"] in raters and weights in row
     ]
 
 
 def sorted_pairs(chosen: Selection, body: dict[str, Any], sort: str) -> list[pairs.Pair]:
-    """The pairs of the heat map by items in common or by kappa; undefined ones last, equals by key."""
+    """The pairs of the heat map by items in common or by kappa; undefined ones last, equals by
+    key."""
     raters, found = matrix(chosen, body)
     place = {rater.pk: index for index, rater in enumerate(raters)}
     found.sort(key=lambda pair: (place[pair.rater_a.pk], place[pair.rater_b.pk]))
@@ -156,12 +179,18 @@ def sorted_pairs(chosen: Selection, body: dict[str, Any], sort: str) -> list[pai
 
 
 def short_reading(values: list[Any], n_items: int) -> dict[str, Any]:
-    return {**dict(zip(READING, values, strict=False)), "n_items": n_items, "n_ratings": 2 * n_items}
+    return {
+        **dict(zip(READING, values, strict=False)),
+        "n_items": n_items,
+        "n_ratings": 2 * n_items,
+    }
 
 
 def _disputes(body: dict[str, Any], chosen: Selection) -> disputes.Disputes:
     rows = body.get(chosen.weights, [])
-    items = Item.objects.defer("body", "attributes").in_bulk([item for item, _counts, _distance in rows])
+    items = Item.objects.defer("body", "attributes").in_bulk(
+        [item for item, _counts, _distance in rows]
+    )
     top = [
         disputes.Dispute(items[item], disputes.named(counts, chosen.scale), distance)
         for item, counts, distance in rows
@@ -173,7 +202,9 @@ def _disputes(body: dict[str, Any], chosen: Selection) -> disputes.Disputes:
 # --- one rater
 
 
-def rater_reading(chosen: Selection, rater: Rater, body: dict[str, Any] | None) -> RaterReading | None:
+def rater_reading(
+    chosen: Selection, rater: Rater, body: dict[str, Any] | None
+) -> RaterReading | None:
     """The rater's reading of the whole time; None without a rating, or while there is no body."""
     if not body or not body["n_ratings"]:
         return None
@@ -192,7 +223,9 @@ def pairs_of(rater: Rater, body: dict[str, Any] | None, weights: str) -> list[pa
 # --- the raters' table
 
 
-def _rater_page(request: HttpRequest, chosen: Selection, rows: list[dict[str, Any]]) -> dashboard.RaterPage:
+def _rater_page(
+    request: HttpRequest, chosen: Selection, rows: list[dict[str, Any]]
+) -> dashboard.RaterPage:
     sort = dashboard.rater_sort(request)
     keys = dict(Rater.objects.filter(pk__in=[row["id"] for row in rows]).values_list("pk", "key"))
     rows = [row for row in rows if row["id"] in keys]
@@ -203,7 +236,9 @@ def _rater_page(request: HttpRequest, chosen: Selection, rows: list[dict[str, An
     page: Page = paginator.page(number)
     raters = Rater.objects.in_bulk([row["id"] for row in page.object_list])
     shown = [
-        dashboard.RaterRow(_reading(chosen, raters[row["id"]], row), row["spark"].get(chosen.vs_peers, []))
+        dashboard.RaterRow(
+            _reading(chosen, raters[row["id"]], row), row["spark"].get(chosen.vs_peers, [])
+        )
         for row in page.object_list
         if row["id"] in raters
     ]
@@ -217,7 +252,9 @@ def _reading(chosen: Selection, rater: Rater, row: dict[str, Any]) -> RaterReadi
     )  # fmt: skip
 
 
-def _sorted(rows: list[dict[str, Any]], sort: str, chosen: Selection, keys: dict[int, str]) -> list[dict[str, Any]]:
+def _sorted(
+    rows: list[dict[str, Any]], sort: str, chosen: Selection, keys: dict[int, str]
+) -> list[dict[str, Any]]:
     """In the order asked for; what has no value comes last, equals by key."""
     name = sort.removeprefix("-")
     pairwise = weighted("mean_pairwise_kappa", chosen.weights)
@@ -229,5 +266,7 @@ def _sorted(rows: list[dict[str, Any]], sort: str, chosen: Selection, keys: dict
     }
     value = given.get(name) or (lambda row: row["coefficients"].get(paths[name], {}).get("value"))
     rows = sorted(rows, key=lambda row: keys[row["id"]])
-    known = sorted((row for row in rows if value(row) is not None), key=value, reverse=sort.startswith("-"))
+    known = sorted(
+        (row for row in rows if value(row) is not None), key=value, reverse=sort.startswith("-")
+    )
     return known + [row for row in rows if value(row) is None]

@@ -1,5 +1,5 @@
-"""Trends as the pages show them: points from stored readings (a rater's days: from the counts), and the period that
-suits their density."""
+"""Trends as the pages show them: points from stored readings (a rater's days: from the counts), and
+the period that suits their density."""
 
 from __future__ import annotations
 
@@ -41,14 +41,17 @@ class Point:
     end: datetime.date
     reading: dict[str, Any]
     cumulative: dict[str, Any] | None = None
-    guidelines: tuple[Mark, ...] = ()  # the versions that came into force in this period, or in the gap before it
+    # the versions that came into force in this period, or in the gap before it
+    guidelines: tuple[Mark, ...] = ()
 
     @property
     def firm(self) -> bool:
         return (self.reading.get("n_items") or 0) >= FIRM
 
 
-def project_points(question: Question, span: str, coefficient: str, *, limit: int = POINTS) -> list[Point]:
+def project_points(
+    question: Question, span: str, coefficient: str, *, limit: int = POINTS
+) -> list[Point]:
     """The newest points of a project's trend, oldest first."""
     rows = (
         Reading.objects.filter(question=question, span=span)
@@ -63,9 +66,15 @@ def project_points(question: Question, span: str, coefficient: str, *, limit: in
 
 
 def rater_lines(
-    question: Question, rater: Rater, span: str, *coefficients: str, scale: QuestionScale, limit: int = POINTS
+    question: Question,
+    rater: Rater,
+    span: str,
+    *coefficients: str,
+    scale: QuestionScale,
+    limit: int = POINTS,
 ) -> list[list[Point]]:
-    """The newest points of a rater's trends, oldest first: a list a coefficient, all read by one query."""
+    """The newest points of a rater's trends, oldest first: a list a coefficient, all read by one
+    query."""
     rows: list[tuple[Any, ...]]
     newest = _rater_rows(question, rater, span)
     if span == Span.DAY:
@@ -95,7 +104,9 @@ def newest(points: list[Point]) -> tuple[list[Point], int]:
 def project_table(question: Question, span: str, coefficient: str) -> tuple[list[Point], int]:
     """Those of a project's trend, without reading the older ones."""
     points = project_points(question, span, coefficient, limit=TABLE_PERIODS + 1)
-    return points[-TABLE_PERIODS:], _older(Reading.objects.filter(question=question, span=span), points)
+    return points[-TABLE_PERIODS:], _older(
+        Reading.objects.filter(question=question, span=span), points
+    )
 
 
 def rater_tables(
@@ -108,7 +119,8 @@ def rater_tables(
 
 
 def _older(rows: QuerySet[Any], points: list[Point]) -> int:
-    """``points``: one more than a table shows, where there are so many. Only then the rows are counted."""
+    """``points``: one more than a table shows, where there are so many. Only then the rows are
+    counted."""
     return min(rows.count(), POINTS) - TABLE_PERIODS if len(points) > TABLE_PERIODS else 0
 
 
@@ -127,7 +139,8 @@ def marked(points: list[Point], project: Project) -> list[Point]:
 
 
 def project_period(question: Question) -> str:
-    """The finest period whose middle point rests on at least DENSE items; a finer one where that leaves no line."""
+    """The finest period whose middle point rests on at least DENSE items; a finer one where that
+    leaves no line."""
     rows = Reading.objects.filter(question=question)
     newest = rows.filter(span=Span.DAY).order_by("-start").values_list("start", flat=True).first()
     if newest is None:
@@ -150,7 +163,8 @@ def rater_period(question: Question, rater: Rater) -> str:
 
 
 def _lately(newest: datetime.date, *spans: str) -> Q:
-    """The last LATELY days, weeks and months up to the newest day: years of them cost more than they tell."""
+    """The last LATELY days, weeks and months up to the newest day: years of them cost more than
+    they tell."""
     recent = Q()
     for span in spans:
         recent |= Q(span=span, start__gt=newest - datetime.timedelta(days=LATELY * SPAN_DAYS[span]))
@@ -168,13 +182,17 @@ def finest(sizes: list[tuple[str, Any]]) -> str:
     return telling[-1] if telling else "week"
 
 
-def sparklines(question: Question, raters: list[int], coefficient: str) -> dict[int, list[float | None]]:
+def sparklines(
+    question: Question, raters: list[int], coefficient: str
+) -> dict[int, list[float | None]]:
     """Rater -> the newest values by week, at most 26 weeks back from the newest of all."""
     rows = RaterReading.objects.filter(question=question, span=Span.WEEK, rater__in=raters)
     newest = rows.order_by("-start").values_list("start", flat=True).first()
     if newest is None:
         return {}
-    recent = rows.filter(start__gt=newest - datetime.timedelta(weeks=26)).order_by("rater_id", "start")
+    recent = rows.filter(start__gt=newest - datetime.timedelta(weeks=26)).order_by(
+        "rater_id", "start"
+    )
     found: dict[int, list[float | None]] = {}
     for rater, value in recent.values_list("rater_id", f"coefficients__{coefficient}__value"):
         found.setdefault(rater, []).append(value)

@@ -47,7 +47,9 @@ def dashboard(request: HttpRequest, project_id: int) -> HttpResponse:
     fresh = _fresh(chosen)
     found = _parts(request, chosen, fresh)
     context = parts.context(request, chosen, fresh, found) if found else _waiting(chosen, fresh)
-    return render(request, "metrics/dashboard.html", context | {"filter_bar": FilterBar.of(request, chosen)})
+    return render(
+        request, "metrics/dashboard.html", context | {"filter_bar": FilterBar.of(request, chosen)}
+    )
 
 
 def _fresh(chosen: Selection) -> parts.Freshness:
@@ -59,17 +61,26 @@ def _parts(request: HttpRequest, chosen: Selection, fresh: parts.Freshness) -> p
     """What the page shows; None while a worker is still to compute it."""
     if not isinstance(fresh, slice_views.SliceFreshness):
         return parts.whole(request, chosen)
-    return slice_views.parts(request, chosen, fresh.row.body) if fresh.row.body is not None else None
+    return (
+        slice_views.parts(request, chosen, fresh.row.body) if fresh.row.body is not None else None
+    )
 
 
 def _waiting(chosen: Selection, fresh: parts.Freshness) -> dict[str, Any]:
-    return {"project": chosen.project, "chosen": chosen, "fresh": fresh, "places": "waiting", "waiting": True}
+    return {
+        "project": chosen.project,
+        "chosen": chosen,
+        "fresh": fresh,
+        "places": "waiting",
+        "waiting": True,
+    }
 
 
 @login_required
 @require_safe
 def live(request: HttpRequest, project_id: int) -> HttpResponse:
-    """What changed since the version that the page shows: nothing (204), the freshness alone, or every fragment."""
+    """What changed since the version that the page shows: nothing (204), the freshness alone, or
+    every fragment."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
     chosen = select(request, project, filtered=True)
     if chosen is None:
@@ -79,11 +90,17 @@ def live(request: HttpRequest, project_id: int) -> HttpResponse:
     if shown == fresh.version:
         return HttpResponse(status=204)
     if shown.partition(".")[0] == fresh.version.partition(".")[0]:
-        context = {"project": project, "chosen": chosen, "fresh": fresh, "places": request.GET.get("places", "")}
+        context = {
+            "project": project,
+            "chosen": chosen,
+            "fresh": fresh,
+            "places": request.GET.get("places", ""),
+        }
         return render(request, "metrics/_status.html", context | {"oob": True})
     found = _parts(request, chosen, fresh)
     context = parts.context(request, chosen, fresh, found) if found else _waiting(chosen, fresh)
-    if context["places"] != request.GET.get("places", ""):  # the page has no place for what there is now
+    # the page has no place for what there is now
+    if context["places"] != request.GET.get("places", ""):
         return HttpResponse(headers={"HX-Refresh": "true"})
     response = render(request, "metrics/live.html", context | {"oob": True})
     response["HX-Trigger"] = "charts-changed"

@@ -38,7 +38,9 @@ _BASE: dict[str, Promise] = {
 }
 
 REASONS: dict[str, Promise] = {
-    "single_category": _("all ratings are in one category, so there is nothing beyond chance to measure"),
+    "single_category": _(
+        "all ratings are in one category, so there is nothing beyond chance to measure"
+    ),
     "no_pairable_items": _("no item has two ratings that could be compared"),
     "too_few_items": _("too few items"),
     "needs_two_raters": _("two raters are needed"),
@@ -59,7 +61,9 @@ def coefficient(name: str) -> str | Promise:
         return _BASE[name]
     base, _sep, weights = name.rpartition("_")
     if base in _BASE and weights in WEIGHTS:
-        return format_lazy(pgettext_lazy("coefficient, weights", "{}, {}"), _BASE[base], _WEIGHTED[weights])
+        return format_lazy(
+            pgettext_lazy("coefficient, weights", "{}, {}"), _BASE[base], _WEIGHTED[weights]
+        )
     return name
 
 

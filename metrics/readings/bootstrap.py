@@ -1,4 +1,5 @@
-"""Intervals for coefficients that have no standard error of their own: the bootstrap over items, from patterns.
+"""Intervals for coefficients that have no standard error of their own: the bootstrap over items,
+from patterns.
 
 They cost more than a counting does, so the sweep makes them, seconds after the numbers moved.
 """
@@ -20,16 +21,20 @@ from projects.models import Question, Scale
 logger = logging.getLogger(__name__)
 
 REPLICATES = 2000
-DRAWS = 2_000_000  # at most, over all replicates: a scale of very many patterns gets fewer replicates
-NAMES = ("krippendorff_alpha_ordinal",)  # its metric depends on the margins: no analytic standard error
+# at most, over all replicates: a scale of very many patterns gets fewer replicates
+DRAWS = 2_000_000
+# its metric depends on the margins: no analytic standard error
+NAMES = ("krippendorff_alpha_ordinal",)
 
 Intervals = dict[str, dict[str, Any]]
 
 
 def bootstrap(counts: np.ndarray, n_items: np.ndarray, scale: QuestionScale) -> Intervals:
-    """Patterns (P, k) and numbers of items (P,) -> name -> {"low", "high", "bootstrap": number of replicates}.
+    """Patterns (P, k) and numbers of items (P,) -> name -> {"low", "high", "bootstrap": number of
+    replicates}.
 
-    Percentile intervals, seeded: the same counts give the same interval. Nothing where none can be had.
+    Percentile intervals, seeded: the same counts give the same interval. Nothing where none can be
+    had.
     """
     if scale.kind == Scale.NOMINAL or n_items[counts.sum(axis=1) >= 2].sum() < 2:
         return {}
@@ -40,7 +45,9 @@ def bootstrap(counts: np.ndarray, n_items: np.ndarray, scale: QuestionScale) -> 
         )[name]
 
     replicates = int(np.clip(DRAWS // len(counts), 200, REPLICATES))
-    found = intervals.bootstrap_patterns(n_items, {name: statistic(name) for name in NAMES}, replicates=replicates)
+    found = intervals.bootstrap_patterns(
+        n_items, {name: statistic(name) for name in NAMES}, replicates=replicates
+    )
     return {
         name: {"low": one.low, "high": one.high, "bootstrap": one.replicates}
         for name, one in found.items()
@@ -50,22 +57,32 @@ def bootstrap(counts: np.ndarray, n_items: np.ndarray, scale: QuestionScale) -> 
 
 def filled(coefficients: dict[str, Any], found: Intervals) -> dict[str, Any]:
     """Readings by name, with these intervals where a value is known."""
-    known = {name: one for name, one in found.items() if coefficients.get(name, {}).get("value") is not None}
+    known = {
+        name: one
+        for name, one in found.items()
+        if coefficients.get(name, {}).get("value") is not None
+    }
     return coefficients | {name: coefficients[name] | one for name, one in known.items()}
 
 
 def sweep() -> None:
-    """Renew the intervals that are older than the readings; a failure of one does not keep the others waiting."""
-    states = CountState.objects.exclude(bootstrapped=F("version")).exclude(question__scale=Scale.NOMINAL)
+    """Renew the intervals that are older than the readings; a failure of one does not keep the
+    others waiting."""
+    states = CountState.objects.exclude(bootstrapped=F("version")).exclude(
+        question__scale=Scale.NOMINAL
+    )
     for question_id in list(states.order_by("pk").values_list("pk", flat=True)):
         try:
             renew(question_id)
         except Exception:
-            logger.exception("the bootstrap of question %s failed; the next sweep tries again", question_id)
+            logger.exception(
+                "the bootstrap of question %s failed; the next sweep tries again", question_id
+            )
 
 
 def renew(question_id: int) -> None:
-    """Make a question's intervals anew. Counting may go on meanwhile: then they are not stored, but made again."""
+    """Make a question's intervals anew. Counting may go on meanwhile: then they are not stored, but
+    made again."""
     question = Question.objects.select_related("count_state").get(pk=question_id)
     version = question.count_state.version
     row = PatternTally.objects.filter(question_id=question_id, day=EVER).first()

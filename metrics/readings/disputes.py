@@ -1,4 +1,5 @@
-"""Where raters differ on items. Every query here reads a bounded number of ratings, whatever the project's size."""
+"""Where raters differ on items. Every query here reads a bounded number of ratings, whatever the
+project's size."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ from metrics.scale import QuestionScale
 from projects.models import Item, Question, Rater
 from ratings.models import Rating
 
-# The newest items' ratings, read backwards along the unique index (question, item, rater): the cost is the same in a
-# project of a million. Small projects are covered whole.
+# The newest items' ratings, read backwards along the unique index (question, item, rater): the cost
+# is the same in a project of a million. Small projects are covered whole.
 RATINGS_READ = 5_000
 
 
@@ -36,10 +37,17 @@ class Disputes:
     whole: bool  # whether these are all items with ratings
 
 
-def most_disputed(question: Question, scale: QuestionScale, weights: str, *, limit: int = 10) -> Disputes:
-    """The newest items whose ratings lie farthest apart; of equals those with more ratings, then newer ones."""
-    rows = Rating.objects.filter(question=question).order_by("-item_id").values_list("item_id", "code")
-    read = np.fromiter(rows[: RATINGS_READ + 1].iterator(), [("item", np.int64), ("code", np.int64)])
+def most_disputed(
+    question: Question, scale: QuestionScale, weights: str, *, limit: int = 10
+) -> Disputes:
+    """The newest items whose ratings lie farthest apart; of equals those with more ratings, then
+    newer ones."""
+    rows = (
+        Rating.objects.filter(question=question).order_by("-item_id").values_list("item_id", "code")
+    )
+    read = np.fromiter(
+        rows[: RATINGS_READ + 1].iterator(), [("item", np.int64), ("code", np.int64)]
+    )
     whole = len(read) <= RATINGS_READ
     if not whole:  # the last item may be cut
         read = read[read["item"] != read["item"][-1]]
@@ -49,10 +57,14 @@ def most_disputed(question: Question, scale: QuestionScale, weights: str, *, lim
     np.add.at(counts, (where, read["code"]), 1)
     counts = scale.ordered(counts)
     distance = disagreement(counts, scale.weightings()[weights])
-    order = [i for i in np.lexsort((-items, -counts.sum(axis=1), -distance)) if distance[i] > 0][:limit]
+    order = [i for i in np.lexsort((-items, -counts.sum(axis=1), -distance)) if distance[i] > 0][
+        :limit
+    ]
     found = Item.objects.defer("body", "attributes").in_bulk([int(items[i]) for i in order])
     top = [
-        Dispute(found[int(items[i])], named(counts[i], scale), float(distance[i])) for i in order if items[i] in found
+        Dispute(found[int(items[i])], named(counts[i], scale), float(distance[i]))
+        for i in order
+        if items[i] in found
     ]
     return Disputes(top, len(items), whole)
 
@@ -77,10 +89,19 @@ class Difference:
 
 
 def between(
-    question: Question, a: Rater, b: Rater, scale: QuestionScale, *, part: slice, chosen: Filter = EVERYTHING
+    question: Question,
+    a: Rater,
+    b: Rater,
+    scale: QuestionScale,
+    *,
+    part: slice,
+    chosen: Filter = EVERYTHING,
 ) -> list[Difference]:
-    """The items of this part of those that both rated and on which they differ; newest item first."""
-    theirs = chosen.ratings(Rating.objects.filter(question=question, item=OuterRef("item"), rater=b))
+    """The items of this part of those that both rated and on which they differ; newest item
+    first."""
+    theirs = chosen.ratings(
+        Rating.objects.filter(question=question, item=OuterRef("item"), rater=b)
+    )
     rows = (
         chosen.ratings(Rating.objects.filter(question=question, rater=a, code__gte=0))
         .annotate(other=Subquery(theirs.values("code")[:1]))
@@ -110,16 +131,26 @@ class OutOfStep:
 
 
 def recent_differences(
-    question: Question, rater: Rater, scale: QuestionScale, *, chosen: Filter = EVERYTHING, limit: int = 10
+    question: Question,
+    rater: Rater,
+    scale: QuestionScale,
+    *,
+    chosen: Filter = EVERYTHING,
+    limit: int = 10,
 ) -> list[OutOfStep]:
-    """Where most others differ from the rater, among the rater's 300 last changed ratings; newest first."""
+    """Where most others differ from the rater, among the rater's 300 last changed ratings; newest
+    first."""
     own = list(
         chosen.ratings(Rating.objects.filter(rater=rater, question=question, code__gte=0))
         .select_related("item")
         .order_by("-changed_at")[:300]
     )
-    others: dict[int, np.ndarray] = {rating.item_id: np.zeros(scale.width, np.int64) for rating in own}
-    rows = chosen.ratings(Rating.objects.filter(question=question, item_id__in=list(others), code__gte=0))
+    others: dict[int, np.ndarray] = {
+        rating.item_id: np.zeros(scale.width, np.int64) for rating in own
+    }
+    rows = chosen.ratings(
+        Rating.objects.filter(question=question, item_id__in=list(others), code__gte=0)
+    )
     rows = rows.exclude(rater=rater)
     for item, code in rows.values_list("item_id", "code"):
         others[item][code] += 1
@@ -129,11 +160,14 @@ def recent_differences(
         total, same = int(counts.sum()), int(counts[rating.code])
         if total and 2 * same < total:
             theirs = named(scale.ordered(counts), scale)
-            found.append(OutOfStep(rating, label_of(rating.code, scale), theirs, total - same, total))
+            found.append(
+                OutOfStep(rating, label_of(rating.code, scale), theirs, total - same, total)
+            )
     return found[:limit]
 
 
 def label_of(code: int, scale: QuestionScale) -> str:
-    """The label of an active category's code; empty for a withdrawn rating or a retired category."""
+    """The label of an active category's code; empty for a withdrawn rating or a retired
+    category."""
     place = np.flatnonzero(scale.codes == code)
     return scale.labels[int(place[0])] if len(place) else ""

@@ -1,4 +1,5 @@
-"""Pairs of raters as the pages show them: stored kappas, and readings of the pairs on a page from their tables."""
+"""Pairs of raters as the pages show them: stored kappas, and readings of the pairs on a page from
+their tables."""
 
 from __future__ import annotations
 
@@ -59,18 +60,31 @@ def natural(key: str) -> tuple[Any, ...]:
 
 
 def stored_among(question: Question, raters: list[Rater], scale: QuestionScale) -> PairTables:
-    """The tables of all pairs among these raters that share an item, in declared order of the categories."""
+    """The tables of all pairs among these raters that share an item, in declared order of the
+    categories."""
     ids = [rater.pk for rater in raters]
     rows = PairTally.objects.filter(question=question, rater_a__in=ids, rater_b__in=ids)
-    found = list(rows.order_by("rater_a_id", "rater_b_id").values_list("rater_a_id", "rater_b_id", "width", "table"))
+    found = list(
+        rows.order_by("rater_a_id", "rater_b_id").values_list(
+            "rater_a_id", "rater_b_id", "width", "table"
+        )
+    )
     a, b = np.array([row[:2] for row in found], np.int64).reshape(-1, 2).T
     return PairTables(a, b, declared([row[2:] for row in found], scale))
 
 
-def among(stored: PairTables, raters: list[Rater], scale: QuestionScale, weights: str) -> list[Pair]:
+def among(
+    stored: PairTables, raters: list[Rater], scale: QuestionScale, weights: str
+) -> list[Pair]:
     """Stored pairs among these raters with whole readings."""
     ends = zip(stored.rater_a.tolist(), stored.rater_b.tolist(), strict=True)
-    return _read(list(ends), stored.tables, {rater.pk: rater for rater in raters}, scale=scale, weights=weights)
+    return _read(
+        list(ends),
+        stored.tables,
+        {rater.pk: rater for rater in raters},
+        scale=scale,
+        weights=weights,
+    )
 
 
 def with_rater(question: Question, rater: Rater, scale: QuestionScale, weights: str) -> list[Pair]:
@@ -78,23 +92,29 @@ def with_rater(question: Question, rater: Rater, scale: QuestionScale, weights: 
     rows = PairTally.objects.filter(question=question).filter(Q(rater_a=rater) | Q(rater_b=rater))
     pairs = read_page(rows.order_by("-n_items", "rater_a_id", "rater_b_id")[:100], scale, weights)
     return [
-        pair if pair.rater_a.pk == rater.pk else Pair(pair.rater_b, pair.rater_a, pair.reading, pair.n_items)
+        pair
+        if pair.rater_a.pk == rater.pk
+        else Pair(pair.rater_b, pair.rater_a, pair.reading, pair.n_items)
         for pair in pairs
     ]
 
 
 def listed(question: Question, weights: str, sort: str) -> list[int]:
-    """Ids of the LISTED pairs with the most items in common, by these or by kappa; undefined ones last.
+    """Ids of the LISTED pairs with the most items in common, by these or by kappa; undefined ones
+    last.
 
-    Of half a million pairs those with the lowest and the highest kappa share two items by chance: a list of them would
-    cost a sort of all and say nothing.
+    Of half a million pairs those with the lowest and the highest kappa share two items by chance: a
+    list of them would cost a sort of all and say nothing.
     """
-    pairs = PairTally.objects.filter(question=question).order_by("-n_items", "rater_a_id", "rater_b_id")
+    pairs = PairTally.objects.filter(question=question).order_by(
+        "-n_items", "rater_a_id", "rater_b_id"
+    )
     if sort in ("items", "-items"):
         ids = list(pairs.values_list("pk", flat=True)[:LISTED])
         return ids if sort == "-items" else ids[::-1]
     rows = list(pairs.values_list("pk", f"kappa_{weights}")[:LISTED])
-    kappa = np.array([row[1] for row in rows], float)  # NaN where undefined, which argsort puts last
+    # NaN where undefined, which argsort puts last
+    kappa = np.array([row[1] for row in rows], float)
     order = np.argsort(-kappa if sort.startswith("-") else kappa, kind="stable")
     return [rows[place][0] for place in order.tolist()]
 
@@ -115,12 +135,20 @@ def read_page(rows: Iterable[PairTally], scale: QuestionScale, weights: str) -> 
 
 
 def _read(
-    ends: list[tuple[int, int]], tables: np.ndarray, raters: dict[int, Rater], *, scale: QuestionScale, weights: str
+    ends: list[tuple[int, int]],
+    tables: np.ndarray,
+    raters: dict[int, Rater],
+    *,
+    scale: QuestionScale,
+    weights: str,
 ) -> list[Pair]:
     """Pairs by the ids of their raters, with their tables (P, k, k) in declared order."""
     readings = cohen.kappa(tables, scale.weightings()[weights]).readings()
     n_items = tables.sum(axis=(1, 2)).tolist()
-    return [Pair(raters[a], raters[b], reading, n) for (a, b), reading, n in zip(ends, readings, n_items, strict=True)]
+    return [
+        Pair(raters[a], raters[b], reading, n)
+        for (a, b), reading, n in zip(ends, readings, n_items, strict=True)
+    ]
 
 
 def declared(rows: Sequence[tuple[int, bytes | memoryview]], scale: QuestionScale) -> np.ndarray:

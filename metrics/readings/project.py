@@ -1,9 +1,10 @@
 """Counts -> stored coefficients. Only what moved is read and computed again.
 
-Rows of counts that moved are marked ``stale`` in the transaction that moved them; ``refresh`` makes the readings that
-rest on them and clears the marks in one transaction under the same lock, so that whatever dies, the rows still say
-what is left to do. A change on an old day moves every later cumulative reading: where these are many, ``refresh`` notes
-the day in ``CountState.cumulative_from`` and the sweep makes them with ``finish``, seconds later.
+Rows of counts that moved are marked ``stale`` in the transaction that moved them; ``refresh`` makes
+the readings that rest on them and clears the marks in one transaction under the same lock, so that
+whatever dies, the rows still say what is left to do. A change on an old day moves every later
+cumulative reading: where these are many, ``refresh`` notes the day in
+``CountState.cumulative_from`` and the sweep makes them with ``finish``, seconds later.
 """
 
 from __future__ import annotations
@@ -23,7 +24,16 @@ from metrics.agreement import pattern_coefficients
 from metrics.agreement.coefficients import fleiss
 from metrics.counting import store
 from metrics.counting.count import lock
-from metrics.models import ALL_START, EVER, CountState, PairTally, PatternTally, PeerTally, Reading, Span
+from metrics.models import (
+    ALL_START,
+    EVER,
+    CountState,
+    PairTally,
+    PatternTally,
+    PeerTally,
+    Reading,
+    Span,
+)
 from metrics.scale import QuestionScale
 from projects.models import Question
 from ratings.recording.days import date_of
@@ -50,7 +60,8 @@ def refresh(question_id: int) -> bool:
 
 @transaction.atomic
 def _refresh_some(question_id: int) -> bool | None:
-    """The project's stale readings and those of some raters. None: nothing was stale; else whether more is."""
+    """The project's stale readings and those of some raters. None: nothing was stale; else whether
+    more is."""
     try:
         state = lock(question_id)
     except Question.DoesNotExist:
@@ -84,15 +95,20 @@ def _refresh_some(question_id: int) -> bool | None:
 
 @transaction.atomic
 def _refresh_beside(question_id: int) -> bool:
-    """The readings of some raters, beside other workers who make those of others; False when there are none to make.
+    """The readings of some raters, beside other workers who make those of others; False when there
+    are none to make.
 
-    Each shares the question's lock, so that no count moves meanwhile. SQLite has no such locks, and one writer.
+    Each shares the question's lock, so that no count moves meanwhile. SQLite has no such locks, and
+    one writer.
     """
     if connection.vendor != "postgresql":
         return False
     question = Question.objects.filter(pk=question_id).first()
     with connection.cursor() as cursor:
-        cursor.execute("SELECT scale_version FROM metrics_countstate WHERE question_id = %s FOR SHARE", [question_id])
+        cursor.execute(
+            "SELECT scale_version FROM metrics_countstate WHERE question_id = %s FOR SHARE",
+            [question_id],
+        )
         made_for = cursor.fetchone()
     if question is None or made_for != (question.scale_version,):
         return False
@@ -111,11 +127,17 @@ def finish(question_id: int) -> bool:
     scale = QuestionScale.of(Question.objects.get(pk=question_id))
     counts, ever, days, by_day = _load(question_id, scale, Q(day__gte=periods.whole([first])[0]))
     spans = [_Periods.of(span, days, by_day).since(first) for span in periods.SPANS]
-    readings = iter(_readings(counts, np.concatenate([span.cumulative(ever) for span in spans]), scale))
+    readings = iter(
+        _readings(counts, np.concatenate([span.cumulative(ever) for span in spans]), scale)
+    )
     for span in spans:
         totals = dict(zip(span.starts(), readings, strict=False))
-        stored = Reading.objects.filter(question_id=question_id, span=span.name, start__in=list(totals))
-        rows = [(pk, store.json_text(totals[start])) for pk, start in stored.values_list("id", "start")]
+        stored = Reading.objects.filter(
+            question_id=question_id, span=span.name, start__in=list(totals)
+        )
+        rows = [
+            (pk, store.json_text(totals[start])) for pk, start in stored.values_list("id", "start")
+        ]
         bulk.update_by_id("metrics_reading", ["cumulative"], rows)
     state.cumulative_from = None
     state.version += 1
@@ -128,7 +150,8 @@ def _renew_all(state: CountState, scale: QuestionScale) -> None:
     state.pair_sums = store.renew_pairs(state.question_id, scale)
     for model in (PatternTally, PeerTally):
         model.objects.filter(question_id=state.question_id).update(stale=True)
-    state.unread = max(1, state.unread)  # until all are made: the readings wait, although no rating does
+    # until all are made: the readings wait, although no rating does
+    state.unread = max(1, state.unread)
 
 
 @dataclass(frozen=True)
@@ -147,17 +170,21 @@ class _Periods:
         return cls(name, begins, n_items)
 
     def since(self, day: int) -> _Periods:
-        """From the period of ``day`` on. What was read may begin in the middle of an earlier one."""
+        """From the period of ``day`` on. What was read may begin in the middle of an earlier
+        one."""
         return self._only(self.begins >= periods.starts(np.array([day]), self.name)[0])
 
     def containing(self, days: Iterable[int]) -> _Periods:
-        return self._only(np.isin(self.begins, periods.starts(np.fromiter(days, np.int64), self.name)))
+        return self._only(
+            np.isin(self.begins, periods.starts(np.fromiter(days, np.int64), self.name))
+        )
 
     def _only(self, chosen: np.ndarray) -> _Periods:
         return _Periods(self.name, self.begins[chosen], self.n_items[chosen])
 
     def cumulative(self, ever: np.ndarray) -> np.ndarray:
-        """Items by pattern up to each period's end (D, P), where these are the last periods of all."""
+        """Items by pattern up to each period's end (D, P), where these are the last periods of
+        all."""
         return ever - self.n_items.sum(axis=0) + self.n_items.cumsum(axis=0)
 
     def starts(self) -> list[Any]:
@@ -165,11 +192,16 @@ class _Periods:
 
     def empty(self) -> list[Any]:
         """First days of the periods that have no item any more."""
-        return [start for start, items in zip(self.starts(), self.n_items.sum(axis=1), strict=True) if not items]
+        return [
+            start
+            for start, items in zip(self.starts(), self.n_items.sum(axis=1), strict=True)
+            if not items
+        ]
 
 
 def _refresh_project(state: CountState, scale: QuestionScale, days: list[int]) -> None:
-    """The project's readings: ever, of the periods of ``days``, and the cumulative ones from the first of them on."""
+    """The project's readings: ever, of the periods of ``days``, and the cumulative ones from the
+    first of them on."""
     question_id = state.question_id
     wanted, put_off = Q(pk__isnull=True), False
     if days:
@@ -184,7 +216,11 @@ def _refresh_project(state: CountState, scale: QuestionScale, days: list[int]) -
     moved = [span.containing(days) for span in spans]
     since = [] if put_off else [span.since(days[0]) for span in spans]
     # All periods in one call: the formulas are vectorised, a call costs as much as a thousand rows.
-    items = [ever[None], *(span.n_items for span in moved), *(span.cumulative(ever) for span in since)]
+    items = [
+        ever[None],
+        *(span.n_items for span in moved),
+        *(span.cumulative(ever) for span in since),
+    ]
     readings = iter(_readings(counts, np.concatenate(items), scale))
     found = next(readings)
     found |= mean_pairwise(question_id, state.pair_sums, found["percent_agreement"])
@@ -204,16 +240,24 @@ def _refresh_project(state: CountState, scale: QuestionScale, days: list[int]) -
         _save(question_id, [ever_row, *rows])
         # Of the periods after them nothing else moved.
         tail: list[tuple[Any, ...]] = [
-            (*key, {}, reading, {}) for key, reading in total.items() if key not in gone and key not in own
+            (*key, {}, reading, {})
+            for key, reading in total.items()
+            if key not in gone and key not in own
         ]
         _save(question_id, tail, kept=("coefficients", "details"))
 
 
-def _load(question_id: int, scale: QuestionScale, wanted: Q) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _load(
+    question_id: int, scale: QuestionScale, wanted: Q
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """counts (P, k), items ever (P,), the wanted days (D,) and their items (D, P)."""
-    rows = list(PatternTally.objects.filter(wanted | Q(day=EVER), question_id=question_id).order_by("day"))
+    rows = list(
+        PatternTally.objects.filter(wanted | Q(day=EVER), question_id=question_id).order_by("day")
+    )
     decoded = [store.decode_patterns(row, scale.width) for row in rows]
-    counts, where = np.unique(np.concatenate([part for part, _ in decoded]), axis=0, return_inverse=True)
+    counts, where = np.unique(
+        np.concatenate([part for part, _ in decoded]), axis=0, return_inverse=True
+    )
     n_items = np.zeros((len(rows), len(counts)), np.int64)
     at = np.repeat(np.arange(len(rows)), [len(part) for part, _ in decoded])
     n_items[at, where.ravel()] = np.concatenate([n for _, n in decoded])
@@ -221,33 +265,45 @@ def _load(question_id: int, scale: QuestionScale, wanted: Q) -> tuple[np.ndarray
     return scale.ordered(counts), n_items[0], days, n_items[1:]
 
 
-def _readings(counts: np.ndarray, n_items: np.ndarray, scale: QuestionScale) -> Iterable[dict[str, Any]]:
+def _readings(
+    counts: np.ndarray, n_items: np.ndarray, scale: QuestionScale
+) -> Iterable[dict[str, Any]]:
     """One dict of readings for each row of n_items (D, P), in order."""
-    estimates = pattern_coefficients(counts, n_items, scale=scale.kind, values=scale.values, weight_matrix=scale.matrix)
+    estimates = pattern_coefficients(
+        counts, n_items, scale=scale.kind, values=scale.values, weight_matrix=scale.matrix
+    )
     for row in zip(*(estimate.readings() for estimate in estimates.values()), strict=True):
         yield dict(zip(estimates, row, strict=True))
 
 
 def whole_details(counts: np.ndarray, n_items: np.ndarray, scale: QuestionScale) -> dict[str, Any]:
-    """Items by number of ratings, ratings by category, and agreement on each category versus the rest."""
+    """Items by number of ratings, ratings by category, and agreement on each category versus the
+    rest."""
     m = counts.sum(axis=1)
     numbers, where = np.unique(m, return_inverse=True)
     by_ratings = np.zeros(len(numbers), np.int64)
     np.add.at(by_ratings, where, n_items)
     per_category = fleiss.category_kappas(counts, n_items)
     return {
-        "by_ratings": {str(number): int(items) for number, items in zip(numbers, by_ratings, strict=True)},
+        "by_ratings": {
+            str(number): int(items) for number, items in zip(numbers, by_ratings, strict=True)
+        },
         "rated": int(n_items[m >= 1].sum()),
         "with_two_or_more": int(n_items[m >= 2].sum()),
         "categories": [
             {"label": label, "ratings": int(ratings), "agreement": per_category.reading((index,))}
-            for index, (label, ratings) in enumerate(zip(scale.labels, n_items @ counts, strict=True))
+            for index, (label, ratings) in enumerate(
+                zip(scale.labels, n_items @ counts, strict=True)
+            )
         ],
     }
 
 
-def mean_pairwise(question_id: int, sums: dict[str, Any], like: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The mean of the defined Cohen's kappas over all pairs that share items, under each weighting (Light 1971)."""
+def mean_pairwise(
+    question_id: int, sums: dict[str, Any], like: dict[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """The mean of the defined Cohen's kappas over all pairs that share items, under each weighting
+    (Light 1971)."""
     found = {}
     for name, (total, pairs) in (store.no_sums() | sums).items():
         if name == "custom" and not pairs:
@@ -270,13 +326,24 @@ def _why_no_mean(question_id: int) -> str:
 
 
 def _save(question_id: int, rows: list[tuple[Any, ...]], *, kept: Collection[str] = ()) -> None:
-    """Write (span, start, coefficients, cumulative, details); of a known period all but the columns to be kept."""
+    """Write (span, start, coefficients, cumulative, details); of a known period all but the columns
+    to be kept."""
     moment = connection.ops.adapt_datetimefield_value(timezone.now())
     day = connection.ops.adapt_datefield_value
-    columns = ("question_id", "span", "start", "coefficients", "cumulative", "details", "computed_at")
+    columns = (
+        "question_id",
+        "span",
+        "start",
+        "coefficients",
+        "cumulative",
+        "details",
+        "computed_at",
+    )
     data = [
         (question_id, str(span), day(start), *(store.json_text(part) for part in parts), moment)
         for span, start, *parts in rows
     ]
     update = {name: f'excluded."{name}"' for name in columns[3:] if name not in kept}
-    bulk.upsert("metrics_reading", columns, data, key=("question_id", "span", "start"), update=update)
+    bulk.upsert(
+        "metrics_reading", columns, data, key=("question_id", "span", "start"), update=update
+    )

@@ -1,6 +1,8 @@
-"""Peer counts -> each rater's agreement with peers: ever, and per day, week and month of the rater's own ratings.
+"""Peer counts -> each rater's agreement with peers: ever, and per day, week and month of the
+rater's own ratings.
 
-Ever, weeks and months are stored; single days, which are many and seldom looked at, are read off the counts (of_days).
+Ever, weeks and months are stored; single days, which are many and seldom looked at, are read off
+the counts (of_days).
 """
 
 from __future__ import annotations
@@ -32,14 +34,15 @@ from ratings.recording.days import date_of
 
 STORED = (Span.WEEK.value, Span.MONTH.value)  # beside Span.ALL
 ROWS_AT_ONCE = 4_000
-TIMED = 500  # newest ratings of a rater of which the median seconds are taken: so many say how long it takes now
+# newest ratings of a rater of which the median seconds are taken: so many say how long it takes now
+TIMED = 500
 RATERS_AT_ONCE = 5  # where workers share the raters of a question
 MANY_DAYS = 500  # from here on a range of days is asked for, not each by name
 
 
 def refresh_some(question_id: int, scale: QuestionScale) -> bool | None:
-    """Make the readings of raters whose peer counts moved, of about ROWS_AT_ONCE days. None: there are none; else
-    whether there are more.
+    """Make the readings of raters whose peer counts moved, of about ROWS_AT_ONCE days. None: there
+    are none; else whether there are more.
 
     Under the question's lock, in its transaction.
     """
@@ -61,18 +64,25 @@ def refresh_some(question_id: int, scale: QuestionScale) -> bool | None:
 
 
 def refresh_whole(question_id: int, scale: QuestionScale) -> bool:
-    """Make the stale readings of a few raters whom no other worker has in hand; False when there are none.
+    """Make the stale readings of a few raters whom no other worker has in hand; False when there
+    are none.
 
-    To be called by several workers at once, each in a transaction that keeps the counts from moving. A rater's row of
-    all days together is the lock.
+    To be called by several workers at once, each in a transaction that keeps the counts from
+    moving. A rater's row of all days together is the lock.
     """
     stale = PeerTally.objects.filter(question_id=question_id, stale=True)
-    free = stale.filter(day=EVER).select_for_update(skip_locked=True, of=("self",)).order_by("rater_id")
+    free = (
+        stale.filter(day=EVER)
+        .select_for_update(skip_locked=True, of=("self",))
+        .order_by("rater_id")
+    )
     raters = list(free.values_list("rater_id", flat=True)[:RATERS_AT_ONCE])
     if not raters:
         return False
     moved: dict[int, list[int]] = {rater: [] for rater in raters}
-    for rater, day in stale.filter(rater__in=raters).exclude(day=EVER).values_list("rater_id", "day"):
+    for rater, day in (
+        stale.filter(rater__in=raters).exclude(day=EVER).values_list("rater_id", "day")
+    ):
         moved[rater].append(day)
     _refresh_raters(question_id, moved, scale)
     stale.filter(rater__in=raters).update(stale=False)
@@ -80,29 +90,41 @@ def refresh_whole(question_id: int, scale: QuestionScale) -> bool:
 
 
 def _refresh_raters(question_id: int, moved: dict[int, list[int]], scale: QuestionScale) -> None:
-    """``moved``: rater -> the days that moved. Only the periods that contain one of them are made anew."""
+    """``moved``: rater -> the days that moved. Only the periods that contain one of them are made
+    anew."""
     whole = periods.whole(sorted({day for days in moved.values() for day in days}))
     wanted = Q(day__in=[EVER, *whole])
     if len(whole) >= MANY_DAYS:
         wanted = Q(day=EVER) | Q(day__gte=whole[0], day__lte=whole[-1])
-    sums = _Sums.of(PeerTally.objects.filter(wanted, question_id=question_id, rater__in=list(moved)), scale)
+    sums = _Sums.of(
+        PeerTally.objects.filter(wanted, question_id=question_id, rater__in=list(moved)), scale
+    )
     ever = sums.keys[:, 1] == EVER
     parts: list[tuple[str, _Sums]] = [(Span.ALL, sums.at(ever))]
     daily = sums.at(~ever)
     for span in STORED:
         keys = [(rater, start) for rater, own in moved.items() for start in _starts(own, span)]
         parts.append((span, daily.by(span).only(keys)))
-    _save(question_id, parts, scale=scale, pairwise=mean_pairwise_by_rater(question_id, list(moved)))
+    _save(
+        question_id, parts, scale=scale, pairwise=mean_pairwise_by_rater(question_id, list(moved))
+    )
     _save_seconds(question_id, list(moved))
 
 
 def _save_seconds(question_id: int, raters: list[int]) -> None:
-    """The median seconds of those whose newest rating was timed; two queries more for each of these alone."""
-    own = Rating.objects.filter(question_id=question_id, code__gt=NOTHING).order_by("-changed_at", "-id")
+    """The median seconds of those whose newest rating was timed; two queries more for each of these
+    alone."""
+    own = Rating.objects.filter(question_id=question_id, code__gt=NOTHING).order_by(
+        "-changed_at", "-id"
+    )
     newest = Subquery(own.filter(rater=OuterRef("pk")).values("seconds")[:1])
     timed = Rater.objects.filter(pk__in=raters).annotate(newest=newest).filter(newest__isnull=False)
     for rater in timed.values_list("pk", flat=True):
-        seconds = [one for one in own.filter(rater=rater).values_list("seconds", flat=True)[:TIMED] if one is not None]
+        seconds = [
+            one
+            for one in own.filter(rater=rater).values_list("seconds", flat=True)[:TIMED]
+            if one is not None
+        ]
         row = RaterReading.objects.filter(question_id=question_id, rater=rater, span=Span.ALL)
         row.update(seconds=median(seconds))
 
@@ -113,7 +135,8 @@ def _starts(days: list[int], span: str) -> list[int]:
 
 @dataclass(frozen=True)
 class _Sums:
-    """Peer counts by (rater, first day of a period): keys (G, 2), ascending, and the arrays of agreement.peers."""
+    """Peer counts by (rater, first day of a period): keys (G, 2), ascending, and the arrays of
+    agreement.peers."""
 
     keys: np.ndarray
     tables: np.ndarray
@@ -137,7 +160,9 @@ class _Sums:
     def joined(cls, parts: list[_Sums]) -> _Sums:
         """One after the other."""
         each: list[Any] = [[getattr(part, field.name) for part in parts] for field in fields(cls)]
-        joined: list[Any] = [None if arrays[0] is None else np.concatenate(arrays) for arrays in each]
+        joined: list[Any] = [
+            None if arrays[0] is None else np.concatenate(arrays) for arrays in each
+        ]
         return cls(*joined)
 
     def by(self, span: str) -> _Sums:
@@ -147,7 +172,9 @@ class _Sums:
         if not len(keys):
             return self
         moments = None if self.moments is None else np.add.reduceat(self.moments, first)
-        sums = (np.add.reduceat(part, first) for part in (self.tables, self.n_items, self.n_ratings))
+        sums = (
+            np.add.reduceat(part, first) for part in (self.tables, self.n_items, self.n_ratings)
+        )
         tables, n_items, n_ratings = sums
         return _Sums(keys, tables, moments, n_items, n_ratings)
 
@@ -159,9 +186,13 @@ class _Sums:
     def at(self, rows: np.ndarray) -> _Sums:
         """The rows that are True."""
         moments = None if self.moments is None else self.moments[rows]
-        return _Sums(self.keys[rows], self.tables[rows], moments, self.n_items[rows], self.n_ratings[rows])
+        return _Sums(
+            self.keys[rows], self.tables[rows], moments, self.n_items[rows], self.n_ratings[rows]
+        )
 
-    def estimates(self, scale: QuestionScale, names: Collection[str] | None = None) -> dict[str, Estimate]:
+    def estimates(
+        self, scale: QuestionScale, names: Collection[str] | None = None
+    ) -> dict[str, Estimate]:
         """Name -> Estimate (G,), of all coefficients or of those named."""
         tables = scale.ordered(self.tables, axes=2)
         moments = None if self.moments is None else scale.ordered(self.moments, axes=3)
@@ -169,16 +200,23 @@ class _Sums:
 
 
 def _save(
-    question_id: int, parts: list[tuple[str, _Sums]], *, scale: QuestionScale, pairwise: dict[int, dict[str, Any]]
+    question_id: int,
+    parts: list[tuple[str, _Sums]],
+    *,
+    scale: QuestionScale,
+    pairwise: dict[int, dict[str, Any]],
 ) -> None:
-    """The readings of all spans in one go: the formulas are vectorised, a call costs as much as a thousand rows."""
+    """The readings of all spans in one go: the formulas are vectorised, a call costs as much as a
+    thousand rows."""
     spans = [str(span) for span, sums in parts for _ in sums.keys]
     sums = _Sums.joined([sums for _, sums in parts])
     estimates = sums.estimates(scale)
     moment = connection.ops.adapt_datetimefield_value(timezone.now())
     rows, gone = [], []
     each = zip(*(estimate.readings() for estimate in estimates.values()), strict=True)
-    for index, (span, (rater, start), found) in enumerate(zip(spans, sums.keys.tolist(), each, strict=True)):
+    for index, (span, (rater, start), found) in enumerate(
+        zip(spans, sums.keys.tolist(), each, strict=True)
+    ):
         date = ALL_START if span == Span.ALL else date_of(start)
         if not sums.n_ratings[index]:
             gone.append((rater, span, date))
@@ -187,13 +225,28 @@ def _save(
         if span == Span.ALL:
             readings |= means_beside(readings, pairwise[rater])
             details = {"table": scale.ordered(sums.tables[index], axes=2).tolist()}
-        rows.append(_row(question_id, rater, span, date, int(sums.n_ratings[index]), readings, details, moment))
+        rows.append(
+            _row(
+                question_id,
+                rater,
+                span,
+                date,
+                int(sums.n_ratings[index]),
+                readings,
+                details,
+                moment,
+            )
+        )
     columns = (
         "question_id", "rater_id", "span", "start", "n_ratings", "coefficients", "details", "computed_at",
     )  # fmt: skip
-    bulk.upsert("metrics_raterreading", columns, rows, key=("question_id", "span", "rater_id", "start"))
+    bulk.upsert(
+        "metrics_raterreading", columns, rows, key=("question_id", "span", "rater_id", "start")
+    )
     for rater, span, date in gone:
-        RaterReading.objects.filter(question_id=question_id, rater_id=rater, span=span, start=date).delete()
+        RaterReading.objects.filter(
+            question_id=question_id, rater_id=rater, span=span, start=date
+        ).delete()
 
 
 def days_of(question: Question, rater: Rater) -> QuerySet[PeerTally]:
@@ -201,13 +254,17 @@ def days_of(question: Question, rater: Rater) -> QuerySet[PeerTally]:
     return PeerTally.objects.filter(question=question, rater=rater, day__gt=EVER, n_ratings__gt=0)
 
 
-def of_days(days: QuerySet[PeerTally], scale: QuestionScale, names: Sequence[str]) -> list[tuple[Any, ...]]:
-    """(date, READING of each name) of days of one rater (``days_of``, a bounded part of it), oldest first; one query.
+def of_days(
+    days: QuerySet[PeerTally], scale: QuestionScale, names: Sequence[str]
+) -> list[tuple[Any, ...]]:
+    """(date, READING of each name) of days of one rater (``days_of``, a bounded part of it), oldest
+    first; one query.
 
-    The same formulas on the same counts as the stored readings of weeks and months, so the same numbers. A day is as
-    new as the counts: between counting and refreshing (a moment; up to a minute while a backlog is counted) it holds
-    ratings that its week does not hold yet and that the page still tells as not in the numbers. A rater of whom
-    nothing was read yet has no page to show a day on.
+    The same formulas on the same counts as the stored readings of weeks and months, so the same
+    numbers. A day is as new as the counts: between counting and refreshing (a moment; up to a
+    minute while a backlog is counted) it holds ratings that its week does not hold yet and that the
+    page still tells as not in the numbers. A rater of whom nothing was read yet has no page to show
+    a day on.
     """
     sums = _Sums.of(days, scale)
     if not len(sums.keys):
@@ -225,7 +282,8 @@ def peer_estimates(
     *,
     names: Collection[str] | None = None,
 ) -> dict[str, Estimate]:
-    """Name -> Estimate (G,) of raters against their peers, all or those named; tables (G, k, k) in declared order."""
+    """Name -> Estimate (G,) of raters against their peers, all or those named; tables (G, k, k) in
+    declared order."""
     counts = tables, moments, n_items
     formulas = {
         weighted("vs_peers", name): partial(peer_agreement.kappa, *counts, weights=matrix)
@@ -236,7 +294,9 @@ def peer_estimates(
     return {name: formula() for name, formula in formulas.items() if names is None or name in names}
 
 
-def _row(question_id: int, rater: int, span: str, date: datetime.date, *rest: Any) -> tuple[Any, ...]:
+def _row(
+    question_id: int, rater: int, span: str, date: datetime.date, *rest: Any
+) -> tuple[Any, ...]:
     n_ratings, readings, details, moment = rest
     start = connection.ops.adapt_datefield_value(date)
     return (
@@ -251,20 +311,31 @@ def means_beside(readings: dict[str, Any], means: dict[str, Any]) -> dict[str, A
 
 
 def mean_pairwise_by_rater(question_id: int, raters: list[int]) -> dict[int, dict[str, Any]]:
-    """Rater -> {"mean_pairwise_kappa": READING, ...}: the mean of the rater's defined kappas with each other rater."""
+    """Rater -> {"mean_pairwise_kappa": READING, ...}: the mean of the rater's defined kappas with
+    each other rater."""
     if not raters:
         return {}
     kappas = [f"kappa_{name}" for name in store.KAPPAS]
-    columns, sums = ", ".join(kappas), ", ".join(f"SUM({kappa}), COUNT({kappa})" for kappa in kappas)
-    # By hand, for it is asked after every change: the ORM needs two queries, and longer to build them than they take.
+    columns, sums = (
+        ", ".join(kappas),
+        ", ".join(f"SUM({kappa}), COUNT({kappa})" for kappa in kappas),
+    )
+    # By hand, for it is asked after every change: the ORM needs two queries, and longer to build
+    # them than they take.
     sides, values = [], []
     for side in ("rater_a_id", "rater_b_id"):
         condition, wanted = bulk.among(side, raters)
-        sides.append(f"SELECT {side} AS rater, {columns} FROM metrics_pairtally WHERE question_id = %s AND {condition}")
+        sides.append(
+            f"SELECT {side} AS rater, {columns} FROM metrics_pairtally WHERE question_id = %s AND {condition}"
+        )
         values += [question_id, *wanted]
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT rater, {sums} FROM ({' UNION ALL '.join(sides)}) AS met GROUP BY rater", values)
-        found = {rater: list(zip(row[::2], row[1::2], strict=True)) for rater, *row in cursor.fetchall()}
+        cursor.execute(
+            f"SELECT rater, {sums} FROM ({' UNION ALL '.join(sides)}) AS met GROUP BY rater", values
+        )
+        found = {
+            rater: list(zip(row[::2], row[1::2], strict=True)) for rater, *row in cursor.fetchall()
+        }
     alone = [(None, 0)] * len(kappas)
     return {rater: _mean_readings(found.get(rater, alone)) for rater in raters}
 

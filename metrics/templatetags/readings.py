@@ -1,4 +1,5 @@
-"""Numbers as people read them: two decimals with their interval, words for what is undefined, small inline pictures."""
+"""Numbers as people read them: two decimals with their interval, words for what is undefined, small
+inline pictures."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ register.filter("interval", figures.interval)
 
 @register.filter(expects_localtime=True)
 def clock(moment: datetime.datetime) -> str:
-    """A moment with its zone, also in the hour that clocks show twice: Django's filter leaves the zone out there."""
+    """A moment with its zone, also in the hour that clocks show twice: Django's filter leaves the
+    zone out there."""
     return f"{moment:%Y-%m-%d %H:%M:%S %Z}"
 
 
@@ -55,7 +57,8 @@ def reading(value: Reading | None, signed: bool = False) -> SafeString:
 
 
 def _drawn(html: str) -> SafeString:
-    """HTML in which only numbers vary, as they are written here: nothing to escape, and a page has hundreds of them."""
+    """HTML in which only numbers vary, as they are written here: nothing to escape, and a page has
+    hundreds of them."""
     return mark_safe(html)  # noqa: S308
 
 
@@ -67,7 +70,8 @@ def band(value: float | None) -> str:
 
 @register.filter
 def sure_band(reading: Reading | None) -> str:
-    """The band that the true value reaches or passes with 95 % probability; empty without a standard error."""
+    """The band that the true value reaches or passes with 95 % probability; empty without a
+    standard error."""
     return str(words.band(bands.safe_band(reading["value"], reading["se"]))) if reading else ""
 
 
@@ -99,7 +103,8 @@ def get(mapping: Mapping[str, Any] | None, key: str) -> Any:
 
 @register.simple_tag
 def spark(values: Sequence[float | None] | None, least: float = 0.4) -> SafeString:
-    """A sparkline of at least two values; gaps where a value is undefined. Its height spans ``least`` or more."""
+    """A sparkline of at least two values; gaps where a value is undefined. Its height spans
+    ``least`` or more."""
     known = [value for value in values or [] if value is not None]
     if len(known) < 2 or values is None:
         return mark_safe("")
@@ -155,7 +160,9 @@ def whisker(value: Reading | None, low: float = -0.2, high: float = 1.0) -> Safe
 @register.simple_tag
 def shares(counts: Sequence[tuple[str, int]]) -> SafeString:
     """Counts by category in words: "minor 3, major 1"."""
-    return format_html_join(", ", "{} <strong>{}</strong>", ((label, figures.whole(n)) for label, n in counts))
+    return format_html_join(
+        ", ", "{} <strong>{}</strong>", ((label, figures.whole(n)) for label, n in counts)
+    )
 
 
 @register.simple_tag
@@ -191,7 +198,8 @@ def why_test(test: Any) -> str | Promise:
 
 @register.simple_tag
 def bias_bar(difference: float) -> SafeString:
-    """A bar from zero to the right (more often) or to the left; the whole width is 40 percentage points either way."""
+    """A bar from zero to the right (more often) or to the left; the whole width is 40 percentage
+    points either way."""
     width = min(abs(difference), 0.4) / 0.4 * 58
     side, start = ("more", 60.0) if difference > 0 else ("less", 60 - width)
     return format_html(
@@ -228,7 +236,9 @@ def band_scale(value: Reading) -> SafeString:
                              ((f"{4 + 392 * index / 5:.1f}",) for index in range(5)))  # fmt: skip
     line = mark_safe("")
     if value.get("low") is not None and value.get("high") is not None:
-        line = format_html('<path class="band-scale__line" d="M{} 9H{}"/>', at(value["low"]), at(value["high"]))
+        line = format_html(
+            '<path class="band-scale__line" d="M{} 9H{}"/>', at(value["low"]), at(value["high"])
+        )
     return format_html(
         '<svg class="band-scale" viewBox="0 0 400 18" aria-hidden="true">{}{}<circle cx="{}" cy="9" r="5"/></svg>',
         steps, line, at(value["value"]),
@@ -239,6 +249,10 @@ def band_scale(value: Reading) -> SafeString:
 def excerpt(item: Any) -> str:
     """The beginning of an item's text, on one line."""
     body = item.body if isinstance(item.body, dict) else {"text": item.body}
-    texts = [value for value in (body.get("text"), *body.values()) if isinstance(value, str) and value.strip()]
+    texts = [
+        value
+        for value in (body.get("text"), *body.values())
+        if isinstance(value, str) and value.strip()
+    ]
     line = " ".join(texts[0][:400].split()) if texts else ""
     return f"{line[:119]}…" if len(line) > 120 else line

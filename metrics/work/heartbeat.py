@@ -1,4 +1,5 @@
-"""Signs of life of the workers, in the database: they tell that counting goes on even where no broker answers."""
+"""Signs of life of the workers, in the database: they tell that counting goes on even where no
+broker answers."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from django.utils import timezone
 
 from metrics.models import Worker
 
-# Seconds without a sweep, or with an uncounted rating, after which something is wrong. A sweep comes every few seconds.
+# Seconds without a sweep, or with an uncounted rating, after which something is wrong. A sweep
+# comes every few seconds.
 LATE = 60.0
 FORGOTTEN = datetime.timedelta(hours=1)  # a worker that was stopped or killed is no longer listed
 

@@ -1,8 +1,10 @@
-"""The hint that a question has something to count. It may be lost, late or doubled; it must never delay a rater.
+"""The hint that a question has something to count. It may be lost, late or doubled; it must never
+delay a rater.
 
-One hint a question is enough: while one is on its way (a key in the broker's database says so) no other is sent. The
-worker removes the key *before* it reads the ratings, so a rating committed after the removal sends its own hint and one
-committed before it is read. The key expires by itself, and the sweep needs none of this.
+One hint a question is enough: while one is on its way (a key in the broker's database says so) no
+other is sent. The worker removes the key *before* it reads the ratings, so a rating committed after
+the removal sends its own hint and one committed before it is read. The key expires by itself, and
+the sweep needs none of this.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from django.conf import settings
 logger = logging.getLogger(__name__)
 
 UNDERWAY_SECONDS = 10  # after this a hint counts as lost
-PAUSE_SECONDS = 5  # without a try after a failure, so that a frozen broker costs one rating in many, not each
+# without a try after a failure, so that a frozen broker costs one rating in many, not each
+PAUSE_SECONDS = 5
 
 _paused_until = 0.0
 
@@ -41,10 +44,16 @@ def send(question_id: int) -> None:
     try:
         if client().set(_key(question_id), 1, nx=True, ex=UNDERWAY_SECONDS):
             # One try: the sweep is the second one, and a rater does not wait for it.
-            current_app.send_task("metrics.tasks.count_question", [question_id], ignore_result=True, retry=False)
+            current_app.send_task(
+                "metrics.tasks.count_question", [question_id], ignore_result=True, retry=False
+            )
     except Exception as error:  # any: redis, kombu and socket errors have no common base
         _paused_until = time.monotonic() + PAUSE_SECONDS
-        logger.warning("no hint for question %s (%s); the sweep will find it", question_id, type(error).__name__)
+        logger.warning(
+            "no hint for question %s (%s); the sweep will find it",
+            question_id,
+            type(error).__name__,
+        )
 
 
 def start(task: str, *arguments: int) -> None:
@@ -56,7 +65,9 @@ def start(task: str, *arguments: int) -> None:
         current_app.send_task(task, list(arguments), ignore_result=True, retry=False)
     except Exception as error:  # any: redis, kombu and socket errors have no common base
         _paused_until = time.monotonic() + PAUSE_SECONDS
-        logger.warning("%s%s was not sent (%s); the sweep will find it", task, arguments, type(error).__name__)
+        logger.warning(
+            "%s%s was not sent (%s); the sweep will find it", task, arguments, type(error).__name__
+        )
 
 
 def forget(question_id: int) -> None:
@@ -66,4 +77,6 @@ def forget(question_id: int) -> None:
     try:
         client().delete(_key(question_id))
     except redis.RedisError as error:
-        logger.warning("the hint of question %s was not removed (%s)", question_id, type(error).__name__)
+        logger.warning(
+            "the hint of question %s was not removed (%s)", question_id, type(error).__name__
+        )

@@ -1,9 +1,9 @@
 """How often one question is counted while ratings stream in.
 
-Counting takes locks that those who rate need too (on SQLite: the one lock of all writers). So a question that was
-counted just now rests for nine times as long as that took, at most LONGEST seconds: counting then takes a tenth of the
-time, whatever the machine, and the ratings that arrive meanwhile are counted together. The first rating after a quiet
-moment is counted at once.
+Counting takes locks that those who rate need too (on SQLite: the one lock of all writers). So a
+question that was counted just now rests for nine times as long as that took, at most LONGEST
+seconds: counting then takes a tenth of the time, whatever the machine, and the ratings that arrive
+meanwhile are counted together. The first rating after a quiet moment is counted at once.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import time
 REST = 9
 LONGEST = 1.0
 
-# Question -> (when its last counting ended, how long it took), by this process's monotonic clock. Each worker paces
-# itself; that is enough, for one hint a question is under way.
+# Question -> (when its last counting ended, how long it took), by this process's monotonic clock.
+# Each worker paces itself; that is enough, for one hint a question is under way.
 _last: dict[int, tuple[float, float]] = {}
 
 

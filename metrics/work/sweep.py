@@ -35,11 +35,13 @@ class Left(enum.Enum):
 
     NOTHING = "nothing"
     MORE = "more"  # its time was over
-    OTHERS = "others"  # the last shares of a backlog are in the hands of other workers, who do the rest
+    # the last shares of a backlog are in the hands of other workers, who do the rest
+    OTHERS = "others"
 
 
 def bring_up_to_date(question_id: int) -> int:
-    """Count everything uncounted of a question, then refresh its readings; waits for workers who count a share of it.
+    """Count everything uncounted of a question, then refresh its readings; waits for workers who
+    count a share of it.
 
     Returns the number of items counted here.
     """
@@ -53,7 +55,8 @@ def bring_up_to_date(question_id: int) -> int:
 
 
 def work_on(question_id: int, *, seconds: float = math.inf) -> tuple[int, Left]:
-    """Do a question's work for about so many seconds; the number of items counted, and what is left."""
+    """Do a question's work for about so many seconds; the number of items counted, and what is
+    left."""
     until = time.monotonic() + seconds
     items, shared = 0, False
     while True:
@@ -64,7 +67,9 @@ def work_on(question_id: int, *, seconds: float = math.inf) -> tuple[int, Left]:
         shared = True
         backlog.open_for(question_id)
         hints.send(question_id)  # whoever is free helps, and calls the next one
-        while (counted := backlog.count_shares(question_id, seconds=min(SLICE, seconds))) is not None:
+        while (
+            counted := backlog.count_shares(question_id, seconds=min(SLICE, seconds))
+        ) is not None:
             items += counted
             _read_now_and_then(question_id)
             if time.monotonic() > until:
@@ -84,7 +89,8 @@ def _read_now_and_then(question_id: int) -> None:
 
 
 def waiting_questions() -> list[int]:
-    """Ids of the questions with uncounted ratings, stale counts, readings of an older scale, or some put off.
+    """Ids of the questions with uncounted ratings, stale counts, readings of an older scale, or
+    some put off.
 
     A question that an import is filling just now waits until it is over.
     """
@@ -92,16 +98,22 @@ def waiting_questions() -> list[int]:
         model.objects.filter(stale=True).order_by().values_list("question_id", flat=True).distinct()
         for model in (PatternTally, PeerTally)
     ]
-    behind = ~Q(scale_version=F("question__scale_version")) | Q(cumulative_from__isnull=False) | Q(unread__gt=0)
+    behind = (
+        ~Q(scale_version=F("question__scale_version"))
+        | Q(cumulative_from__isnull=False)
+        | Q(unread__gt=0)
+    )
     behind |= Q(backlog_from__isnull=False)
     rescaled = CountState.objects.filter(behind).values_list("pk", flat=True)
     return sorted(waiting.questions().union(*stale, rescaled) - leases.questions_being_filled())
 
 
 def waiting_ratings(question: Question, state: CountState | None) -> int:
-    """Ratings that changed and are not in the question's readings: uncounted, or counted and not read since.
+    """Ratings that changed and are not in the question's readings: uncounted, or counted and not
+    read since.
 
-    0 only when every reading of the question is final; 1 where none waits, but readings are still to be made.
+    0 only when every reading of the question is final; 1 where none waits, but readings are still
+    to be made.
     """
     if state is not None and (progress := backlog.progress(state)) is not None:
         # To count a million for each look at a page takes too long.
@@ -115,7 +127,8 @@ def waiting_ratings(question: Question, state: CountState | None) -> int:
 
 
 def sweep() -> int:
-    """Bring every waiting question up to date; neither a failure nor a backlog of one keeps the others waiting."""
+    """Bring every waiting question up to date; neither a failure nor a backlog of one keeps the
+    others waiting."""
     found = left = waiting_questions()
     while left:
         left = [question_id for question_id in left if _sweep_one(question_id) is Left.MORE]
@@ -136,13 +149,17 @@ def _sweep_one(question_id: int) -> Left:
 
 @transaction.atomic
 def recount(question: Question) -> None:
-    """Forget all counts and readings of a question; its ratings are uncounted then and the ordinary way counts them."""
-    # Writers of ratings wait: else one that holds a row of this question and wants another could wait in a circle.
+    """Forget all counts and readings of a question; its ratings are uncounted then and the ordinary
+    way counts them."""
+    # Writers of ratings wait: else one that holds a row of this question and wants another could
+    # wait in a circle.
     locks.change_categories(question.pk)
     backlog.wait_for_shares(question.pk)
     state = count.lock(question.pk)
     backlog.drop(state)
-    Rating.objects.filter(question=question).exclude(counted=NOTHING, code__gte=0).update(counted=NOTHING)
+    Rating.objects.filter(question=question).exclude(counted=NOTHING, code__gte=0).update(
+        counted=NOTHING
+    )
     waiting.note_all(question.pk)
     for model in (PatternTally, PairTally, PeerTally, Reading, RaterReading):
         model.objects.filter(question=question).delete()

@@ -1,5 +1,5 @@
-"""The shapes of projects in the API. Lists of items and raters are checked by ``catalogue``; their shapes are below
-for the schema."""
+"""The shapes of projects in the API. Lists of items and raters are checked by ``catalogue``; their
+shapes are below for the schema."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ MOST_QUESTIONS = 50
 
 class CategoryIn(StrictSerializer):
     label = Text(max_length=200)  # type: ignore[assignment]  # the name is the contract's; the serializer's own label is not used
-    value = Number(required=False, allow_null=True, help_text="Its number; needed on an interval or ratio scale")
+    value = Number(
+        required=False,
+        allow_null=True,
+        help_text="Its number; needed on an interval or ratio scale",
+    )
     hotkey = Text(required=False, allow_blank=True, max_length=1, trim_whitespace=False)
 
 
@@ -44,7 +48,9 @@ class ProjectIn(StrictSerializer):
     description = Text(required=False, allow_blank=True, trim_whitespace=False)
     guidelines = Text(required=False, allow_blank=True, trim_whitespace=False, help_text="Markdown")
     overlap = Whole(required=False, help_text="Ratings wanted per item, 1 to 1000; 3 when left out")
-    time_zone = Text(required=False, help_text="Days, weeks and months are those of this zone; UTC when left out")
+    time_zone = Text(
+        required=False, help_text="Days, weeks and months are those of this zone; UTC when left out"
+    )
     questions = QuestionIn(many=True)
 
     def validate_questions(self, questions: list[NewQuestion]) -> list[NewQuestion]:
@@ -72,7 +78,9 @@ class CategoryOut(serializers.ModelSerializer):
 
 
 class QuestionOut(serializers.ModelSerializer):
-    categories = CategoryOut(source="active_categories", many=True, help_text="In their declared order")
+    categories = CategoryOut(
+        source="active_categories", many=True, help_text="In their declared order"
+    )
     weight_matrix = serializers.ListField(
         child=serializers.ListField(child=serializers.FloatField()), allow_null=True, read_only=True
     )
@@ -84,7 +92,9 @@ class QuestionOut(serializers.ModelSerializer):
 
 class ProjectOut(serializers.ModelSerializer):
     role = serializers.ChoiceField(
-        ["lead", "annotator", "viewer"], read_only=True, help_text="What the caller is in this project"
+        ["lead", "annotator", "viewer"],
+        read_only=True,
+        help_text="What the caller is in this project",
     )
     questions = QuestionOut(many=True)
 
@@ -97,20 +107,31 @@ class ProjectOut(serializers.ModelSerializer):
 
 
 class ItemIn(serializers.Serializer):
-    key = serializers.CharField(max_length=255, help_text="Your own name of the item; unique in the project")
+    key = serializers.CharField(
+        max_length=255, help_text="Your own name of the item; unique in the project"
+    )
     body = serializers.DictField(help_text='What the rater judges, like {"text": "..."}')
-    attributes = serializers.DictField(required=False, help_text="Anything else; kept as it is when left out")
+    attributes = serializers.DictField(
+        required=False, help_text="Anything else; kept as it is when left out"
+    )
 
 
 class RaterIn(serializers.Serializer):
-    key = serializers.CharField(max_length=150, help_text="Your own name of the rater; unique in the project")
+    key = serializers.CharField(
+        max_length=150, help_text="Your own name of the rater; unique in the project"
+    )
     name = serializers.CharField(required=False, allow_blank=True, max_length=200)
     kind = serializers.ChoiceField(Rater.Kind.choices, required=False)
     group = serializers.CharField(
-        required=False, allow_blank=True, max_length=64, help_text="A team or vendor; pages can show one group alone"
+        required=False,
+        allow_blank=True,
+        max_length=64,
+        help_text="A team or vendor; pages can show one group alone",
     )
     username = serializers.CharField(
-        required=False, allow_null=True, help_text="An account of this site; it becomes an annotator of the project"
+        required=False,
+        allow_null=True,
+        help_text="An account of this site; it becomes an annotator of the project",
     )
 
 

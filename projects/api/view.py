@@ -13,7 +13,8 @@ from projects.models import Project, Question
 
 
 def bound_to(request: Request) -> int | None:
-    """The id of the only project for which the caller's token is good; None for a token without bounds or a session."""
+    """The id of the only project for which the caller's token is good; None for a token without
+    bounds or a session."""
     token: Any = request.auth
     return None if token is None else token.project_id
 

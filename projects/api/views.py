@@ -34,7 +34,12 @@ def _shown(project: Project, role: str) -> dict[str, Any]:
 
 
 class Projects(ApiView):
-    @reads("listProjects", "The projects that the caller is a member of", page_of("Project", ProjectOut), PAGING)
+    @reads(
+        "listProjects",
+        "The projects that the caller is a member of",
+        page_of("Project", ProjectOut),
+        PAGING,
+    )
     def get(self, request: Request) -> Response:
         found = parameters(request, PAGING_NAMES)
         user: Any = request.user
@@ -45,15 +50,27 @@ class Projects(ApiView):
         def read(after: Key | None, size: int) -> list[tuple[Key, Any]]:
             ids = mine.filter(pk__gt=after[0]) if after else mine
             chosen = list(ids.order_by("pk").values_list("pk", flat=True)[:size])
-            roles = dict(Member.objects.filter(project__in=chosen, user=user).values_list("project", "role"))
+            roles = dict(
+                Member.objects.filter(project__in=chosen, user=user).values_list("project", "role")
+            )
             if user.is_superuser:
                 roles = dict.fromkeys(chosen, LEAD)
-            rows = Project.objects.prefetch_related("questions__categories").filter(pk__in=list(roles)).order_by("pk")
+            rows = (
+                Project.objects.prefetch_related("questions__categories")
+                .filter(pk__in=list(roles))
+                .order_by("pk")
+            )
             return [((row.pk,), _shown(row, roles[row.pk])) for row in rows]
 
         return Response(page(request, found, key=1, read=read))
 
-    @writes("createProject", "A new project, led by the caller", body=ProjectIn, answer=ProjectOut, status=201)
+    @writes(
+        "createProject",
+        "A new project, led by the caller",
+        body=ProjectIn,
+        answer=ProjectOut,
+        status=201,
+    )
     def post(self, request: Request) -> Response:
         parameters(request)
         if bound_to(request) is not None:
@@ -63,7 +80,9 @@ class Projects(ApiView):
         try:
             project = actions.create_project(by=request.user, **given.validated_data)
         except InvalidQuestions as error:
-            raise BadRequest("The request has invalid fields.", fields={"questions": error.problems}) from None
+            raise BadRequest(
+                "The request has invalid fields.", fields={"questions": error.problems}
+            ) from None
         except Refused as error:
             raise BadRequest("The request has invalid fields.", fields=error.fields) from None
         return Response(_shown(project, LEAD), status=201)
@@ -76,7 +95,12 @@ class OneProject(ApiView):
         parameters(request)
         return Response(_shown(project, project.role))  # type: ignore[attr-defined]  # set by the door
 
-    @writes("changeProject", "Change a project; its lead alone may", body=ProjectChange, answer=ProjectOut)
+    @writes(
+        "changeProject",
+        "Change a project; its lead alone may",
+        body=ProjectChange,
+        answer=ProjectOut,
+    )
     def patch(self, request: Request, project_id: int) -> Response:
         project = self.project(request, project_id, role=LEAD)
         parameters(request)
@@ -91,7 +115,12 @@ class OneProject(ApiView):
 
 
 class Items(ApiView):
-    @writes("putItems", "Create or change items by key", body=one_or_many("ItemOrItems", ItemIn), answer=Counts)
+    @writes(
+        "putItems",
+        "Create or change items by key",
+        body=one_or_many("ItemOrItems", ItemIn),
+        answer=Counts,
+    )
     def post(self, request: Request, project_id: int) -> Response:
         """One item or a list of up to 10,000. The same request twice changes nothing."""
         project = self.project(request, project_id, role=LEAD)
@@ -100,7 +129,12 @@ class Items(ApiView):
 
 
 class Raters(ApiView):
-    @writes("putRaters", "Create or change raters by key", body=one_or_many("RaterOrRaters", RaterIn), answer=Counts)
+    @writes(
+        "putRaters",
+        "Create or change raters by key",
+        body=one_or_many("RaterOrRaters", RaterIn),
+        answer=Counts,
+    )
     def post(self, request: Request, project_id: int) -> Response:
         """One rater or a list of up to 10,000. The same request twice changes nothing."""
         project = self.project(request, project_id, role=LEAD)

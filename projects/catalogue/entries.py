@@ -32,11 +32,17 @@ Counts = dict[str, int]
 def key_problem(row: Row, *, longest: int, name: str = "key") -> str | None:
     key = row.get(name)
     if not isinstance(key, str):
-        return f"'{name}' is missing" if name not in row else f"'{name}' must be a text, not {kind_of(key)}"
+        return (
+            f"'{name}' is missing"
+            if name not in row
+            else f"'{name}' must be a text, not {kind_of(key)}"
+        )
     if not key or len(key) > longest:
         return f"'{name}' must have 1 to {longest} characters; it has {len(key)}"
     if key != key.strip() or CONTROL.search(key):
-        return f"'{name}' must not begin or end with a blank, nor have line ends or control characters"
+        return (
+            f"'{name}' must not begin or end with a blank, nor have line ends or control characters"
+        )
     return None
 
 
@@ -49,9 +55,14 @@ def kind_of(value: Any) -> str:
 
 
 def checked(
-    noun: str, rows: Sequence[Any], check: Callable[[Row], Iterable[str | None]], *, fields: Sequence[str]
+    noun: str,
+    rows: Sequence[Any],
+    check: Callable[[Row], Iterable[str | None]],
+    *,
+    fields: Sequence[str],
 ) -> list[Row]:
-    """The rows, when each is an object with these fields alone, passes ``check``, and no key comes twice."""
+    """The rows, when each is an object with these fields alone, passes ``check``, and no key comes
+    twice."""
     wrong: dict[int, list[str]] = {}
     first: dict[Any, int] = {}
     known = frozenset(fields)
@@ -79,7 +90,8 @@ ITEM_FIELDS = ("key", "body", "attributes")
 
 
 def put_items(*, project: Project, rows: Sequence[Any]) -> Counts:
-    """Create or change items by key; ``attributes`` left out stay. All or nothing; 400 names each bad row."""
+    """Create or change items by key; ``attributes`` left out stay. All or nothing; 400 names each
+    bad row."""
     items = checked("item", rows, _item_problems, fields=ITEM_FIELDS)
     with transaction.atomic():
         standing = _standing("projects_item", "body, attributes", project, items)
@@ -90,10 +102,23 @@ def put_items(*, project: Project, rows: Sequence[Any]) -> Counts:
             old = standing.get(row["key"])
             body, attributes = map(json.loads, old) if old else (None, {})
             new = (row["body"], row.get("attributes", attributes))
-            state = "created" if body is None else "unchanged" if same(new, (body, attributes)) else "changed"
+            state = (
+                "created"
+                if body is None
+                else "unchanged"
+                if same(new, (body, attributes))
+                else "changed"
+            )
             counts[state] += 1
             if state != "unchanged":
-                writes.append((project.pk, row["key"], *(json.dumps(part) if part else "{}" for part in new), now))
+                writes.append(
+                    (
+                        project.pk,
+                        row["key"],
+                        *(json.dumps(part) if part else "{}" for part in new),
+                        now,
+                    )
+                )
         bulk.upsert(
             "projects_item",
             ("project_id", "key", "body", "attributes", "created_at"),
@@ -121,7 +146,9 @@ def _item_problems(row: Row) -> Iterable[str | None]:
 def _object_problem(name: str, value: Any) -> str | None:
     if not isinstance(value, dict):
         return f"'{name}' must be an object, not {kind_of(value)}"
-    if any(isinstance(part, dict | list) for part in value.values()) and not _shallow(value, DEEPEST):
+    if any(isinstance(part, dict | list) for part in value.values()) and not _shallow(
+        value, DEEPEST
+    ):
         return f"'{name}' is nested deeper than {DEEPEST} levels"
     size = sum(len(part) if isinstance(part, str) else 0 for part in value.values())
     if size > LARGEST_BODY or (size > LARGEST_BODY // 10 and len(json.dumps(value)) > LARGEST_BODY):
@@ -139,13 +166,17 @@ def _shallow(value: Any, levels: int) -> bool:
 def same(one: Any, other: Any) -> bool:
     """Whether two JSON values are the same; Python takes true for 1, JSON does not."""
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(value, other[name]) for name, value in one.items())
+        return one.keys() == other.keys() and all(
+            same(value, other[name]) for name, value in one.items()
+        )
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
         return len(one) == len(other) and all(map(same, one, other))
     return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 
-def _standing(table: str, columns: str, project: Project, rows: Sequence[Row]) -> dict[str, tuple[Any, ...]]:
+def _standing(
+    table: str, columns: str, project: Project, rows: Sequence[Row]
+) -> dict[str, tuple[Any, ...]]:
     """key -> the columns of the rows that exist."""
     found = bulk.several(bulk.find(table, columns, project.pk, [row["key"] for row in rows]))
     return {key: tuple(rest) for part in found for key, *rest in part}
@@ -157,14 +188,16 @@ RATER_FIELDS = ("key", "name", "kind", "group", "username")
 
 
 def put_raters(*, project: Project, rows: Sequence[Any]) -> Counts:
-    """Create or change raters by key; what is left out stays. All or nothing; 400 names each bad row.
+    """Create or change raters by key; what is left out stays. All or nothing; 400 names each bad
+    row.
 
-    ``username`` ties the rater to an account, which becomes an annotator of the project when it has no role in it;
-    null unties it.
+    ``username`` ties the rater to an account, which becomes an annotator of the project when it has
+    no role in it; null unties it.
     """
     raters = checked("rater", rows, _rater_problems, fields=RATER_FIELDS)
     with transaction.atomic():
-        Project.objects.select_for_update().get(pk=project.pk)  # one account is tied to one rater, whoever asks
+        # one account is tied to one rater, whoever asks
+        Project.objects.select_for_update().get(pk=project.pk)
         users = _users(raters)
         standing = _standing("projects_rater", 'name, kind, "group", user_id', project, raters)
         counts = {"created": 0, "changed": 0, "unchanged": 0}
@@ -201,15 +234,25 @@ def _rater_problems(row: Row) -> Iterable[str | None]:
 
 def group_problem(group: Any) -> bool:
     """Whether this cannot be the group of a rater."""
-    return not isinstance(group, str) or len(group) > LONGEST_GROUP or group != group.strip() or not group.isprintable()
+    return (
+        not isinstance(group, str)
+        or len(group) > LONGEST_GROUP
+        or group != group.strip()
+        or not group.isprintable()
+    )
 
 
 def _users(raters: Sequence[Row]) -> dict[str, int]:
-    """username -> id of the accounts that the rows name; 400 for one that does not exist or is named twice."""
+    """username -> id of the accounts that the rows name; 400 for one that does not exist or is
+    named twice."""
     names = [row["username"] for row in raters if row.get("username") is not None]
     if not names:
         return {}
-    known = dict(get_user_model().objects.filter(username__in=names, is_active=True).values_list("username", "pk"))
+    known = dict(
+        get_user_model()
+        .objects.filter(username__in=names, is_active=True)
+        .values_list("username", "pk")
+    )
     wrong: dict[int, list[str]] = {}
     first: dict[str, int] = {}
     for place, row in enumerate(raters):
@@ -217,15 +260,21 @@ def _users(raters: Sequence[Row]) -> dict[str, int]:
         if name is not None and name not in known:
             wrong[place] = [f"there is no account '{name}' on this site"]
         elif name is not None and first.setdefault(name, place) != place:
-            wrong[place] = [f"the account '{name}' is tied to the rater of row {first[name]} already"]
+            wrong[place] = [
+                f"the account '{name}' is tied to the rater of row {first[name]} already"
+            ]
     if wrong:
         raise rows_error("rater", wrong)
     return known
 
 
-def _refuse_tied(project: Project, raters: Sequence[Row], users: dict[str, int], new: dict[str, int | None]) -> None:
+def _refuse_tied(
+    project: Project, raters: Sequence[Row], users: dict[str, int], new: dict[str, int | None]
+) -> None:
     """400 when an account would be tied to two raters of the project."""
-    tied = Rater.objects.filter(project=project, user__in=users.values()).values_list("user_id", "key")
+    tied = Rater.objects.filter(project=project, user__in=users.values()).values_list(
+        "user_id", "key"
+    )
     holders = {user_id: key for user_id, key in tied if new.get(key, user_id) == user_id}
     wrong = {}
     for place, row in enumerate(raters):
@@ -250,8 +299,13 @@ def _write_raters(project: Project, writes: list[tuple[Any, ...]]) -> None:
     if writes:
         Project.objects.filter(pk=project.pk).catalogue_changed()
     tied = {row[5] for row in writes if row[5] is not None}
-    members = set(Member.objects.filter(project=project, user__in=tied).values_list("user_id", flat=True))
+    members = set(
+        Member.objects.filter(project=project, user__in=tied).values_list("user_id", flat=True)
+    )
     Member.objects.bulk_create(
-        [Member(project=project, user_id=user_id, role=Member.Role.ANNOTATOR) for user_id in sorted(tied - members)],
+        [
+            Member(project=project, user_id=user_id, role=Member.Role.ANNOTATOR)
+            for user_id in sorted(tied - members)
+        ],
         ignore_conflicts=True,
     )

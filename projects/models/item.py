@@ -14,8 +14,8 @@ class Item(models.Model):
     body = models.JSONField(default=dict, blank=True)
     attributes = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
-    # How many raters have rated the item or are rating it now: kept by ratings.recording.places alone, exact below the
-    # overlap.
+    # How many raters have rated the item or are rating it now: kept by ratings.recording.places
+    # alone, exact below the overlap.
     places_taken = models.PositiveIntegerField(default=0, db_default=0, editable=False)
 
     class Meta:

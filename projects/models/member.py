@@ -23,7 +23,9 @@ class Member(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["project", "user"], name="member_user_unique"),
-            models.CheckConstraint(condition=Q(role__in=["lead", "annotator", "viewer"]), name="member_role_known"),
+            models.CheckConstraint(
+                condition=Q(role__in=["lead", "annotator", "viewer"]), name="member_role_known"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -31,14 +33,17 @@ class Member(models.Model):
 
 
 class ApiToken(models.Model):
-    """A key to the API. Only its SHA-256 is stored; it acts as its user, narrowed to a project and to reading."""
+    """A key to the API. Only its SHA-256 is stored; it acts as its user, narrowed to a project and
+    to reading."""
 
     class Scope(models.TextChoices):
         READ = "read", _("read")
         WRITE = "write", _("write")
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="api_tokens")
-    project = models.ForeignKey(Project, models.CASCADE, null=True, blank=True, related_name="api_tokens")
+    project = models.ForeignKey(
+        Project, models.CASCADE, null=True, blank=True, related_name="api_tokens"
+    )
     scope = models.CharField(max_length=5, choices=Scope.choices, default=Scope.WRITE)
     prefix = models.CharField(max_length=12)
     digest = models.CharField(max_length=64, unique=True)
@@ -49,9 +54,12 @@ class ApiToken(models.Model):
 
     class Meta:
         constraints = [
-            models.CheckConstraint(condition=Q(scope__in=["read", "write"]), name="token_scope_known"),
             models.CheckConstraint(
-                condition=Q(expires_at__isnull=True) | Q(expires_at__gt=F("created_at")), name="token_expires_later"
+                condition=Q(scope__in=["read", "write"]), name="token_scope_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(expires_at__isnull=True) | Q(expires_at__gt=F("created_at")),
+                name="token_expires_later",
             ),
         ]
 

@@ -34,7 +34,8 @@ class Question(models.Model):
     weights = models.CharField(max_length=10, choices=Weights.choices, default=Weights.NONE)
     # Rows and columns in the order of the categories' positions.
     weight_matrix = models.JSONField(null=True, blank=True)
-    # Rises with every change of scale, categories or weights: readings made under an older one are made anew.
+    # Rises with every change of scale, categories or weights: readings made under an older one are
+    # made anew.
     scale_version = models.PositiveIntegerField(default=1, editable=False)
 
     class Meta:
@@ -42,10 +43,15 @@ class Question(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["project", "key"], name="question_key_unique"),
             models.CheckConstraint(condition=~Q(key=""), name="question_key_given"),
-            models.CheckConstraint(condition=Q(scale__in=Scale.values), name="question_scale_known"),
-            models.CheckConstraint(condition=Q(weights__in=Weights.values), name="question_weights_known"),
             models.CheckConstraint(
-                condition=~Q(weights=Weights.CUSTOM) | Q(weight_matrix__isnull=False), name="question_custom_has_matrix"
+                condition=Q(scale__in=Scale.values), name="question_scale_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(weights__in=Weights.values), name="question_weights_known"
+            ),
+            models.CheckConstraint(
+                condition=~Q(weights=Weights.CUSTOM) | Q(weight_matrix__isnull=False),
+                name="question_custom_has_matrix",
             ),
         ]
 
@@ -53,20 +59,23 @@ class Question(models.Model):
         return self.text or self.key
 
     def active_categories(self, known: Iterable[Category] | None = None) -> list[Category]:
-        """The declared categories in their declared order; of ``known``, all that the question ever had, or of a
-        prefetched ``categories``, where there is one."""
+        """The declared categories in their declared order; of ``known``, all that the question ever
+        had, or of a prefetched ``categories``, where there is one."""
         known = self.categories.all() if known is None else known
         return sorted((c for c in known if not c.retired), key=lambda c: (c.position, c.code))
 
 
 class Category(models.Model):
-    """One answer of a question. ``code`` never changes and is never used again; order is ``position`` alone."""
+    """One answer of a question. ``code`` never changes and is never used again; order is
+    ``position`` alone."""
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="categories")
     code = models.PositiveSmallIntegerField()
     label = models.CharField(max_length=200)
     position = models.PositiveSmallIntegerField()
-    value = models.FloatField(null=True, blank=True, help_text=_("Its number on an interval or ratio scale"))
+    value = models.FloatField(
+        null=True, blank=True, help_text=_("Its number on an interval or ratio scale")
+    )
     hotkey = models.CharField(max_length=1, blank=True)
     # A removed category keeps its row: history names it.
     retired = models.BooleanField(default=False)
@@ -77,7 +86,9 @@ class Category(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["question", "code"], name="category_code_unique"),
             models.UniqueConstraint(
-                fields=["question", "label"], condition=Q(retired=False), name="category_label_unique"
+                fields=["question", "label"],
+                condition=Q(retired=False),
+                name="category_label_unique",
             ),
             models.UniqueConstraint(
                 fields=["question", "hotkey"],

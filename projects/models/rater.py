@@ -19,8 +19,12 @@ class Rater(models.Model):
     key = models.CharField(max_length=150)
     name = models.CharField(max_length=200, blank=True)
     kind = models.CharField(max_length=5, choices=Kind.choices, default=Kind.HUMAN)
-    group = models.CharField(max_length=64, blank=True, db_default="", help_text=_("A team or vendor, to filter by"))
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="raters")
+    group = models.CharField(
+        max_length=64, blank=True, db_default="", help_text=_("A team or vendor, to filter by")
+    )
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="raters"
+    )
     # A paused rater gets no items; what they rated counts on.
     paused = models.BooleanField(default=False)
 
@@ -29,10 +33,14 @@ class Rater(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["project", "key"], name="rater_key_unique"),
             models.UniqueConstraint(
-                fields=["project", "user"], condition=Q(user__isnull=False), name="rater_user_unique"
+                fields=["project", "user"],
+                condition=Q(user__isnull=False),
+                name="rater_user_unique",
             ),
             models.CheckConstraint(condition=~Q(key=""), name="rater_key_given"),
-            models.CheckConstraint(condition=Q(kind__in=["human", "model"]), name="rater_kind_known"),
+            models.CheckConstraint(
+                condition=Q(kind__in=["human", "model"]), name="rater_kind_known"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -21,16 +21,20 @@ logger = logging.getLogger(__name__)
 
 @transaction.atomic
 def add_member(*, project: Project, username: str, role: str, by: Any) -> Member:
-    """Give an existing user a role. Raises Refused for an unknown user and for somebody who has a role already."""
+    """Give an existing user a role. Raises Refused for an unknown user and for somebody who has a
+    role already."""
     user = get_user_model().objects.filter(username=username, is_active=True).first()
     if user is None:
-        raise Refused({"username": _("There is no account '%(name)s' on this site.") % {"name": username}})
+        raise Refused(
+            {"username": _("There is no account '%(name)s' on this site.") % {"name": username}}
+        )
     return _join(project, user, role, by)
 
 
 @transaction.atomic
 def invite_member(*, project: Project, username: str, role: str, by: Any) -> Member:
-    """Make an account without a password and give it a role; the invitation link lets its owner choose one."""
+    """Make an account without a password and give it a role; the invitation link lets its owner
+    choose one."""
     users = get_user_model()
     user = users(username=users.normalize_username(username))
     try:
@@ -46,7 +50,12 @@ def _join(project: Project, user: User, role: str, by: Any) -> Member:
     _check_role(role)
     Project.objects.select_for_update().get(pk=project.pk)
     if Member.objects.filter(project=project, user=user).exists():
-        raise Refused({"username": _("'%(name)s' is a member of this project already.") % {"name": user.username}})
+        raise Refused(
+            {
+                "username": _("'%(name)s' is a member of this project already.")
+                % {"name": user.username}
+            }
+        )
     member = Member.objects.create(project=project, user=user, role=role)
     if role == Member.Role.ANNOTATOR:
         tie_annotator(project=project, user=user)
@@ -64,7 +73,9 @@ def change_role(*, member: Member, role: str, by: Any) -> Member:
     member.save(update_fields=["role"])
     if role == Member.Role.ANNOTATOR:
         tie_annotator(project=member.project, user=member.user)
-    logger.info("user %s is %s of project %s, by user %s", member.user_id, role, member.project_id, by.pk)
+    logger.info(
+        "user %s is %s of project %s, by user %s", member.user_id, role, member.project_id, by.pk
+    )
     return member
 
 
@@ -78,16 +89,23 @@ def remove_member(*, member: Member, by: Any) -> None:
 
 @transaction.atomic
 def tie_annotator(*, project: Project, user: User) -> Rater:
-    """The rater as whom ``user`` rates: the tied one, else an untied human one of the same key, else a new one."""
+    """The rater as whom ``user`` rates: the tied one, else an untied human one of the same key,
+    else a new one."""
     rater = Rater.objects.filter(project=project, user=user).first()
     if rater is not None:
         return rater
-    free = Rater.objects.filter(project=project, key=user.username, user=None, kind=Rater.Kind.HUMAN).first()
+    free = Rater.objects.filter(
+        project=project, key=user.username, user=None, kind=Rater.Kind.HUMAN
+    ).first()
     if free is not None:
         free.user = user
         free.save(update_fields=["user"])
         return free
-    taken = set(Rater.objects.filter(project=project, key__startswith=user.username).values_list("key", flat=True))
+    taken = set(
+        Rater.objects.filter(project=project, key__startswith=user.username).values_list(
+            "key", flat=True
+        )
+    )
     key, number = user.username, 1
     while key in taken:
         number += 1
@@ -104,20 +122,32 @@ def pause_rater(*, rater: Rater, paused: bool, by: Any) -> Rater:
 
 
 @transaction.atomic
-def change_rater(*, rater: Rater, by: Any, name: str, kind: str, group: str, user_id: int | None) -> Rater:
+def change_rater(
+    *, rater: Rater, by: Any, name: str, kind: str, group: str, user_id: int | None
+) -> Rater:
     """Set a rater's name, kind, group and tied user (a member of the project)."""
     if kind not in Rater.Kind.values:
         raise Refused({"kind": _("A rater is human or model.")})
     if len(name) > 200 or not name.isprintable():
-        raise Refused({"name": _("A name of 200 characters at most is needed, without control characters.")})
+        raise Refused(
+            {"name": _("A name of 200 characters at most is needed, without control characters.")}
+        )
     if group_problem(group):
-        raise Refused({"group": _("A group of 64 characters at most is needed, without control characters.")})
+        raise Refused(
+            {"group": _("A group of 64 characters at most is needed, without control characters.")}
+        )
     if user_id is not None:
         if not Member.objects.filter(project=rater.project_id, user=user_id).exists():
             raise Refused({"user": _("A rater is tied to a member of this project.")})
-        other = Rater.objects.filter(project=rater.project_id, user=user_id).exclude(pk=rater.pk).first()
+        other = (
+            Rater.objects.filter(project=rater.project_id, user=user_id)
+            .exclude(pk=rater.pk)
+            .first()
+        )
         if other is not None:
-            raise Refused({"user": _("This user is tied to rater '%(key)s' already.") % {"key": other.key}})
+            raise Refused(
+                {"user": _("This user is tied to rater '%(key)s' already.") % {"key": other.key}}
+            )
     if (rater.kind, rater.group) != (kind, group):
         Project.objects.filter(pk=rater.project_id).catalogue_changed()
     rater.name, rater.kind, rater.group, rater.user_id = name, kind, group, user_id
@@ -128,7 +158,9 @@ def change_rater(*, rater: Rater, by: Any, name: str, kind: str, group: str, use
 
 def _check_role(role: str) -> None:
     if role not in Member.Role.values:
-        raise Refused({"role": _("A role is one of %(roles)s.") % {"roles": ", ".join(Member.Role.values)}})
+        raise Refused(
+            {"role": _("A role is one of %(roles)s.") % {"roles": ", ".join(Member.Role.values)}}
+        )
 
 
 def _refuse_last_lead(member: Member) -> None:
@@ -136,15 +168,25 @@ def _refuse_last_lead(member: Member) -> None:
     Project.objects.select_for_update().get(pk=member.project_id)
     leads = Member.objects.filter(project=member.project_id, role=Member.Role.LEAD)
     if list(leads.values_list("pk", flat=True)[:2]) == [member.pk]:
-        raise Refused({"role": _("A project needs a lead, and this is the only one. Make somebody else a lead first.")})
+        raise Refused(
+            {
+                "role": _(
+                    "A project needs a lead, and this is the only one. Make somebody else a lead first."
+                )
+            }
+        )
 
 
 def who_may_get_link(*, project: Project, by: Any) -> set[int]:
-    """Ids of the members for whom ``by`` may make an invitation link: it gives the account to whoever holds the link.
+    """Ids of the members for whom ``by`` may make an invitation link: it gives the account to
+    whoever holds the link.
 
-    Only while its owner has not chosen a password yet, and only when ``by`` leads every project it belongs to.
+    Only while its owner has not chosen a password yet, and only when ``by`` leads every project it
+    belongs to.
     """
-    fresh = User.objects.filter(memberships__project=project, is_active=True, is_staff=False, is_superuser=False)
+    fresh = User.objects.filter(
+        memberships__project=project, is_active=True, is_staff=False, is_superuser=False
+    )
     fresh = fresh.filter(password__startswith=UNUSABLE_PASSWORD_PREFIX)
     if not by.is_superuser:
         led = Member.objects.filter(user=by, role=Member.Role.LEAD).values("project")

@@ -34,7 +34,11 @@ def own_tokens(request: HttpRequest) -> HttpResponse:
             expires_at=form.expires_at(),
         )
         form = TokenForm(user=request.user)
-    own = ApiToken.objects.filter(user=request.user.pk, revoked_at=None).select_related("project").order_by("-pk")
+    own = (
+        ApiToken.objects.filter(user=request.user.pk, revoked_at=None)
+        .select_related("project")
+        .order_by("-pk")
+    )
     context = {"form": form, "made": made, "tokens": own, "now": timezone.now()}
     return render(request, "projects/tokens.html", context)
 

@@ -19,23 +19,32 @@ from projects import access
 from projects.models import ApiToken
 
 PREFIX = "ccd_"  # so that secret scanners and people recognise one
-USED_EVERY = datetime.timedelta(minutes=5)  # how exact last_used_at is; a write a request would be waste
+# how exact last_used_at is; a write a request would be waste
+USED_EVERY = datetime.timedelta(minutes=5)
 
 
 def digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def create(*, user: Any, project: Any = None, scope: str = ApiToken.Scope.WRITE, expires_at: Any = None) -> str:
+def create(
+    *, user: Any, project: Any = None, scope: str = ApiToken.Scope.WRITE, expires_at: Any = None
+) -> str:
     """Make a token for ``user`` and return it; it cannot be shown again."""
     token = PREFIX + secrets.token_urlsafe(32)
     ApiToken.objects.create(
-        user=user, project=project, scope=scope, prefix=token[:12], digest=digest(token), expires_at=expires_at
+        user=user,
+        project=project,
+        scope=scope,
+        prefix=token[:12],
+        digest=digest(token),
+        expires_at=expires_at,
     )
     return token
 
 
-# Every request of the API begins here: written out, it costs a tenth of what the ORM takes to build it.
+# Every request of the API begins here: written out, it costs a tenth of what the ORM takes to build
+# it.
 _LIVING = (
     "SELECT t.id, t.user_id, t.project_id, t.scope, u.username, u.is_staff, u.is_superuser,"
     " t.last_used_at IS NULL OR t.last_used_at < %s"
@@ -45,9 +54,11 @@ _LIVING = (
 
 
 def _living(token_digest: str, asked: int | None) -> ApiToken | None:
-    """The token with its user, unless it is unknown, expired, revoked, or its user may not sign in any more.
+    """The token with its user, unless it is unknown, expired, revoked, or its user may not sign in
+    any more.
 
-    ``asked`` is the project that the request is about: it is looked up on the same journey to the database.
+    ``asked`` is the project that the request is about: it is looked up on the same journey to the
+    database.
     """
     now = timezone.now()
     moment = connection.ops.adapt_datetimefield_value
@@ -57,7 +68,9 @@ def _living(token_digest: str, asked: int | None) -> ApiToken | None:
     if not rows:
         return None
     pk, user_id, project_id, scope, username, is_staff, is_superuser, unnoticed = rows[0]
-    token = _partly(ApiToken, {"id": pk, "user_id": user_id, "project_id": project_id, "scope": scope})
+    token = _partly(
+        ApiToken, {"id": pk, "user_id": user_id, "project_id": project_id, "scope": scope}
+    )
     flags = {"is_staff": bool(is_staff), "is_superuser": bool(is_superuser), "is_active": True}
     token.user = _partly(get_user_model(), {"id": user_id, "username": username, **flags})
     if projects:
@@ -75,7 +88,8 @@ def _partly(model: Any, known: dict[str, Any]) -> Any:
 
 
 class TokenAuthentication(authentication.BaseAuthentication):
-    """``Authorization: Bearer TOKEN``. A token dies with its user, its expiry or its revocation: 401."""
+    """``Authorization: Bearer TOKEN``. A token dies with its user, its expiry or its revocation:
+    401."""
 
     keyword = "Bearer"
 
@@ -84,9 +98,13 @@ class TokenAuthentication(authentication.BaseAuthentication):
         if not header or header[0].lower() != b"bearer":
             return None
         if len(header) != 2:
-            raise exceptions.AuthenticationFailed("The header must be 'Authorization: Bearer TOKEN'.")
+            raise exceptions.AuthenticationFailed(
+                "The header must be 'Authorization: Bearer TOKEN'."
+            )
         match = request.resolver_match
-        token = _living(digest(header[1].decode("latin-1")), match.kwargs.get("project_id") if match else None)
+        token = _living(
+            digest(header[1].decode("latin-1")), match.kwargs.get("project_id") if match else None
+        )
         if token is None:
             raise exceptions.AuthenticationFailed("This token is unknown, expired or revoked.")
         if token.scope == ApiToken.Scope.READ and request.method not in ("GET", "HEAD", "OPTIONS"):
@@ -112,7 +130,11 @@ class TokenScheme(OpenApiAuthenticationExtension):
     name = "token"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        return {"type": "http", "scheme": "bearer", "description": "manage.py create_token USERNAME"}
+        return {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "manage.py create_token USERNAME",
+        }
 
 
 class BrowserScheme(OpenApiAuthenticationExtension):
@@ -120,4 +142,9 @@ class BrowserScheme(OpenApiAuthenticationExtension):
     name = "session"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        return {"type": "apiKey", "in": "cookie", "name": "sessionid", "description": "A browser's session, with CSRF"}
+        return {
+            "type": "apiKey",
+            "in": "cookie",
+            "name": "sessionid",
+            "description": "A browser's session, with CSRF",
+        }

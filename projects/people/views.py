@@ -37,12 +37,16 @@ def people(request: HttpRequest, project_id: int) -> HttpResponse:
     return _page(request, project)
 
 
-def _page(request: HttpRequest, project: Project, *, status: int = 200, **more: Any) -> HttpResponse:
+def _page(
+    request: HttpRequest, project: Project, *, status: int = 200, **more: Any
+) -> HttpResponse:
     members = list(project.members.select_related("user").order_by("role", "user__username"))
     wanted = request.GET.get("q", "").replace("\x00", "").strip()[:150]
     raters = project.raters.select_related("user").order_by("key")
     if wanted:
-        raters = raters.filter(Q(key__icontains=wanted) | Q(name__icontains=wanted) | Q(group__iexact=wanted))
+        raters = raters.filter(
+            Q(key__icontains=wanted) | Q(name__icontains=wanted) | Q(group__iexact=wanted)
+        )
     context = {
         "project": project,
         "members": members,
@@ -60,20 +64,27 @@ def _page(request: HttpRequest, project: Project, *, status: int = 200, **more: 
 @login_required
 @require_POST
 def member_add(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Somebody who has an account, or a new account with its invitation link, which is shown this one time."""
+    """Somebody who has an account, or a new account with its invitation link, which is shown this
+    one time."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     form = MemberForm(request.POST)
     if form.is_valid():
         data = form.cleaned_data
-        add = member_actions.invite_member if data["account"] == "new" else member_actions.add_member
+        add = (
+            member_actions.invite_member if data["account"] == "new" else member_actions.add_member
+        )
         try:
-            member = add(project=project, username=data["username"], role=data["role"], by=request.user)
+            member = add(
+                project=project, username=data["username"], role=data["role"], by=request.user
+            )
         except Refused as refused:
             show(form, refused.fields)
         else:
             if data["account"] == "new":
                 return _page(request, project, link=_link(request, member), link_for=member.user)
-            messages.success(request, _("%(name)s is a member now.") % {"name": member.user.get_username()})
+            messages.success(
+                request, _("%(name)s is a member now.") % {"name": member.user.get_username()}
+            )
             return redirect("people", project.pk)
     return _page(request, project, form=form, status=422)
 
@@ -86,7 +97,9 @@ def member_link(request: HttpRequest, project_id: int, member_id: int) -> HttpRe
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     member = get_object_or_404(project.members.select_related("user"), pk=member_id)
     if member.user_id not in member_actions.who_may_get_link(project=project, by=request.user):
-        messages.error(request, _("This account has a password already, or belongs to other leads as well."))
+        messages.error(
+            request, _("This account has a password already, or belongs to other leads as well.")
+        )
         return redirect("people", project.pk)
     return _page(request, project, link=_link(request, member), link_for=member.user)
 
@@ -109,7 +122,9 @@ def member_role(request: HttpRequest, project_id: int, member_id: int) -> HttpRe
     form = RoleForm(request.POST)
     try:
         member_actions.change_role(member=member, role=form.data.get("role", ""), by=request.user)
-        messages.success(request, _("The role of %(name)s is changed.") % {"name": member.user.get_username()})
+        messages.success(
+            request, _("The role of %(name)s is changed.") % {"name": member.user.get_username()}
+        )
     except Refused as refused:
         messages.error(request, str(refused))
     return _back(request, project, member)
@@ -123,7 +138,9 @@ def member_remove(request: HttpRequest, project_id: int, member_id: int) -> Http
     name = member.user.get_username()
     try:
         member_actions.remove_member(member=member, by=request.user)
-        messages.success(request, _("%(name)s is no member any more; the ratings stay.") % {"name": name})
+        messages.success(
+            request, _("%(name)s is no member any more; the ratings stay.") % {"name": name}
+        )
     except Refused as refused:
         messages.error(request, str(refused))
     return _back(request, project, member)
@@ -131,7 +148,10 @@ def member_remove(request: HttpRequest, project_id: int, member_id: int) -> Http
 
 def _back(request: HttpRequest, project: Project, member: Member) -> HttpResponse:
     """To the people of the project; who is its lead no more may not see them."""
-    lead = request.user.is_superuser or project.members.filter(user=request.user.pk, role=Member.Role.LEAD).exists()
+    lead = (
+        request.user.is_superuser
+        or project.members.filter(user=request.user.pk, role=Member.Role.LEAD).exists()
+    )
     return redirect("people", project.pk) if lead else redirect("/")
 
 
@@ -142,7 +162,12 @@ def rater_change(request: HttpRequest, project_id: int, rater_id: int) -> HttpRe
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     rater = get_object_or_404(project.raters, pk=rater_id)
     members = list(project.members.select_related("user").order_by("user__username"))
-    initial = {"name": rater.name, "kind": rater.kind, "group": rater.group, "user": rater.user_id or ""}
+    initial = {
+        "name": rater.name,
+        "kind": rater.kind,
+        "group": rater.group,
+        "user": rater.user_id or "",
+    }
     form = RaterForm(request.POST or None, initial=initial, members=members)
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
@@ -172,6 +197,8 @@ def rater_pause(request: HttpRequest, project_id: int, rater_id: int) -> HttpRes
     rater = get_object_or_404(project.raters, pk=rater_id)
     paused = request.POST.get("paused") == "1"
     member_actions.pause_rater(rater=rater, paused=paused, by=request.user)
-    said = _("%(key)s gets no items until you resume.") if paused else _("%(key)s gets items again.")
+    said = (
+        _("%(key)s gets no items until you resume.") if paused else _("%(key)s gets items again.")
+    )
     messages.success(request, said % {"key": rater.key})
     return redirect("people", project.pk)

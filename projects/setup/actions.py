@@ -1,4 +1,5 @@
-"""What changes projects and their questions. A scale is changed under its lock, and its version rises with it."""
+"""What changes projects and their questions. A scale is changed under its lock, and its version
+rises with it."""
 
 from __future__ import annotations
 
@@ -25,11 +26,13 @@ MOST_QUESTIONS = 50
 
 
 @transaction.atomic
-def create_project(*, by: Any, name: str, questions: Sequence[NewQuestion], **fields: Any) -> Project:
+def create_project(
+    *, by: Any, name: str, questions: Sequence[NewQuestion], **fields: Any
+) -> Project:
     """A new project with its questions; ``by`` becomes its lead.
 
-    ``fields``: description, guidelines, overlap, time_zone. Raises question_rules.InvalidQuestions or
-    project_rules.Refused, and then has changed nothing.
+    ``fields``: description, guidelines, overlap, time_zone. Raises question_rules.InvalidQuestions
+    or project_rules.Refused, and then has changed nothing.
     """
     project_rules.check(name=name, **fields)
     question_rules.check(questions)
@@ -45,14 +48,15 @@ def create_project(*, by: Any, name: str, questions: Sequence[NewQuestion], **fi
 
 @transaction.atomic
 def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
-    """Set name, description, guidelines, overlap or time_zone; a new time zone moves the days of all ratings, and other
-    guidelines become a new version of them.
+    """Set name, description, guidelines, overlap or time_zone; a new time zone moves the days of
+    all ratings, and other guidelines become a new version of them.
 
     Raises project_rules.Refused, and then has changed nothing.
     """
     names = ("name", "description", "guidelines", "overlap", "time_zone")
     project_rules.check(**{name: fields.get(name, getattr(project, name)) for name in names})
-    # Nobody may write a rating with a day of the old zone, or under the old guidelines, while either changes.
+    # Nobody may write a rating with a day of the old zone, or under the old guidelines, while
+    # either changes.
     for question_id in project.questions.order_by("pk").values_list("pk", flat=True):
         locks.change_categories(question_id)
     stood = Project.objects.select_for_update().only(*names).get(pk=project.pk)
@@ -71,7 +75,11 @@ def _make_guideline_version(project: Project, *, by: Any) -> None:
     project.guidelines_version += 1
     project.save(update_fields=["guidelines_version"])
     GuidelineVersion.objects.create(
-        project=project, number=project.guidelines_version, text=project.guidelines, by=by, made_at=timezone.now()
+        project=project,
+        number=project.guidelines_version,
+        text=project.guidelines,
+        by=by,
+        made_at=timezone.now(),
     )
 
 
@@ -82,9 +90,13 @@ def add_question(*, project: Project, question: NewQuestion, by: Any) -> Questio
     Project.objects.select_for_update().get(pk=project.pk)
     standing = list(project.questions.values_list("key", "position"))
     if question.key in dict(standing):
-        raise Refused({"key": _("This project has a question '%(key)s' already.") % {"key": question.key}})
+        raise Refused(
+            {"key": _("This project has a question '%(key)s' already.") % {"key": question.key}}
+        )
     if len(standing) >= MOST_QUESTIONS:
-        raise Refused({"key": _("A project may have %(most)s questions at most.") % {"most": MOST_QUESTIONS}})
+        raise Refused(
+            {"key": _("A project may have %(most)s questions at most.") % {"most": MOST_QUESTIONS}}
+        )
     position = max((position for _key, position in standing), default=-1) + 1
     made = _create_question(project, question, position=position)
     logger.info("question %s added to project %s by user %s", made.pk, project.pk, by.pk)
@@ -135,18 +147,25 @@ def change_categories(
     by: Any,
     seen_version: int | None = None,
 ) -> Question:
-    """Make ``categories`` (code, or None for a new one, and what it is to be) the question's scale, in this order.
+    """Make ``categories`` (code, or None for a new one, and what it is to be) the question's scale,
+    in this order.
 
-    A category that is left out is retired, unless ratings use it. Raises Refused, and then has changed nothing.
-    ``seen_version`` is the scale_version that ``by`` looked at: a change made meanwhile by somebody else is not
-    overwritten.
+    A category that is left out is retired, unless ratings use it. Raises Refused, and then has
+    changed nothing. ``seen_version`` is the scale_version that ``by`` looked at: a change made
+    meanwhile by somebody else is not overwritten.
     """
     question = _locked(question, seen_version)
     standing = {category.code: category for category in question.active_categories()}
     _check_categories(scale, [category for _code, category in categories])
     codes = [code for code, _category in categories if code is not None]
     if len(set(codes)) != len(codes) or not set(codes) <= set(standing):
-        raise Refused({"categories": _("A category of this list does not exist any more; load the page again.")})
+        raise Refused(
+            {
+                "categories": _(
+                    "A category of this list does not exist any more; load the page again."
+                )
+            }
+        )
     removed = [category for code, category in standing.items() if code not in codes]
     _refuse_used(question, removed)
     _retire(removed)
@@ -163,7 +182,8 @@ def change_categories(
 def change_weights(
     *, question: Question, weights: str, matrix: Any, by: Any, seen_version: int | None = None
 ) -> Question:
-    """Choose the weights; ``matrix`` (rows in declared order) may be kept beside a choice other than custom.
+    """Choose the weights; ``matrix`` (rows in declared order) may be kept beside a choice other
+    than custom.
 
     Raises Refused naming the row and the column that is wrong, and then has changed nothing.
     """
@@ -172,7 +192,13 @@ def change_weights(
     if weights not in Weights.values:
         raise Refused({"weights": _choice_problem(weights, Weights.values)})
     if matrix is None and weights == Weights.CUSTOM:
-        raise Refused({"weight_matrix": _("Custom weights need a matrix with a row and a column for each category.")})
+        raise Refused(
+            {
+                "weight_matrix": _(
+                    "Custom weights need a matrix with a row and a column for each category."
+                )
+            }
+        )
     if matrix is not None and (wrong := weight_matrix.problem(matrix, len(labels), labels)):
         raise Refused({"weight_matrix": wrong})
     return _set_scale(question, by=by, weights=weights, weight_matrix=matrix)
@@ -183,7 +209,11 @@ def _locked(question: Question, seen_version: int | None) -> Question:
     question = Question.objects.select_for_update().get(pk=question.pk)
     if seen_version not in (None, question.scale_version):
         raise Refused(
-            {"__all__": _("Somebody else changed this scale meanwhile. Look at it as it stands, then change it again.")}
+            {
+                "__all__": _(
+                    "Somebody else changed this scale meanwhile. Look at it as it stands, then change it again."
+                )
+            }
         )
     return question
 
@@ -230,7 +260,9 @@ def _retire(categories: Sequence[Category]) -> None:
 
 
 def _write_categories(
-    question: Question, standing: dict[int, Category], categories: Sequence[tuple[int | None, NewCategory]]
+    question: Question,
+    standing: dict[int, Category],
+    categories: Sequence[tuple[int | None, NewCategory]],
 ) -> None:
     highest = Category.objects.filter(question=question).aggregate(highest=Max("code"))["highest"]
     next_code = -1 if highest is None else highest

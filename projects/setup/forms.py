@@ -1,4 +1,5 @@
-"""What the pages of set-up and people ask for. The rules stand in project_rules, question_rules and weight_matrix."""
+"""What the pages of set-up and people ask for. The rules stand in project_rules, question_rules and
+weight_matrix."""
 
 from __future__ import annotations
 
@@ -16,14 +17,21 @@ from .question_rules import NewCategory
 
 
 class TokenForm(forms.Form):
-    scope = forms.ChoiceField(label=_("It may"), choices=[("write", _("read and write")), ("read", _("only read"))])
+    scope = forms.ChoiceField(
+        label=_("It may"), choices=[("write", _("read and write")), ("read", _("only read"))]
+    )
     project = forms.ModelChoiceField(
         Project.objects.none(), label=_("Project"), required=False, empty_label=_("all my projects")
     )
     days = forms.TypedChoiceField(
         label=_("It ends"),
         coerce=int,
-        choices=[("30", _("in 30 days")), ("90", _("in 90 days")), ("365", _("in a year")), ("0", _("never"))],
+        choices=[
+            ("30", _("in 30 days")),
+            ("90", _("in 90 days")),
+            ("365", _("in a year")),
+            ("0", _("never")),
+        ],
         initial="90",
     )
 
@@ -37,19 +45,27 @@ class TokenForm(forms.Form):
 
 
 class ProjectForm(forms.Form):
-    """The project itself. Lengths and zones are checked by project_rules, which names what is allowed."""
+    """The project itself. Lengths and zones are checked by project_rules, which names what is
+    allowed."""
 
     name = forms.CharField(label=_("Name"), max_length=200)
-    description = forms.CharField(label=_("Description"), required=False, widget=forms.Textarea({"rows": 2}))
+    description = forms.CharField(
+        label=_("Description"), required=False, widget=forms.Textarea({"rows": 2})
+    )
     guidelines = forms.CharField(
         label=_("Guidelines"),
         required=False,
         strip=False,
         widget=forms.Textarea({"rows": 10}),
-        help_text=_("What raters read before and while they rate. Markdown: # heading, **bold**, - list."),
+        help_text=_(
+            "What raters read before and while they rate. Markdown: # heading, **bold**, - list."
+        ),
     )
     overlap = forms.IntegerField(
-        label=_("Ratings wanted per item"), initial=3, min_value=1, help_text=_("Agreement needs two at least.")
+        label=_("Ratings wanted per item"),
+        initial=3,
+        min_value=1,
+        help_text=_("Agreement needs two at least."),
     )
     time_zone = forms.CharField(
         label=_("Time zone"),
@@ -75,7 +91,15 @@ class SetupForm(ProjectForm):
     queue_order = forms.ChoiceField(label=_("Order of items"), choices=QueueOrder.choices)
     corrections = forms.BooleanField(label=_("Raters may change their own ratings"), required=False)
 
-    field_order = ("name", "description", "overlap", "queue_order", "corrections", "time_zone", "guidelines")
+    field_order = (
+        "name",
+        "description",
+        "overlap",
+        "queue_order",
+        "corrections",
+        "time_zone",
+        "guidelines",
+    )
 
 
 class QuestionForm(forms.Form):
@@ -109,9 +133,14 @@ class CategoryForm(forms.Form):
 
     code = forms.IntegerField(required=False, widget=forms.HiddenInput)
     label = forms.CharField(label=_("Label"), max_length=200, required=False)
-    value = forms.FloatField(label=_("Value"), required=False, widget=forms.NumberInput({"step": "any"}))
+    value = forms.FloatField(
+        label=_("Value"), required=False, widget=forms.NumberInput({"step": "any"})
+    )
     hotkey = forms.CharField(
-        label=_("Hotkey"), max_length=1, required=False, widget=forms.TextInput({"autocomplete": "off"})
+        label=_("Hotkey"),
+        max_length=1,
+        required=False,
+        widget=forms.TextInput({"autocomplete": "off"}),
     )
 
     def spec(self) -> NewCategory:
@@ -127,7 +156,8 @@ class BaseCategories(forms.BaseFormSet):
     """The rows in the order in which they are to stand; removed and empty ones left out."""
 
     def add_fields(self, form: forms.Form, index: int | None) -> None:
-        """Name each field by its row: the head of the table is too far away for those who hear the page."""
+        """Name each field by its row: the head of the table is too far away for those who hear the
+        page."""
         super().add_fields(form, index)
         row = "" if index is None else str(index + 1)
         for name, field in form.fields.items():
@@ -147,13 +177,21 @@ class BaseCategories(forms.BaseFormSet):
             first: dict[str, int] = {}
             for number, row in enumerate(self.rows(), start=1):
                 typed = row.cleaned_data[name]
-                if typed and first.setdefault(typed.casefold() if name == "hotkey" else typed, number) != number:
-                    message = _("'%(typed)s' stands twice. Each category needs its own.") % {"typed": typed}
+                if (
+                    typed
+                    and first.setdefault(typed.casefold() if name == "hotkey" else typed, number)
+                    != number
+                ):
+                    message = _("'%(typed)s' stands twice. Each category needs its own.") % {
+                        "typed": typed
+                    }
                     row.add_error(name, message)
 
     def rows(self) -> list[CategoryForm]:
         kept = [
-            form for form in self.forms if not form.is_empty() and not (self.can_delete and form.cleaned_data["DELETE"])
+            form
+            for form in self.forms
+            if not form.is_empty() and not (self.can_delete and form.cleaned_data["DELETE"])
         ]
         last = len(self.forms)
         order = {form: form.cleaned_data.get("ORDER") for form in kept}
@@ -161,7 +199,8 @@ class BaseCategories(forms.BaseFormSet):
         return sorted(kept, key=lambda form: last if order[form] is None else order[form])
 
     def add_problems(self, rows: list[CategoryForm], problems: Any) -> list[str]:
-        """Put the messages of question_rules beside their fields; those about no single row are returned."""
+        """Put the messages of question_rules beside their fields; those about no single row are
+        returned."""
         if not isinstance(problems, dict):
             return [str(problems)]
         loose = []
@@ -170,12 +209,15 @@ class BaseCategories(forms.BaseFormSet):
                 loose.append(str(found))
                 continue
             for name, message in found.items():
-                rows[int(place)].add_error(name if name in rows[int(place)].fields else None, str(message))
+                rows[int(place)].add_error(
+                    name if name in rows[int(place)].fields else None, str(message)
+                )
         return loose
 
 
 def categories_formset(*, extra: int, fixed: bool = False) -> type[BaseCategories]:
-    """A table of categories with ``extra`` empty rows; ``fixed`` for a new question, whose rows stand as typed."""
+    """A table of categories with ``extra`` empty rows; ``fixed`` for a new question, whose rows
+    stand as typed."""
     made = forms.formset_factory(
         CategoryForm,
         formset=BaseCategories,
@@ -191,7 +233,9 @@ def categories_formset(*, extra: int, fixed: bool = False) -> type[BaseCategorie
 class WeightsForm(forms.Form):
     """The choice of weights and the cells of a matrix, ``cell-ROW-COLUMN``, counted from 0."""
 
-    weights = forms.ChoiceField(label=_("Weights"), choices=Weights.choices, widget=forms.RadioSelect)
+    weights = forms.ChoiceField(
+        label=_("Weights"), choices=Weights.choices, widget=forms.RadioSelect
+    )
     seen_version = forms.IntegerField(widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, size: int, **kwargs: Any) -> None:
@@ -220,8 +264,12 @@ def as_number(text: str) -> Any:
 
 
 class MemberForm(forms.Form):
-    username = forms.CharField(label=_("Name"), max_length=150, help_text=_("Letters, digits and @ . + - _"))
-    role = forms.ChoiceField(label=_("Role"), choices=Member.Role.choices, initial=Member.Role.ANNOTATOR)
+    username = forms.CharField(
+        label=_("Name"), max_length=150, help_text=_("Letters, digits and @ . + - _")
+    )
+    role = forms.ChoiceField(
+        label=_("Role"), choices=Member.Role.choices, initial=Member.Role.ANNOTATOR
+    )
     account = forms.ChoiceField(
         label=_("Account"),
         choices=[("new", _("make a new account")), ("existing", _("has an account already"))],

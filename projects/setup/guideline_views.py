@@ -1,4 +1,5 @@
-"""The guidelines as every member may read them, with their older versions. Nobody changes these here."""
+"""The guidelines as every member may read them, with their older versions. Nobody changes these
+here."""
 
 from __future__ import annotations
 
@@ -29,7 +30,9 @@ def guidelines(request: HttpRequest, project_id: int, number: int | None = None)
     text = project.guidelines if shown == project.guidelines_version else _text(project, shown)
     context = {
         "project": project,
-        "versions": project.guideline_versions.select_related("by").defer("text").order_by("-number"),
+        "versions": project.guideline_versions.select_related("by")
+        .defer("text")
+        .order_by("-number"),
         "number": shown,
         "is_current": shown == project.guidelines_version,
         "text": text,

@@ -23,14 +23,15 @@ def _markdown() -> MarkdownIt:
 
 @functools.lru_cache(maxsize=256)
 def as_html(text: str) -> SafeString:
-    """The Markdown as safe HTML. Headings begin at h2, below the page's own; HTML in the text is shown as text; an
-    image from where the page may not load it is a link to it."""
+    """The Markdown as safe HTML. Headings begin at h2, below the page's own; HTML in the text is
+    shown as text; an image from where the page may not load it is a link to it."""
     tokens = _markdown().parse(text)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
         if token.type in ("th_open", "td_open"):
-            token.attrs.pop("style", None)  # the Content-Security-Policy allows no styles in the page
+            # the Content-Security-Policy allows no styles in the page
+            token.attrs.pop("style", None)
         if token.children:
             token.children = [shown for child in token.children for shown in _loadable(child)]
     html = _markdown().renderer.render(tokens, _markdown().options, {})
@@ -49,7 +50,8 @@ def _loadable(token: Token) -> Iterator[Token]:
 
 
 def changes_between(old: str, new: str) -> list[tuple[str, str]]:
-    """The lines of both texts in order, each "same", "out" (only in the old one) or "in" (only in the new one)."""
+    """The lines of both texts in order, each "same", "out" (only in the old one) or "in" (only in
+    the new one)."""
     kinds = {"  ": "same", "- ": "out", "+ ": "in"}
     lines = difflib.ndiff(old.splitlines(), new.splitlines(), charjunk=None)
     return [(kinds[line[:2]], line[2:]) for line in lines if line[:2] in kinds]

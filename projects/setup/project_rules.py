@@ -15,7 +15,8 @@ MOST_TEXT = 200_000  # characters of a description or of guidelines
 class Refused(ValueError):
     """The rules do not allow this change, and nothing was changed.
 
-    ``fields`` maps each place to what is wrong there: a message, or place -> field -> message (as in question_rules).
+    ``fields`` maps each place to what is wrong there: a message, or place -> field -> message (as
+    in question_rules).
     """
 
     def __init__(self, fields: dict[str, Any]) -> None:
@@ -38,7 +39,12 @@ def time_zones() -> tuple[str, ...]:
 
 
 def problems_of(
-    *, name: str, description: str = "", guidelines: str = "", overlap: int = 3, time_zone: str = "UTC"
+    *,
+    name: str,
+    description: str = "",
+    guidelines: str = "",
+    overlap: int = 3,
+    time_zone: str = "UTC",
 ) -> dict[str, str]:
     """Field name -> message; empty when all is well."""
     found = {}
@@ -46,13 +52,17 @@ def problems_of(
         found["name"] = _("A name of 1 to 200 characters is needed, without control characters.")
     for place, text in (("description", description), ("guidelines", guidelines)):
         if "\x00" in text or len(text) > MOST_TEXT:
-            found[place] = _("A text of %(most)s characters at most, without NUL.") % {"most": MOST_TEXT}
+            found[place] = _("A text of %(most)s characters at most, without NUL.") % {
+                "most": MOST_TEXT
+            }
     if not 1 <= overlap <= MOST_OVERLAP:
-        found["overlap"] = _("Ratings wanted per item: a whole number from 1 to %(most)s.") % {"most": MOST_OVERLAP}
-    if time_zone not in time_zones():
-        found["time_zone"] = _("'%(zone)s' is no time zone; names look like Europe/Berlin, Asia/Shanghai or UTC.") % {
-            "zone": str(time_zone)[:64]
+        found["overlap"] = _("Ratings wanted per item: a whole number from 1 to %(most)s.") % {
+            "most": MOST_OVERLAP
         }
+    if time_zone not in time_zones():
+        found["time_zone"] = _(
+            "'%(zone)s' is no time zone; names look like Europe/Berlin, Asia/Shanghai or UTC."
+        ) % {"zone": str(time_zone)[:64]}
     return found
 
 

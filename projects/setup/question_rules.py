@@ -1,4 +1,5 @@
-"""What a question and its categories must be, whoever brings them: the API, the forms, an import."""
+"""What a question and its categories must be, whoever brings them: the API, the forms, an
+import."""
 
 from __future__ import annotations
 
@@ -48,10 +49,13 @@ class InvalidQuestions(ValueError):
 
 
 def problems_of(question: NewQuestion) -> dict[str, Any]:
-    """Field name -> message; of ``categories`` either one message or place (from 0) -> field name -> message."""
+    """Field name -> message; of ``categories`` either one message or place (from 0) -> field name
+    -> message."""
     found: dict[str, Any] = {}
     if not KEY.fullmatch(question.key):
-        found["key"] = _("Letters, digits, '_', '.' and '-' are allowed, 64 at most, beginning with a letter or digit.")
+        found["key"] = _(
+            "Letters, digits, '_', '.' and '-' are allowed, 64 at most, beginning with a letter or digit."
+        )
     for name, choices in (("scale", Scale), ("weights", Weights)):
         value = getattr(question, name)
         if value not in choices.values:
@@ -63,7 +67,9 @@ def problems_of(question: NewQuestion) -> dict[str, Any]:
     return found
 
 
-def categories_problems(categories: Sequence[NewCategory], *, scale: str) -> dict[str, Any] | str | None:
+def categories_problems(
+    categories: Sequence[NewCategory], *, scale: str
+) -> dict[str, Any] | str | None:
     if len(categories) < 2:
         return _("A question needs two categories at least.")
     if len(categories) > MOST_CATEGORIES:
@@ -78,7 +84,9 @@ def categories_problems(categories: Sequence[NewCategory], *, scale: str) -> dic
     for name, of in _UNIQUE.items():
         for place, first in _doubled([of(category) for category in categories]):
             shown = of(categories[place])
-            found.setdefault(str(place), {}).setdefault(name, f"{shown!r} stands at {first} already (counted from 0).")
+            found.setdefault(str(place), {}).setdefault(
+                name, f"{shown!r} stands at {first} already (counted from 0)."
+            )
     if not found and len({category.value is None for category in categories}) == 2:
         place = next(place for place, category in enumerate(categories) if category.value is None)
         found[str(place)] = {"value": _("Either all categories have a value or none.")}
@@ -97,11 +105,15 @@ def _category_problems(category: NewCategory, scale: str) -> dict[str, str]:
         found["label"] = _("A label of 1 to 200 characters is needed, without blanks at its ends.")
     elif CONTROL.search(category.label):
         found["label"] = _("A label must not have control characters or line ends.")
-    if category.hotkey and (len(category.hotkey) != 1 or category.hotkey.isspace() or CONTROL.match(category.hotkey)):
+    if category.hotkey and (
+        len(category.hotkey) != 1 or category.hotkey.isspace() or CONTROL.match(category.hotkey)
+    ):
         found["hotkey"] = _("A hotkey is one visible character.")
     if category.value is None:
         if scale in NUMERIC:
-            found["value"] = _("Each category needs a value on this scale (%(scale)s).") % {"scale": Scale(scale).label}
+            found["value"] = _("Each category needs a value on this scale (%(scale)s).") % {
+                "scale": Scale(scale).label
+            }
     elif not math.isfinite(category.value):
         found["value"] = _("A finite number is needed.")
     elif scale == Scale.RATIO and category.value < 0:
@@ -121,7 +133,11 @@ def _doubled(values: list[Any]) -> list[tuple[int, int]]:
 
 def _matrix_problem(question: NewQuestion) -> str | None:
     if question.weight_matrix is None:
-        return _("Custom weights need a weight_matrix.") if question.weights == Weights.CUSTOM else None
+        return (
+            _("Custom weights need a weight_matrix.")
+            if question.weights == Weights.CUSTOM
+            else None
+        )
     if len(question.categories) > MOST_CATEGORIES:
         return None
     return weight_matrix.problem(question.weight_matrix, len(question.categories))
@@ -129,8 +145,14 @@ def _matrix_problem(question: NewQuestion) -> str | None:
 
 def check(questions: Sequence[NewQuestion]) -> None:
     """Raises InvalidQuestions when a question has a problem or two have the same key."""
-    found = {str(place): wrong for place, question in enumerate(questions) if (wrong := problems_of(question))}
+    found = {
+        str(place): wrong
+        for place, question in enumerate(questions)
+        if (wrong := problems_of(question))
+    }
     for place, first in _doubled([question.key for question in questions]):
-        found.setdefault(str(place), {}).setdefault("key", f"This key stands at {first} already (counted from 0).")
+        found.setdefault(str(place), {}).setdefault(
+            "key", f"This key stands at {first} already (counted from 0)."
+        )
     if found:
         raise InvalidQuestions(found)

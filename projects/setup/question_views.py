@@ -70,7 +70,9 @@ def question_categories(request: HttpRequest, project_id: int, key: str) -> Http
     return _page(request, project, found, scale_form=form, categories=categories)
 
 
-def _show_categories(form: ScaleForm, categories: BaseCategories, rows: list, refused: Refused) -> None:
+def _show_categories(
+    form: ScaleForm, categories: BaseCategories, rows: list, refused: Refused
+) -> None:
     fields = dict(refused.fields)
     for message in categories.add_problems(rows, fields.pop("categories", {})):
         form.add_error(None, message)
@@ -87,7 +89,9 @@ def question_weights(request: HttpRequest, project_id: int, key: str) -> HttpRes
         # A matrix that is not chosen stays as it was, for another day.
         matrix = form.matrix() if custom else found.weight_matrix
         try:
-            actions.change_weights(question=found, by=request.user, matrix=matrix, **form.cleaned_data)
+            actions.change_weights(
+                question=found, by=request.user, matrix=matrix, **form.cleaned_data
+            )
             return _saved(request, project, found)
         except Refused as refused:
             show(form, refused.fields)
@@ -101,20 +105,29 @@ def matrix_check(request: HttpRequest, project_id: int, key: str) -> HttpRespons
     _project, found = _question(request, project_id, key)
     labels = [category.label for category in found.active_categories()]
     form = WeightsForm(request.POST, size=len(labels))
-    return render(request, "projects/_matrix_check.html", matrix_context(form.data.get("weights", ""), form, labels))
+    return render(
+        request,
+        "projects/_matrix_check.html",
+        matrix_context(form.data.get("weights", ""), form, labels),
+    )
 
 
 def matrix_context(weights: str, form: WeightsForm, labels: list[str]) -> dict[str, Any]:
     """For the preview: ``problem``, or ``preview``: rows of (label, [(weight, tenths), ...])."""
     if weights != Weights.CUSTOM:
-        matrix: Any = weight_matrix.usual(weights, len(labels)) if weights in Weights.values else None
+        matrix: Any = (
+            weight_matrix.usual(weights, len(labels)) if weights in Weights.values else None
+        )
     else:
         matrix = form.matrix()
     if matrix is None:
         return {"problem": _("Fill in a weight for each pair of categories."), "labels": labels}
     if wrong := weight_matrix.problem(matrix, len(labels), labels):
         return {"problem": wrong, "labels": labels}
-    preview = [(label, [(cell, round(cell * 10)) for cell in row]) for label, row in zip(labels, matrix, strict=True)]
+    preview = [
+        (label, [(cell, round(cell * 10)) for cell in row])
+        for label, row in zip(labels, matrix, strict=True)
+    ]
     return {"preview": preview, "labels": labels}
 
 
@@ -124,12 +137,19 @@ def _saved(request: HttpRequest, project: Project, found: Question) -> HttpRespo
 
 
 def _page(request: HttpRequest, project: Project, found: Question, **bound: Any) -> HttpResponse:
-    """The page with the forms of what stands, except for those that come back with what was typed."""
+    """The page with the forms of what stands, except for those that come back with what was
+    typed."""
     declared = found.active_categories()
     labels = [category.label for category in declared]
     stands = {"scale": found.scale, "weights": found.weights, "seen_version": found.scale_version}
     rows = [
-        {"code": c.code, "label": c.label, "value": _plain(c.value), "hotkey": c.hotkey, "ORDER": place}
+        {
+            "code": c.code,
+            "label": c.label,
+            "value": _plain(c.value),
+            "hotkey": c.hotkey,
+            "ORDER": place,
+        }
         for place, c in enumerate(declared, start=1)
     ]
     weights_form = bound.get("weights_form") or WeightsForm(initial=stands, size=len(labels))
@@ -155,7 +175,9 @@ def _page(request: HttpRequest, project: Project, found: Question, **bound: Any)
         }
         filled = WeightsForm({"weights": chosen, **cells}, size=len(labels))
         context |= matrix_context(str(chosen), filled, labels)
-    return render(request, "projects/question.html", context, status=422 if _refused(request, bound) else 200)
+    return render(
+        request, "projects/question.html", context, status=422 if _refused(request, bound) else 200
+    )
 
 
 def _plain(value: float | None) -> float | None:
@@ -167,11 +189,19 @@ def _refused(request: HttpRequest, bound: dict[str, Any]) -> bool:
     return bool(bound) and "add_row" not in request.POST
 
 
-def _cells(found: Question, form: WeightsForm, labels: list[str]) -> list[tuple[str, list[tuple[Any, str]]]]:
+def _cells(
+    found: Question, form: WeightsForm, labels: list[str]
+) -> list[tuple[str, list[tuple[Any, str]]]]:
     """Rows of the editor: (label, [(what stands in the cell, column label), ...])."""
     if form.is_bound:
         matrix: list[list[Any]] = form.typed()
     else:
         numbers = found.weight_matrix or weight_matrix.usual(Weights.LINEAR, len(labels))
-        matrix = [[f"{round(cell, 4):g}" if not found.weight_matrix else repr(cell) for cell in row] for row in numbers]
-    return [(label, list(zip(row, labels, strict=True))) for label, row in zip(labels, matrix, strict=True)]
+        matrix = [
+            [f"{round(cell, 4):g}" if not found.weight_matrix else repr(cell) for cell in row]
+            for row in numbers
+        ]
+    return [
+        (label, list(zip(row, labels, strict=True)))
+        for label, row in zip(labels, matrix, strict=True)
+    ]

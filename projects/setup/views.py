@@ -22,7 +22,15 @@ from .project_rules import Refused
 from .question_rules import InvalidQuestions, NewQuestion
 
 PREFIX = "c"  # of the fields of categories
-PROJECT_FIELDS = ("name", "description", "guidelines", "overlap", "time_zone", "queue_order", "corrections")
+PROJECT_FIELDS = (
+    "name",
+    "description",
+    "guidelines",
+    "overlap",
+    "time_zone",
+    "queue_order",
+    "corrections",
+)
 
 
 @login_required
@@ -32,7 +40,11 @@ def project_new(request: HttpRequest) -> HttpResponse:
     data = with_added_row(request)
     form, question = ProjectForm(data), QuestionForm(data)
     categories = categories_formset(extra=3, fixed=True)(data, prefix=PREFIX)
-    if request.method == "POST" and "add_row" not in request.POST and all_valid(form, question, categories):
+    if (
+        request.method == "POST"
+        and "add_row" not in request.POST
+        and all_valid(form, question, categories)
+    ):
         try:
             project = actions.create_project(
                 by=request.user, questions=[new_question(question, categories)], **form.cleaned_data
@@ -42,10 +54,20 @@ def project_new(request: HttpRequest) -> HttpResponse:
         except InvalidQuestions as refused:
             show_question(question, categories, refused)
         else:
-            messages.success(request, _("The project is made. Next, bring in items and ratings, or invite people."))
+            messages.success(
+                request,
+                _("The project is made. Next, bring in items and ratings, or invite people."),
+            )
             return redirect("dashboard", project.pk)
-    context = {"form": form, "question_form": question, "categories": categories, "zones": project_rules.time_zones()}
-    return render(request, "projects/project_new.html", context, status=status_of(form, question, categories))
+    context = {
+        "form": form,
+        "question_form": question,
+        "categories": categories,
+        "zones": project_rules.time_zones(),
+    }
+    return render(
+        request, "projects/project_new.html", context, status=status_of(form, question, categories)
+    )
 
 
 @login_required
@@ -53,7 +75,9 @@ def project_new(request: HttpRequest) -> HttpResponse:
 def setup(request: HttpRequest, project_id: int) -> HttpResponse:
     """The project's own settings and the list of its questions."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    form = SetupForm(request.POST or None, initial={name: getattr(project, name) for name in PROJECT_FIELDS})
+    form = SetupForm(
+        request.POST or None, initial={name: getattr(project, name) for name in PROJECT_FIELDS}
+    )
     if request.method == "POST" and form.is_valid():
         try:
             actions.change_project(project=project, by=request.user, **form.cleaned_data)
@@ -63,7 +87,12 @@ def setup(request: HttpRequest, project_id: int) -> HttpResponse:
             messages.success(request, _("Saved."))
             return redirect("setup", project.pk)
     questions = project.questions.prefetch_related("categories")
-    context = {"project": project, "form": form, "questions": questions, "zones": project_rules.time_zones()}
+    context = {
+        "project": project,
+        "form": form,
+        "questions": questions,
+        "zones": project_rules.time_zones(),
+    }
     return render(request, "projects/setup.html", context, status=status_of(form))
 
 
@@ -87,7 +116,9 @@ def question_new(request: HttpRequest, project_id: int) -> HttpResponse:
             messages.success(request, _("The question is added."))
             return redirect("question", project.pk, made.key)
     context = {"project": project, "question_form": form, "categories": categories}
-    return render(request, "projects/question_new.html", context, status=status_of(form, categories))
+    return render(
+        request, "projects/question_new.html", context, status=status_of(form, categories)
+    )
 
 
 @login_required
@@ -99,7 +130,8 @@ def guidelines_preview(request: HttpRequest) -> HttpResponse:
 
 
 def with_added_row(request: HttpRequest) -> QueryDict | None:
-    """What was typed, with one more empty row where the button "Add a row" was pressed; None for a GET."""
+    """What was typed, with one more empty row where the button "Add a row" was pressed; None for a
+    GET."""
     if request.method != "POST":
         return None
     if "add_row" not in request.POST:
@@ -127,7 +159,9 @@ def _loose_errors(form: Any) -> Any:
     return form.non_form_errors() if isinstance(form, BaseCategories) else form.non_field_errors()
 
 
-def new_question(form: QuestionForm, categories: BaseCategories, project: Project | None = None) -> NewQuestion:
+def new_question(
+    form: QuestionForm, categories: BaseCategories, project: Project | None = None
+) -> NewQuestion:
     text = form.cleaned_data["text"]
     number = project.questions.count() + 1 if project else 1
     key = form.cleaned_data["key"] or slugify(text)[:40].strip("-_") or f"question-{number}"
@@ -141,7 +175,9 @@ def show(form: Any, fields: dict[str, Any]) -> None:
         form.add_error(name if name in form.fields else None, str(message))
 
 
-def show_question(form: QuestionForm, categories: BaseCategories, refused: InvalidQuestions) -> None:
+def show_question(
+    form: QuestionForm, categories: BaseCategories, refused: InvalidQuestions
+) -> None:
     problems = dict(refused.problems["0"])
     for message in categories.add_problems(categories.rows(), problems.pop("categories", {})):
         form.add_error(None, message)

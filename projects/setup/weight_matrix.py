@@ -1,4 +1,5 @@
-"""The one check of a question's own weight matrix: how much of an agreement two different answers count.
+"""The one check of a question's own weight matrix: how much of an agreement two different answers
+count.
 
 Rows and columns stand in the declared order of the categories. 1 is full agreement, 0 is none.
 """
@@ -13,7 +14,8 @@ from django.utils.translation import gettext as _
 
 
 def problem(matrix: Any, size: int, labels: Sequence[str] = ()) -> str | None:
-    """What is wrong with the matrix of ``size`` categories, naming row and column; None when it may be used."""
+    """What is wrong with the matrix of ``size`` categories, naming row and column; None when it may
+    be used."""
     if wrong := _shape_problem(matrix, size):
         return wrong
     for i, j in itertools.product(range(size), repeat=2):
@@ -23,7 +25,9 @@ def problem(matrix: Any, size: int, labels: Sequence[str] = ()) -> str | None:
 
 
 def _shape_problem(matrix: Any, size: int) -> str | None:
-    if not isinstance(matrix, list | tuple) or not all(isinstance(row, list | tuple) for row in matrix):
+    if not isinstance(matrix, list | tuple) or not all(
+        isinstance(row, list | tuple) for row in matrix
+    ):
         return _("The matrix is a list of rows, and each row a list of numbers.")
     if len(matrix) != size:
         return _("The matrix has %(rows)s rows; %(size)s are needed, one for each category.") % {
@@ -32,7 +36,9 @@ def _shape_problem(matrix: Any, size: int) -> str | None:
         }
     for number, row in enumerate(matrix, start=1):
         if len(row) != size:
-            return _("Row %(row)s of the matrix has %(cells)s numbers; %(size)s are needed, one for each category.") % {
+            return _(
+                "Row %(row)s of the matrix has %(cells)s numbers; %(size)s are needed, one for each category."
+            ) % {
                 "row": number,
                 "cells": len(row),
                 "size": size,
@@ -46,9 +52,16 @@ def _cell_problem(matrix: Any, i: int, j: int, labels: Sequence[str]) -> str | N
     if not _is_weight(cell):
         return _("The weight of %(place)s is %(found)s: a number from 0 to 1 is needed.") % where
     if i == j and cell != 1:
-        return _("The weight of %(place)s is %(found)s: equal answers agree fully, so the diagonal holds 1.") % where
+        return (
+            _(
+                "The weight of %(place)s is %(found)s: equal answers agree fully, so the diagonal holds 1."
+            )
+            % where
+        )
     if j < i and cell != mirror:
-        return _("The matrix is not symmetric: %(place)s is %(found)s, but %(mirror)s is %(other)s.") % {
+        return _(
+            "The matrix is not symmetric: %(place)s is %(found)s, but %(mirror)s is %(other)s."
+        ) % {
             **where,
             "mirror": _place(j, i, labels),
             "other": _shown(mirror),
@@ -80,18 +93,26 @@ def _shown(cell: Any) -> str:
 
 
 def rearranged(matrix: list[list[float]], sources: Sequence[int | None]) -> list[list[float]]:
-    """The matrix after its categories moved: ``sources[i]`` is the old place of category i, None for a new one.
+    """The matrix after its categories moved: ``sources[i]`` is the old place of category i, None
+    for a new one.
 
     A new category starts as "no credit for anything else": 1 on the diagonal, 0 beside it.
     """
     return [
-        [1.0 if i == j else 0.0 if a is None or b is None else float(matrix[a][b]) for j, b in enumerate(sources)]
+        [
+            1.0 if i == j else 0.0 if a is None or b is None else float(matrix[a][b])
+            for j, b in enumerate(sources)
+        ]
         for i, a in enumerate(sources)
     ]
 
 
 def usual(weights: str, size: int) -> list[list[float]]:
-    """The matrix behind the choices none, linear and quadratic, by rank: what an editor shows and begins with."""
+    """The matrix behind the choices none, linear and quadratic, by rank: what an editor shows and
+    begins with."""
     power = {"none": 0, "linear": 1, "quadratic": 2}[weights]
     steps = max(size - 1, 1)
-    return [[1.0 if i == j else 1 - (abs(i - j) / steps) ** power for j in range(size)] for i in range(size)]
+    return [
+        [1.0 if i == j else 1 - (abs(i - j) / steps) ** power for j in range(size)]
+        for i in range(size)
+    ]

@@ -1,7 +1,8 @@
-"""Rows of the API -> ratings of this project: keys and labels to ids and codes, or what is wrong with each row.
+"""Rows of the API -> ratings of this project: keys and labels to ids and codes, or what is wrong
+with each row.
 
-Plain checks instead of serializers: one rating must cost a fraction of a millisecond, ten thousand a fraction of a
-second. A few queries for any number of rows.
+Plain checks instead of serializers: one rating must cost a fraction of a millisecond, ten thousand
+a fraction of a second. A few queries for any number of rows.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ class _Known:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What one request says: its rows by their place in it, and what is wrong with the shape of others."""
+    """What one request says: its rows by their place in it, and what is wrong with the shape of
+    others."""
 
     project: Project
     user: Any
@@ -82,7 +84,8 @@ Groups = list[Group]
 
 
 def read(project: Project, user: Any, rows: Sequence[Any]) -> Sent:
-    """The rows, looked at by themselves. ``project`` comes from the door, with the caller's role."""
+    """The rows, looked at by themselves. ``project`` comes from the door, with the caller's
+    role."""
     sent = Sent(project, user, {}, {})
     for place, row in enumerate(rows):
         if problems := _shape_problems(row):
@@ -95,13 +98,15 @@ def read(project: Project, user: Any, rows: Sequence[Any]) -> Sent:
 def resolve(sent: Sent) -> Groups:
     """The ratings of each question.
 
-    Raises BadRequest naming every bad row, and PermissionDenied when an annotator names a rater that is not theirs.
+    Raises BadRequest naming every bad row, and PermissionDenied when an annotator names a rater
+    that is not theirs.
     """
     return _resolved(sent, _look_up([sent]))
 
 
 def resolve_together(several: Sequence[Sent]) -> list[Groups | None]:
-    """The same of several requests about one project, on one journey to the database; None where one is refused."""
+    """The same of several requests about one project, on one journey to the database; None where
+    one is refused."""
     known = _look_up(several)
     found: list[Groups | None] = []
     for sent in several:
@@ -129,7 +134,9 @@ def _resolved(sent: Sent, known: _Known) -> Groups:
         else:
             ratings.setdefault(key[0], []).append(rating)
         if first.setdefault(key, place) != place:
-            wrong.setdefault(place, []).append(f"the same item and rater stand in row {first[key]} already")
+            wrong.setdefault(place, []).append(
+                f"the same item and rater stand in row {first[key]} already"
+            )
     if wrong:
         raise rows_error("rating", wrong)
     return [(known.questions[question].question, some) for question, some in ratings.items()]
@@ -151,9 +158,13 @@ def _shape_problems(row: Any) -> list[str]:
         longest, nullable = _TEXTS[name]
         if isinstance(value, str):
             if len(value) > longest or not (value or nullable):
-                found.append(f"'{name}' must have {0 if nullable else 1} to {longest} characters; it has {len(value)}")
+                found.append(
+                    f"'{name}' must have {0 if nullable else 1} to {longest} characters; it has {len(value)}"
+                )
         elif value is not None or not nullable:
-            found.append(f"'{name}' must be a text{' or null' if nullable else ''}, not {kind_of(value)}")
+            found.append(
+                f"'{name}' must be a text{' or null' if nullable else ''}, not {kind_of(value)}"
+            )
     return found
 
 
@@ -168,7 +179,9 @@ def _look_up(several: Sequence[Sent]) -> _Known:
     """One journey to the database for all that the requests about one project may name."""
     project, rows = several[0].project, [row for sent in several for row in sent.rows.values()]
     items = bulk.find("projects_item", "id", project.pk, {row["item"] for row in rows})
-    raters = bulk.find("projects_rater", "id", project.pk, {key for row in rows if (key := row.get("rater"))})
+    raters = bulk.find(
+        "projects_rater", "id", project.pk, {key for row in rows if (key := row.get("rater"))}
+    )
     own_raters = _own_raters(project, {sent.user.pk for sent in several if sent.asks_for_own_rater})
     asked, *found = bulk.several([(_QUESTIONS, [project.pk]), *items, *raters, *own_raters])
     questions = _questions(project, asked)
@@ -176,7 +189,9 @@ def _look_up(several: Sequence[Sent]) -> _Known:
     return _Known(
         questions=questions,
         items={key: pk for part in found[: len(items)] for key, pk in part},
-        raters={key: pk for part in [*found[len(items) :], [row[:2] for row in own]] for key, pk in part},
+        raters={
+            key: pk for part in [*found[len(items) :], [row[:2] for row in own]] for key, pk in part
+        },
         only_question=next(iter(questions)) if len(questions) == 1 else None,
         own_raters={user: key for key, _pk, user in own},
     )
@@ -193,13 +208,16 @@ def _own_raters(project: Project, users: set[int]) -> list[bulk.Statement]:
 def _refuse_others(own: str | None, rows: Collection[dict[str, Any]]) -> None:
     """PermissionDenied for an annotator who has no rater or names another than their own."""
     if own is None:
-        raise PermissionDenied(_("Your account is tied to no rater of this project; its lead can do that."))
+        raise PermissionDenied(
+            _("Your account is tied to no rater of this project; its lead can do that.")
+        )
     if any(row.get("rater", own) != own for row in rows):
         raise PermissionDenied(_("You may rate as '%(own)s' alone.") % {"own": own})
 
 
 def _questions(project: Project, rows: Iterable[tuple[Any, ...]]) -> dict[str, _Asked]:
-    """The project's questions by key, in their order, with the codes of their labels in declared order."""
+    """The project's questions by key, in their order, with the codes of their labels in declared
+    order."""
     found: dict[str, _Asked] = {}
     for pk, key, label, code in rows:
         asked = found.get(key)
@@ -210,10 +228,16 @@ def _questions(project: Project, rows: Iterable[tuple[Any, ...]]) -> dict[str, _
     return found
 
 
-def _rating(row: dict[str, Any], key: _Key, known: _Known, now: datetime.datetime) -> NewRating | None:
+def _rating(
+    row: dict[str, Any], key: _Key, known: _Known, now: datetime.datetime
+) -> NewRating | None:
     """None where something is not to be accepted: ``_unknown`` says what."""
     question, item, rater = key
-    asked, item_id, rater_id = known.questions.get(question), known.items.get(item), known.raters.get(rater)
+    asked, item_id, rater_id = (
+        known.questions.get(question),
+        known.items.get(item),
+        known.raters.get(rater),
+    )
     if asked is None or item_id is None or rater_id is None:
         return None
     label, rated_at = row["label"], row.get("rated_at")
@@ -228,7 +252,9 @@ def _rating(row: dict[str, Any], key: _Key, known: _Known, now: datetime.datetim
     return NewRating(item_id, rater_id, code, rated_at, row.get("comment"))
 
 
-def _unknown(row: dict[str, Any], key: _Key, known: _Known, now: datetime.datetime) -> Iterator[str]:
+def _unknown(
+    row: dict[str, Any], key: _Key, known: _Known, now: datetime.datetime
+) -> Iterator[str]:
     question, item, rater = key
     asked = known.questions.get(question)
     if asked is None:

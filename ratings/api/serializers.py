@@ -1,4 +1,5 @@
-"""The shapes of ratings in the API, for the schema; ``incoming`` checks them, at ten thousand rows a request."""
+"""The shapes of ratings in the API, for the schema; ``incoming`` checks them, at ten thousand rows
+a request."""
 
 from __future__ import annotations
 
@@ -11,7 +12,9 @@ class RatingIn(serializers.Serializer):
         max_length=150, required=False, help_text="Key of the rater; the caller's own when left out"
     )
     question = serializers.CharField(
-        max_length=64, required=False, help_text="Key of the question; may be left out where the project has one"
+        max_length=64,
+        required=False,
+        help_text="Key of the question; may be left out where the project has one",
     )
     label = serializers.CharField(  # type: ignore[assignment]  # the name is the contract's
         max_length=200, allow_null=True, help_text="A label of the question; null withdraws"
@@ -19,7 +22,9 @@ class RatingIn(serializers.Serializer):
     rated_at = serializers.DateTimeField(
         required=False, allow_null=True, help_text="ISO-8601 with a zone; now, when left out"
     )
-    comment = serializers.CharField(required=False, allow_null=True, allow_blank=True, max_length=10_000)
+    comment = serializers.CharField(
+        required=False, allow_null=True, allow_blank=True, max_length=10_000
+    )
 
 
 class RatingOut(serializers.Serializer):

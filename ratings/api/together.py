@@ -1,12 +1,12 @@
 """Small requests to rate, of several clients at once, in one transaction.
 
-Each transaction has its price: the locks, what is read before writing, the journeys to the database, the wait for the
-disk (on SQLite every other writer waits for it too). So one request leads: while it works, those that come meanwhile
-wait behind it, and the next leader writes them all as if they were one large request. None is answered before the
-commit that it was in.
+Each transaction has its price: the locks, what is read before writing, the journeys to the
+database, the wait for the disk (on SQLite every other writer waits for it too). So one request
+leads: while it works, those that come meanwhile wait behind it, and the next leader writes them all
+as if they were one large request. None is answered before the commit that it was in.
 
-The failure of one request never spoils another's: one that is refused is left out, and when anything else fails,
-nothing of the group is kept; each of these is done once more by itself.
+The failure of one request never spoils another's: one that is refused is left out, and when
+anything else fails, nothing of the group is kept; each of these is done once more by itself.
 """
 
 from __future__ import annotations
@@ -29,18 +29,21 @@ FEW = 10  # ratings of a request that may share a transaction with others
 MOST = 32  # ratings of a group
 
 # Seconds that a leader who follows another waits on SQLite: other processes ask every millisecond
-# (groundwork.database.sqlite3), and without it this one would be first each time. Meanwhile its group grows.
+# (groundwork.database.sqlite3), and without it this one would be first each time. Meanwhile its
+# group grows.
 COURTESY = 0.005
 
 
-# Seconds after which a request on PostgreSQL waits no longer for a leader who waits for a lock of somebody else's.
+# Seconds after which a request on PostgreSQL waits no longer for a leader who waits for a lock of
+# somebody else's.
 PATIENCE = 0.25
 
 
 class _Turn:
     def __init__(self, sent: Sent) -> None:
         self.sent = sent
-        # On PostgreSQL no project waits for another's locks. SQLite's writers stand in one line anyway.
+        # On PostgreSQL no project waits for another's locks. SQLite's writers stand in one line
+        # anyway.
         self.lane = sent.project.pk if connection.vendor == "postgresql" else None
         self.woken = threading.Event()  # it was written, is to be done alone, or leads
         self.leads = False
@@ -48,11 +51,13 @@ class _Turn:
 
 
 _door = threading.Lock()
-_lanes: dict[int | None, list[_Turn]] = {}  # those who wait; a lane is there while somebody leads it
+# those who wait; a lane is there while somebody leads it
+_lanes: dict[int | None, list[_Turn]] = {}
 
 
 def record(sent: Sent) -> Outcome:
-    """What the API was sent, to disk, in a transaction that others may share; returns once that is committed.
+    """What the API was sent, to disk, in a transaction that others may share; returns once that is
+    committed.
 
     Raises what ``incoming.resolve`` and ``actions.record`` raise.
     """
@@ -126,7 +131,8 @@ def _put_back(lane: int | None, turns: list[_Turn]) -> None:
 def _lead(lane: int | None) -> None:
     group: list[_Turn] = []
     try:
-        with transaction.atomic():  # SQLite waits for other writers here: who comes meanwhile is taken along
+        # SQLite waits for other writers here: who comes meanwhile is taken along
+        with transaction.atomic():
             group = _take(lane)
             ready, later = _looked_up(group)
             _put_back(lane, later)
@@ -142,14 +148,21 @@ def _lead(lane: int | None) -> None:
 
 
 def _looked_up(group: list[_Turn]) -> tuple[list[dict[_Turn, Submission]], list[_Turn]]:
-    """What is to be written of each project, without the requests that are refused (they are told so alone); and who
-    comes later: what one finds of a rating hangs on those before it that name the same rating."""
+    """What is to be written of each project, without the requests that are refused (they are told
+    so alone); and who comes later: what one finds of a rating hangs on those before it that name
+    the same rating."""
     ready, later = [], []
     for project_id in sorted({turn.sent.project.pk for turn in group}):
         turns = [turn for turn in group if turn.sent.project.pk == project_id]
         submissions, named = dict[_Turn, Submission](), set[tuple[int, int, int]]()
-        for turn, groups in zip(turns, incoming.resolve_together([turn.sent for turn in turns]), strict=True):
-            names = {(question.pk, new.item_id, new.rater_id) for question, some in groups or () for new in some}
+        for turn, groups in zip(
+            turns, incoming.resolve_together([turn.sent for turn in turns]), strict=True
+        ):
+            names = {
+                (question.pk, new.item_id, new.rater_id)
+                for question, some in groups or ()
+                for new in some
+            }
             if not named.isdisjoint(names):
                 later.append(turn)
             elif groups is not None:

@@ -34,14 +34,17 @@ class Ratings(ApiView):
         answer=RatingCounts,
     )
     def post(self, request: Request, project_id: int) -> Response:
-        """One rating or a list of up to 10,000, all or nothing. Leads rate for anybody, annotators for themselves."""
+        """One rating or a list of up to 10,000, all or nothing. Leads rate for anybody, annotators
+        for themselves."""
         project = self.project(request, project_id, role=Member.Role.ANNOTATOR)
         parameters(request)
         sent = incoming.read(project, request.user, rows_of(request.data))
         try:
             return Response(vars(together.record(sent)))
         except record.UnknownCode as error:
-            raise BadRequest(f"A category was removed at this moment: {error}. Nothing was stored.") from None
+            raise BadRequest(
+                f"A category was removed at this moment: {error}. Nothing was stored."
+            ) from None
 
     @reads(
         "listRatings",
@@ -52,7 +55,9 @@ class Ratings(ApiView):
             parameter("rater", "Key of a rater"),
             parameter("question", "Key of a question; all questions when left out"),
             parameter("since", "Changed at or after this ISO-8601 time"),
-            parameter("withdrawn", "true: withdrawn ratings too, with label null", enum=["true", "false"]),
+            parameter(
+                "withdrawn", "true: withdrawn ratings too, with label null", enum=["true", "false"]
+            ),
             *PAGING,
         ],
     )
@@ -63,11 +68,16 @@ class Ratings(ApiView):
         questions = list(project.questions.prefetch_related("categories").order_by("pk"))
         if "question" in found:
             questions = [question_of(project, found["question"])]
-        return Response(page(request, found, key=3, read=lambda after, size: _read(rows, questions, after, size)))
+        return Response(
+            page(
+                request, found, key=3, read=lambda after, size: _read(rows, questions, after, size)
+            )
+        )
 
 
 def _filtered(project: Project, user: Any, found: dict[str, str]) -> Any:
-    """The ratings that this caller may see, narrowed by the query. What does not exist matches nothing."""
+    """The ratings that this caller may see, narrowed by the query. What does not exist matches
+    nothing."""
     rows = Rating.objects.filter(question__project=project)
     if project.role == Member.Role.ANNOTATOR:  # type: ignore[attr-defined]  # set by the door
         rows = rows.filter(rater__in=Rater.objects.filter(project=project, user=user))
@@ -89,10 +99,14 @@ def _moment(text: str) -> datetime.datetime:
     try:
         return parse_rated_at(text, now=timezone.now() + datetime.timedelta(days=365_000))
     except ValueError as error:
-        raise BadRequest("The query has invalid parameters.", fields={"since": str(error)}) from None
+        raise BadRequest(
+            "The query has invalid parameters.", fields={"since": str(error)}
+        ) from None
 
 
-def _read(rows: Any, questions: list[Question], after: Key | None, size: int) -> list[tuple[Key, Any]]:
+def _read(
+    rows: Any, questions: list[Question], after: Key | None, size: int
+) -> list[tuple[Key, Any]]:
     """In the order (question, item, rater): the order of the index that serves it."""
     results: list[tuple[Key, Any]] = []
     for question in questions:
@@ -105,7 +119,16 @@ def _read(rows: Any, questions: list[Question], after: Key | None, size: int) ->
                 mine = mine.filter(item__gte=item).exclude(item=item, rater__lte=rater)
         labels = {category.code: category.label for category in question.categories.all()}
         times = ("rated_at", "changed_at")
-        columns = ("item_id", "rater_id", "item__key", "rater__key", "code", *times, "comment", "guidelines")
+        columns = (
+            "item_id",
+            "rater_id",
+            "item__key",
+            "rater__key",
+            "code",
+            *times,
+            "comment",
+            "guidelines",
+        )
         chosen = mine.order_by("item_id", "rater_id").values_list(*columns)[: size - len(results)]
         results += [_shown(question, labels, row) for row in chosen]
         if len(results) == size:

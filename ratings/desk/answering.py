@@ -27,7 +27,9 @@ State = Assignment.State
 
 _MINE = "SELECT id, state, created_at FROM ratings_assignment WHERE item_id = %s AND rater_id = %s"
 _RATER = Row(Rater)
-_RATER_OF = f"SELECT {_RATER.columns('r')} FROM projects_rater r WHERE r.project_id = %s AND r.user_id = %s"  # noqa: S608 - only fixed names
+_RATER_OF = (
+    f"SELECT {_RATER.columns('r')} FROM projects_rater r WHERE r.project_id = %s AND r.user_id = %s"  # noqa: S608 - only fixed names
+)
 _ITEM_OF = (
     f"SELECT {queue.ITEM.columns('i')} FROM projects_item i WHERE i.id = %s AND i.project_id = %s"  # noqa: S608 - only fixed names
     " AND (EXISTS (SELECT 1 FROM ratings_assignment a WHERE a.item_id = i.id AND a.rater_id = %s)"
@@ -36,7 +38,9 @@ _ITEM_OF = (
 _ASSIGNMENT = Row(Assignment)
 _ASSIGNMENT_OF = f"SELECT {_ASSIGNMENT.columns('a')} FROM ratings_assignment a WHERE a.item_id = %s AND a.rater_id = %s"  # noqa: S608 - only fixed names
 _RATING = Row(Rating, "id", "question_id", "code", "comment")
-_RATINGS_OF = f"SELECT {_RATING.columns('r')} FROM ratings_rating r WHERE r.item_id = %s AND r.rater_id = %s"  # noqa: S608 - only fixed names
+_RATINGS_OF = (
+    f"SELECT {_RATING.columns('r')} FROM ratings_rating r WHERE r.item_id = %s AND r.rater_id = %s"  # noqa: S608 - only fixed names
+)
 _DONE = "UPDATE ratings_assignment SET state = 'done', closed_at = coalesce(closed_at, %s), flagged = %s WHERE id = %s"
 _SKIP = "UPDATE ratings_assignment SET state = 'skipped', skip_reason = %s, closed_at = %s WHERE id = %s"
 _LOOK_UP = "UPDATE ratings_desk SET last_closed_at = %s WHERE rater_id = %s"
@@ -63,7 +67,8 @@ class AlreadyRated(Refused):
 
 
 def rater_of(project: Project, user: Any) -> Rater | None:
-    """The rater that the user is in the project, with this very project: its role, its questions fetched once."""
+    """The rater that the user is in the project, with this very project: its role, its questions
+    fetched once."""
     [found] = bulk.several([(_RATER_OF, [project.pk, user.pk])])
     if not found:
         return None
@@ -73,7 +78,8 @@ def rater_of(project: Project, user: Any) -> Rater | None:
 
 
 def begin(project: Project, user: Any) -> Rater:
-    """The user's rater in the project, made when there is none. The key is the user's name, numbered when taken."""
+    """The user's rater in the project, made when there is none. The key is the user's name,
+    numbered when taken."""
     name = user.get_username()[:140]
     for number in range(1, 1000):
         mine = rater_of(project, user)
@@ -85,7 +91,9 @@ def begin(project: Project, user: Any) -> Rater:
             continue
         try:
             with transaction.atomic():
-                return Rater.objects.create(project=project, key=key, name=user.get_full_name(), user=user)
+                return Rater.objects.create(
+                    project=project, key=key, name=user.get_full_name(), user=user
+                )
         except IntegrityError:
             continue  # a double click: the other one made it
     raise RuntimeError(f"a thousand raters are named {name}")
@@ -101,17 +109,27 @@ def answer(
     by: Any,
     guidelines: int | None = None,
 ) -> None:
-    """Store the rater's answers to the item, one a question; the first time this turns the held place into a rating.
+    """Store the rater's answers to the item, one a question; the first time this turns the held
+    place into a rating.
 
     ``guidelines`` is the version that the page showed, None where it did not say.
 
-    Answering again corrects, and saying the same again changes nothing. Raises NotAsked, NoPlaceLeft,
-    CorrectionsClosed (all of them Refused), or ratings.recording.record.UnknownCode; then nothing has changed.
+    Answering again corrects, and saying the same again changes nothing. Raises NotAsked,
+    NoPlaceLeft, CorrectionsClosed (all of them Refused), or ratings.recording.record.UnknownCode;
+    then nothing has changed.
     """
     store = functools.partial(
-        _store, rater=rater, item=item, codes=codes, comment=comment, flagged=flagged, by=by, guidelines=guidelines
+        _store,
+        rater=rater,
+        item=item,
+        codes=codes,
+        comment=comment,
+        flagged=flagged,
+        by=by,
+        guidelines=guidelines,
     )
-    # A place is taken back before anything else is locked: locks go in one order (ratings.desk.queue).
+    # A place is taken back before anything else is locked: locks go in one order
+    # (ratings.desk.queue).
     if not store() and not (queue.take_place(rater, item) and store()):
         raise NoPlaceLeft
 
@@ -142,17 +160,27 @@ def _store(
     for question, code in codes.items():
         # The comment speaks of the item: it is kept with the first question's rating alone.
         said = None if answers else comment
-        new = NewRating(item.pk, rater.pk, code, comment=said, seconds=seconds, guidelines=guidelines)
+        new = NewRating(
+            item.pk, rater.pk, code, comment=said, seconds=seconds, guidelines=guidelines
+        )
         answers.append((question, [new]))
     moment = connection.ops.adapt_datetimefield_value(now)
-    closing: list[bulk.Statement] = [(_DONE, [moment, flagged, mine.pk])] if mine is not None else []
-    record_all(answers, by=by, source="form", then=[*closing, (_LOOK_UP, [moment, rater.pk])] if first else closing)
+    closing: list[bulk.Statement] = (
+        [(_DONE, [moment, flagged, mine.pk])] if mine is not None else []
+    )
+    record_all(
+        answers,
+        by=by,
+        source="form",
+        then=[*closing, (_LOOK_UP, [moment, rater.pk])] if first else closing,
+    )
     return True
 
 
 @transaction.atomic
 def skip(*, rater: Rater, item: Item, reason: str) -> None:
-    """Put the item aside with a reason: its place is free for others, and the rater is not asked again."""
+    """Put the item aside with a reason: its place is free for others, and the rater is not asked
+    again."""
     mine, _ = _lock(rater, item)
     if mine is None:
         raise NotAsked
@@ -173,8 +201,11 @@ class _Mine:
 
 
 def _lock(rater: Rater, item: Item) -> tuple[_Mine | None, datetime.datetime | None]:
-    """The rater's assignment of the item and when they closed one last, both locked until the transaction ends."""
-    [(last_closed_at,)], mine = queue.lock_desk(rater, (_MINE + queue.locking(), [item.pk, rater.pk]))
+    """The rater's assignment of the item and when they closed one last, both locked until the
+    transaction ends."""
+    [(last_closed_at,)], mine = queue.lock_desk(
+        rater, (_MINE + queue.locking(), [item.pk, rater.pk])
+    )
     found = [_Mine(pk, state, aware(created_at)) for pk, state, created_at in mine]
     return found[0] if found else None, last_closed_at and aware(last_closed_at)
 
@@ -193,7 +224,9 @@ def item_of(rater: Rater, item_id: int) -> Item | None:
 
 def said_of(rater: Rater, item: Item) -> tuple[Assignment | None, list[Rating]]:
     """The rater's assignment of the item, and their ratings of it, one a question."""
-    mine, ratings = bulk.several([(_ASSIGNMENT_OF, [item.pk, rater.pk]), (_RATINGS_OF, [item.pk, rater.pk])])
+    mine, ratings = bulk.several(
+        [(_ASSIGNMENT_OF, [item.pk, rater.pk]), (_RATINGS_OF, [item.pk, rater.pk])]
+    )
     return _ASSIGNMENT.made(mine[0]) if mine else None, [_RATING.made(row) for row in ratings]
 
 
@@ -202,10 +235,17 @@ def own_ratings(rater: Rater, item: Item) -> Any:
 
 
 def item_before(rater: Rater, item_id: int | None) -> Item | None:
-    """The item that the rater answered or skipped last, or last before ``item_id`` when that one lies behind them."""
-    closed = Assignment.objects.filter(rater=rater, state__in=[State.DONE, State.SKIPPED]).select_related("item")
+    """The item that the rater answered or skipped last, or last before ``item_id`` when that one
+    lies behind them."""
+    closed = Assignment.objects.filter(
+        rater=rater, state__in=[State.DONE, State.SKIPPED]
+    ).select_related("item")
     here = assignment_of(rater, item_id) if item_id is not None else None
-    if here is not None and here.state in (State.DONE, State.SKIPPED) and here.closed_at is not None:
+    if (
+        here is not None
+        and here.state in (State.DONE, State.SKIPPED)
+        and here.closed_at is not None
+    ):
         closed = closed.filter(closed_at__lt=here.closed_at)
     last = closed.order_by("-closed_at").first()
     return last.item if last else None
@@ -220,8 +260,11 @@ def _differs(rater: Rater, item: Item, codes: Mapping[Question, int], comment: s
     return False
 
 
-def _seconds(last_closed_at: datetime.datetime | None, mine: _Mine, now: datetime.datetime) -> float:
-    """How long the item was before the rater's eyes: since it was given or, when it was fetched ahead, since the last
-    one was done. By the server's clock alone; nobody looks longer than a lease."""
+def _seconds(
+    last_closed_at: datetime.datetime | None, mine: _Mine, now: datetime.datetime
+) -> float:
+    """How long the item was before the rater's eyes: since it was given or, when it was fetched
+    ahead, since the last one was done. By the server's clock alone; nobody looks longer than a
+    lease."""
     since = mine.created_at if last_closed_at is None else max(mine.created_at, last_closed_at)
     return min(max((now - since).total_seconds(), 0.0), float(settings.LEASE_SECONDS))

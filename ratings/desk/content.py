@@ -1,9 +1,9 @@
-"""What an item shows to those who rate it, made safe: its body as a list of blocks. Attributes are never shown: they
-may name the source and so unblind the rater.
+"""What an item shows to those who rate it, made safe: its body as a list of blocks. Attributes are
+never shown: they may name the source and so unblind the rater.
 
-Body keys with a meaning: ``text``; ``html`` (cleaned); ``image``, ``audio``, ``video`` (an address or a list of them);
-``turns`` or ``messages`` (a conversation: a list of {"role", "text" or "content"}). Every other key is a row of a
-table.
+Body keys with a meaning: ``text``; ``html`` (cleaned); ``image``, ``audio``, ``video`` (an address
+or a list of them); ``turns`` or ``messages`` (a conversation: a list of {"role", "text" or
+"content"}). Every other key is a row of a table.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ EXCERPT = 140
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One part of an item: how to show it, what, and for a table or a conversation its rows of (name, Block)."""
+    """One part of an item: how to show it, what, and for a table or a conversation its rows of
+    (name, Block)."""
 
     kind: str  # text, html, image, audio, video, link, table, turns, data
     value: str = ""
@@ -34,7 +35,8 @@ class Block:
 
 
 def blocks(body: Any) -> list[Block]:
-    """The parts of an item's body in a fixed order: text, HTML, media, conversation, and a table of all the rest."""
+    """The parts of an item's body in a fixed order: text, HTML, media, conversation, and a table of
+    all the rest."""
     if not isinstance(body, dict):
         return [] if body in (None, "") else [_value(body)]
     found: list[Block] = []
@@ -44,8 +46,16 @@ def blocks(body: Any) -> list[Block]:
         found.append(Block("html", clean_html(body["html"])))
     for kind in MEDIA:
         given = body.get(kind)
-        found.extend(_media(kind, address) for address in (given if isinstance(given, list) else [given]) if address)
-    found.extend(Block("turns", rows=tuple(_turns(body[key]))) for key in TURNS if _is_conversation(body.get(key)))
+        found.extend(
+            _media(kind, address)
+            for address in (given if isinstance(given, list) else [given])
+            if address
+        )
+    found.extend(
+        Block("turns", rows=tuple(_turns(body[key])))
+        for key in TURNS
+        if _is_conversation(body.get(key))
+    )
     shown = {"text", "html", *MEDIA, *(key for key in TURNS if _is_conversation(body.get(key)))}
     rest = {key: value for key, value in body.items() if key not in shown}
     if rest:
@@ -84,7 +94,9 @@ def _media(kind: str, address: Any) -> Block:
     if can_show(kind, text):
         return Block(kind, text.strip())
     # From elsewhere: not loaded, but it can be opened on purpose.
-    return Block("link" if text.strip().startswith(("https://", "http://")) else "text", text.strip())
+    return Block(
+        "link" if text.strip().startswith(("https://", "http://")) else "text", text.strip()
+    )
 
 
 def _value(value: Any) -> Block:
@@ -103,7 +115,10 @@ def _is_conversation(value: Any) -> bool:
     return (
         isinstance(value, list)
         and bool(value)
-        and all(isinstance(turn, dict) and isinstance(turn.get("text", turn.get("content")), str) for turn in value)
+        and all(
+            isinstance(turn, dict) and isinstance(turn.get("text", turn.get("content")), str)
+            for turn in value
+        )
     )
 
 

@@ -47,7 +47,8 @@ def options(question: Question) -> list[Option]:
 
 
 class AnswerForm(forms.Form):
-    """One answer to each of the project's questions, all of them wanted, with a comment and a flag for the item."""
+    """One answer to each of the project's questions, all of them wanted, with a comment and a flag
+    for the item."""
 
     comment = forms.CharField(required=False, max_length=4000)
     flagged = forms.BooleanField(required=False)
@@ -59,10 +60,13 @@ class AnswerForm(forms.Form):
             labels = ", ".join(category.label for category in question.active_categories())
             self.fields[field_name(question)] = forms.TypedChoiceField(
                 coerce=int,
-                choices=[(category.code, category.label) for category in question.active_categories()],
+                choices=[
+                    (category.code, category.label) for category in question.active_categories()
+                ],
                 error_messages={
                     "required": _("Choose an answer."),
-                    "invalid_choice": _("This is not one of the answers: %(labels)s.") % {"labels": labels},
+                    "invalid_choice": _("This is not one of the answers: %(labels)s.")
+                    % {"labels": labels},
                 },
             )
 
@@ -87,9 +91,13 @@ class AnswerForm(forms.Form):
     def initial_of(ratings: dict[int, Any], questions: Sequence[Question]) -> dict[str, Any]:
         """What stands, by question id, as the form's first values."""
         initial: dict[str, Any] = {
-            field_name(question): ratings[question.pk].code for question in questions if question.pk in ratings
+            field_name(question): ratings[question.pk].code
+            for question in questions
+            if question.pk in ratings
         }
-        initial["comment"] = next((rating.comment for rating in ratings.values() if rating.comment), "")
+        initial["comment"] = next(
+            (rating.comment for rating in ratings.values() if rating.comment), ""
+        )
         return initial
 
 

@@ -44,7 +44,8 @@ _SKIPPED = "SELECT count(*) FROM ratings_assignment WHERE rater_id = %s AND stat
 
 
 def of_rater(rater: Rater) -> Progress:
-    """Items that the rater has rated today (in the project's time zone) and in all, skipped, and has left at most."""
+    """Items that the rater has rated today (in the project's time zone) and in all, skipped, and
+    has left at most."""
     zone = ZoneInfo(rater.project.time_zone)
     midnight = timezone.now().astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
     known, until = _known(rater)
@@ -55,12 +56,15 @@ def of_rater(rater: Rater) -> Progress:
 
 
 def _known(rater: Rater) -> tuple[int, datetime.datetime]:
-    """What was rated up to some minutes ago is remembered, what came since is counted: a rater of years waits no
-    longer than a new one."""
+    """What was rated up to some minutes ago is remembered, what came since is counted: a rater of
+    years waits no longer than a new one."""
     key = f"rated-by-{rater.pk}"
     known = cache.get(key)
     if known is None:
         until = timezone.now()
-        known = (Rating.objects.filter(rater=rater).standing().values("item").distinct().count(), until)
+        known = (
+            Rating.objects.filter(rater=rater).standing().values("item").distinct().count(),
+            until,
+        )
         cache.set(key, known, RATED_FOR)
     return known

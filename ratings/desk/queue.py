@@ -1,15 +1,17 @@
-"""Who is asked next: every item gets as many raters as its project's ``overlap`` says, never one more through here.
+"""Who is asked next: every item gets as many raters as its project's ``overlap`` says, never one
+more through here.
 
-A place of an item is taken by an open assignment and stays taken by the rating that follows (ratings.recording.places).
-It is handed out under the item's lock, after counting the rows that take places, so no two raters get the last one.
-Locks are taken in one order everywhere: the rater's desk, assignments, ratings, items.
+A place of an item is taken by an open assignment and stays taken by the rating that follows
+(ratings.recording.places). It is handed out under the item's lock, after counting the rows that
+take places, so no two raters get the last one. Locks are taken in one order everywhere: the rater's
+desk, assignments, ratings, items.
 
-To find an item without counting: ``Item.places_taken`` is indexed, and an item is open on one of ``overlap`` levels
-(0 taken, 1 taken, ...). Each level is entered behind the item that the rater was given last, so what they have rated
-already lies behind, not in the way.
+To find an item without counting: ``Item.places_taken`` is indexed, and an item is open on one of
+``overlap`` levels (0 taken, 1 taken, ...). Each level is entered behind the item that the rater was
+given last, so what they have rated already lies behind, not in the way.
 
-Plain SQL, several statements a journey: an annotator waits for this between two items, and the ORM takes longer to
-build its queries than the database to answer them.
+Plain SQL, several statements a journey: an annotator waits for this between two items, and the ORM
+takes longer to build its queries than the database to answer them.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ END = 2**63 - 1
 # What a desk shows of an item.
 ITEM = Row(Item, "id", "project_id", "key", "body")
 
-# What the rater has open, with the item and how many of the project's questions they have answered about it.
+# What the rater has open, with the item and how many of the project's questions they have answered
+# about it.
 _OPEN = f"""
     SELECT a.id, a.leased_until, a.created_at, {ITEM.columns("i")},
         (SELECT count(*) FROM ratings_rating said
@@ -74,7 +77,8 @@ _MOVE_DESK = (
 )
 _ITEM = f"SELECT {ITEM.columns('i')} FROM projects_item i WHERE i.id = %s AND EXISTS ({_TAKEN})"  # noqa: S608 - a constant
 
-# Names for the values, which every level needs: the statement has as many parameters whatever the overlap.
+# Names for the values, which every level needs: the statement has as many parameters whatever the
+# overlap.
 _FIND = """
     WITH asked AS (SELECT CAST(%s AS bigint) AS project, CAST(%s AS bigint) AS lower, CAST(%s AS bigint) AS upper,
             CAST(%s AS bigint) AS rater),
@@ -89,8 +93,9 @@ _ON_LEVEL = """
         WHERE project_id = (SELECT project FROM asked) AND places_taken {level} {rest}) AS level
     """
 _BEHIND = "AND id > (SELECT lower FROM asked) AND id <= (SELECT upper FROM asked) {new} ORDER BY id LIMIT {size}"
-# What the rater was asked or ever said anything about is left out: a few rows of each item, found by the item. "+ 0"
-# and OFFSET keep PostgreSQL from reading all that the rater ever did instead, which it may take for little.
+# What the rater was asked or ever said anything about is left out: a few rows of each item, found
+# by the item. "+ 0" and OFFSET keep PostgreSQL from reading all that the rater ever did instead,
+# which it may take for little.
 _NEW = """
     AND NOT EXISTS (SELECT 1 FROM ratings_rating AS said
         WHERE said.item_id = projects_item.id AND said.rater_id + 0 = (SELECT rater FROM asked) LIMIT 1 OFFSET 0)
@@ -105,15 +110,19 @@ def lease_time() -> datetime.timedelta:
 
 
 def next_item(rater: Rater, *, besides: int | None = None) -> Item | None:
-    """The item to put before the rater: the one they have open, else a new one. None when nothing is left for them.
+    """The item to put before the rater: the one they have open, else a new one. None when nothing
+    is left for them.
 
-    ``besides`` is the id of an item that they have before them already: then the answer is the one after it.
+    ``besides`` is the id of an item that they have before them already: then the answer is the one
+    after it.
     """
     if rater.paused:
         return None
     has_open = (_OPEN, [rater.pk])
     now = connection.ops.adapt_datetimefield_value(timezone.now())
-    mine, over, desk, *bounds = bulk.several([has_open, (_OVER, [now]), (_DESK, [rater.pk]), *_ask_bounds(rater)])
+    mine, over, desk, *bounds = bulk.several(
+        [has_open, (_OVER, [now]), (_DESK, [rater.pk]), *_ask_bounds(rater)]
+    )
     found = _open_on_desk(mine, besides)
     if found is not None:
         return found
@@ -135,7 +144,8 @@ def next_item(rater: Rater, *, besides: int | None = None) -> Item | None:
 
 
 def take_place(rater: Rater, item: Item) -> bool:
-    """A place for a rater who comes back to an item whose place they gave up or lost. False when none is left."""
+    """A place for a rater who comes back to an item whose place they gave up or lost. False when
+    none is left."""
     with transaction.atomic():
         lock_desk(rater, (_LOCK_ITEM + locking(), [item.pk]))
         return _open(rater, item.pk) is not None
@@ -144,15 +154,20 @@ def take_place(rater: Rater, item: Item) -> bool:
 def release_expired() -> None:
     """Free the places of assignments whose time is over, a few at a time."""
     now = timezone.now()
-    over = Assignment.objects.filter(state=State.OPEN, leased_until__lte=now).order_by("leased_until")
+    over = Assignment.objects.filter(state=State.OPEN, leased_until__lte=now).order_by(
+        "leased_until"
+    )
     with transaction.atomic():
         rows = list(over.select_for_update(skip_locked=_can_skip_locked())[:EXPIRED_AT_ONCE])
-        Assignment.objects.filter(pk__in=[row.pk for row in rows]).update(state=State.EXPIRED, closed_at=now)
+        Assignment.objects.filter(pk__in=[row.pk for row in rows]).update(
+            state=State.EXPIRED, closed_at=now
+        )
         places.recount({row.item_id for row in rows})
 
 
 def lock_desk(rater: Rater, *then: bulk.Statement) -> list[list[tuple[Any, ...]]]:
-    """Lock the rater's desk until the transaction ends: [[(last_closed_at,)], the rows of ``then``...]."""
+    """Lock the rater's desk until the transaction ends: [[(last_closed_at,)], the rows of
+    ``then``...]."""
     # Made first where there is none, so that nothing of ``then`` is locked before it.
     return bulk.several([(_NEW_DESK, [rater.pk]), (_LOCK_DESK + locking(), [rater.pk]), *then])[1:]
 
@@ -170,7 +185,8 @@ def _can_skip_locked() -> bool:
 
 
 def _open_on_desk(rows: Sequence[tuple[Any, ...]], besides: int | None) -> Item | None:
-    """The item that the rater has had open longest; its time starts anew when half of it has gone."""
+    """The item that the rater has had open longest; its time starts anew when half of it has
+    gone."""
     for pk, leased_until, created_at, *item, answered, questions in sorted(rows):
         assignment = Assignment.objects.filter(pk=pk, state=State.OPEN)
         if item[0] == besides:
@@ -196,14 +212,17 @@ def _renew(assignment: Any, leased_until: datetime.datetime, created_at: datetim
 
 
 def _ways_to_take() -> tuple[bool, ...]:
-    """Items that somebody else holds locked for a moment are passed by; only when there is no other, they are waited
-    for, by a transaction that holds no item: else two who wait may wait for each other."""
+    """Items that somebody else holds locked for a moment are passed by; only when there is no
+    other, they are waited for, by a transaction that holds no item: else two who wait may wait for
+    each other."""
     return (False, True) if _can_skip_locked() else (False,)
 
 
-def _hand_out(rater: Rater, ranges: Sequence[tuple[int, int]], *, waiting: bool) -> tuple[Item | None, bool]:
-    """The first item with a free place that is new to the rater, looked for in each range (lower, upper] of ids, and
-    whether there were any that seemed so."""
+def _hand_out(
+    rater: Rater, ranges: Sequence[tuple[int, int]], *, waiting: bool
+) -> tuple[Item | None, bool]:
+    """The first item with a free place that is new to the rater, looked for in each range (lower,
+    upper] of ids, and whether there were any that seemed so."""
     some = False
     for lower, upper in ranges:
         last: int | None = lower
@@ -212,33 +231,48 @@ def _hand_out(rater: Rater, ranges: Sequence[tuple[int, int]], *, waiting: bool)
                 last, picked = _pick(rater, last, upper, waiting=waiting)
                 some = some or last is not None
                 if picked is not None:
-                    item = _open(rater, picked, then=[(_MOVE_DESK, [picked, rater.pk, picked, rater.pk])])
+                    item = _open(
+                        rater, picked, then=[(_MOVE_DESK, [picked, rater.pk, picked, rater.pk])]
+                    )
                     if item is not None:
                         return item, some
-                    # More raters than its row said (it is kept exact below the overlap only, and that was raised).
+                    # More raters than its row said (it is kept exact below the overlap only, and
+                    # that was raised).
                     last = picked
                 if waiting:
-                    transaction.set_rollback(True)  # the item's lock is given back before the next one is waited for
+                    # the item's lock is given back before the next one is waited for
+                    transaction.set_rollback(True)
     return None, some
 
 
 def _open(rater: Rater, item_id: int, *, then: Sequence[bulk.Statement] = ()) -> Item | None:
-    """Take a place of the item, whose lock is held; None when others have them all. Its row is right afterwards."""
+    """Take a place of the item, whose lock is held; None when others have them all. Its row is
+    right afterwards."""
     moment = connection.ops.adapt_datetimefield_value
     now = timezone.now()
     times = [moment(now), moment(now + lease_time())]
     taking = [item_id, rater.pk, *times, item_id, item_id, rater.pk, rater.project.overlap]
-    statements = [(_TAKE, taking), places.recounting_locked(item_id), *then, (_ITEM, [item_id, item_id, rater.pk])]
+    statements = [
+        (_TAKE, taking),
+        places.recounting_locked(item_id),
+        *then,
+        (_ITEM, [item_id, item_id, rater.pk]),
+    ]
     taken = bulk.several(statements)[-1]
     return ITEM.made(taken[0]) if taken else None
 
 
 def _pick(rater: Rater, lower: int, upper: int, *, waiting: bool) -> tuple[int | None, int | None]:
-    """Of the open items in (lower, upper] that are new to the rater, the first few: the last one's id, and the first
-    one's that nobody else holds locked, which is locked now. When ``waiting``: the first one's, waited for."""
-    size, lock = (1, _LOCK) if waiting else (AT_ONCE, f"{_LOCK} SKIP LOCKED" if _can_skip_locked() else "")
+    """Of the open items in (lower, upper] that are new to the rater, the first few: the last one's
+    id, and the first one's that nobody else holds locked, which is locked now. When ``waiting``:
+    the first one's, waited for."""
+    size, lock = (
+        (1, _LOCK) if waiting else (AT_ONCE, f"{_LOCK} SKIP LOCKED" if _can_skip_locked() else "")
+    )
     project = rater.project
-    [[found]] = bulk.several([(_finding(project.overlap, size, lock), [project.pk, lower, upper, rater.pk])])
+    [[found]] = bulk.several(
+        [(_finding(project.overlap, size, lock), [project.pk, lower, upper, rater.pk])]
+    )
     return found
 
 
@@ -261,7 +295,11 @@ def _on_levels(overlap: int, rest: str) -> list[str]:
 
 def _ranges(starts: Sequence[int]) -> list[tuple[int, int]]:
     """A little behind each start, then all behind the last one, then all before it."""
-    return [*((start, start + RANDOM_SPAN) for start in starts[:-1]), (starts[-1], END), (0, starts[-1])]
+    return [
+        *((start, start + RANDOM_SPAN) for start in starts[:-1]),
+        (starts[-1], END),
+        (0, starts[-1]),
+    ]
 
 
 def _ask_bounds(rater: Rater) -> list[bulk.Statement]:
@@ -274,19 +312,28 @@ def _ask_bounds(rater: Rater) -> list[bulk.Statement]:
 
 @functools.cache
 def _bounds(overlap: int) -> str:
-    ends = [end for order in ("ASC", "DESC") for end in _on_levels(overlap, f"ORDER BY id {order} LIMIT 1")]
+    ends = [
+        end
+        for order in ("ASC", "DESC")
+        for end in _on_levels(overlap, f"ORDER BY id {order} LIMIT 1")
+    ]
     return _BOUNDS.format(ends=" UNION ALL ".join(ends))
 
 
-def _random_ranges(rater: Rater, handed_out: int, bounds: Sequence[tuple[Any, ...]]) -> list[tuple[int, int]]:
-    """Starts between the first and the last open item, random to the eye and the same whenever they are asked again:
-    nothing but the rater and their own number of items goes into them. Several, since the rater may have been there.
+def _random_ranges(
+    rater: Rater, handed_out: int, bounds: Sequence[tuple[Any, ...]]
+) -> list[tuple[int, int]]:
+    """Starts between the first and the last open item, random to the eye and the same whenever they
+    are asked again: nothing but the rater and their own number of items goes into them. Several,
+    since the rater may have been there.
     """
     [(lowest, highest)] = bounds
     if lowest is None:
         return _ranges([0])
     starts = []
     for number in range(RANDOM_STARTS):
-        digest = hashlib.blake2b(f"{rater.pk}:{handed_out}:{number}".encode(), digest_size=8).digest()
+        digest = hashlib.blake2b(
+            f"{rater.pk}:{handed_out}:{number}".encode(), digest_size=8
+        ).digest()
         starts.append(lowest - 1 + int.from_bytes(digest, "big") * (highest - lowest + 1) // 2**64)
     return _ranges(starts)

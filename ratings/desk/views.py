@@ -1,5 +1,5 @@
-"""The annotator's desk. Pages for a browser without JavaScript; rate.js asks for the sheet of one item instead
-(header ``X-Desk: sheet``) and lays the next one ready before this one is done."""
+"""The annotator's desk. Pages for a browser without JavaScript; rate.js asks for the sheet of one
+item instead (header ``X-Desk: sheet``) and lays the next one ready before this one is done."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ REFUSALS = {
         403,
         _lazy("Ratings cannot be changed in this project any more. What you said before stands."),
     ),
-    answering.AlreadyRated: (409, _lazy("You have rated this item; it cannot be skipped any more.")),
+    answering.AlreadyRated: (
+        409,
+        _lazy("You have rated this item; it cannot be skipped any more."),
+    ),
 }
 
 
@@ -65,16 +68,20 @@ def rate(request: HttpRequest, project_id: int) -> HttpResponse:
 @never_cache
 @require_GET
 def rate_next(request: HttpRequest, project_id: int) -> HttpResponse:
-    """The sheet of the item after the one on the desk (``?showing=``), for laying ready; 204 when there is none."""
+    """The sheet of the item after the one on the desk (``?showing=``), for laying ready; 204 when
+    there is none."""
     rater = _my_rater(request, project_id)
-    return _ahead(request, rater, queue.next_item(rater, besides=_number(request.GET.get("showing"))))
+    return _ahead(
+        request, rater, queue.next_item(rater, besides=_number(request.GET.get("showing")))
+    )
 
 
 @login_required
 @never_cache
 @require_GET
 def rate_last(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Undo: the item answered or skipped last, or before the one on the desk (``?before=``), with what was said."""
+    """Undo: the item answered or skipped last, or before the one on the desk (``?before=``), with
+    what was said."""
     rater = _my_rater(request, project_id)
     item = answering.item_before(rater, _number(request.GET.get("before")))
     if item is None:
@@ -110,7 +117,9 @@ def rate_item(request: HttpRequest, project_id: int, item_id: int) -> HttpRespon
             by=request.user,
         )
     except UnknownCode:
-        form.add_error(None, _("The answers of this question were changed just now. Please choose again."))
+        form.add_error(
+            None, _("The answers of this question were changed just now. Please choose again.")
+        )
         return _page(request, rater, item, form=form, status=400)
     except answering.Refused as refusal:
         return _refused(request, rater, refusal)
@@ -140,11 +149,21 @@ def my_ratings(request: HttpRequest, project_id: int) -> HttpResponse:
     """The rater's own ratings, latest first."""
     project = get_project(request.user, project_id, role=Member.Role.ANNOTATOR)
     rater = answering.rater_of(project, request.user)
-    own = Rating.objects.filter(rater=rater, question__project=project).standing() if rater else Rating.objects.none()
-    pages = Paginator(own.select_related("item", "question").order_by("-changed_at", "-id"), RATINGS_A_PAGE)
+    own = (
+        Rating.objects.filter(rater=rater, question__project=project).standing()
+        if rater
+        else Rating.objects.none()
+    )
+    pages = Paginator(
+        own.select_related("item", "question").order_by("-changed_at", "-id"), RATINGS_A_PAGE
+    )
     page = pages.get_page(request.GET.get("page"))
     questions = _questions(project)
-    labels = {(c.question_id, c.code): c.label for question in questions for c in question.categories.all()}
+    labels = {
+        (c.question_id, c.code): c.label
+        for question in questions
+        for c in question.categories.all()
+    }
     rows = [
         {
             "rating": rating,
@@ -171,9 +190,17 @@ def my_ratings(request: HttpRequest, project_id: int) -> HttpResponse:
 def set_aside(request: HttpRequest, project_id: int) -> HttpResponse:
     """For the lead: what raters skipped, and why, and what they flagged."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    rows = Assignment.objects.set_aside_in(project).select_related("item", "rater").order_by("-closed_at", "-id")
+    rows = (
+        Assignment.objects.set_aside_in(project)
+        .select_related("item", "rater")
+        .order_by("-closed_at", "-id")
+    )
     page = Paginator(rows, RATINGS_A_PAGE).get_page(request.GET.get("page"))
-    context = {"project": project, "page": page, "rows": [(row, content.excerpt(row.item.body)) for row in page]}
+    context = {
+        "project": project,
+        "page": page,
+        "rows": [(row, content.excerpt(row.item.body)) for row in page],
+    }
     return render(request, "ratings/rate_set_aside.html", context)
 
 
@@ -182,7 +209,9 @@ def set_aside(request: HttpRequest, project_id: int) -> HttpResponse:
 
 def _my_rater(request: HttpRequest, project_id: int) -> Rater:
     """The rater that the user is, able to rate now. 404 without one, 403 when paused."""
-    rater = answering.rater_of(get_project(request.user, project_id, role=Member.Role.ANNOTATOR), request.user)
+    rater = answering.rater_of(
+        get_project(request.user, project_id, role=Member.Role.ANNOTATOR), request.user
+    )
     if rater is None:
         raise Http404
     if rater.paused:
@@ -215,7 +244,9 @@ def _wants_sheet(request: HttpRequest) -> bool:
     return request.headers.get("X-Desk") == "sheet"
 
 
-def _page(request: HttpRequest, rater: Rater, item: Item | None, *, status: int = 200, **forms: Any) -> HttpResponse:
+def _page(
+    request: HttpRequest, rater: Rater, item: Item | None, *, status: int = 200, **forms: Any
+) -> HttpResponse:
     """The whole desk with this item on it, or its sheet alone."""
     context = _context(rater, item, **forms)
     if _wants_sheet(request):
@@ -232,7 +263,8 @@ def _ahead(request: HttpRequest, rater: Rater, item: Item | None) -> HttpRespons
 
 
 def _go_on(request: HttpRequest, rater: Rater) -> HttpResponse:
-    """After something was stored: the next page; or for rate.js the item after the one that it shows already."""
+    """After something was stored: the next page; or for rate.js the item after the one that it
+    shows already."""
     if not _wants_sheet(request):
         return redirect("rate", rater.project_id)
     showing = _number(request.POST.get("showing"))
@@ -242,12 +274,18 @@ def _go_on(request: HttpRequest, rater: Rater) -> HttpResponse:
 
 def _refused(request: HttpRequest, rater: Rater, refusal: answering.Refused) -> HttpResponse:
     status, message = REFUSALS[type(refusal)]
-    template = "ratings/_rate_refused.html" if _wants_sheet(request) else "ratings/rate_refused.html"
+    template = (
+        "ratings/_rate_refused.html" if _wants_sheet(request) else "ratings/rate_refused.html"
+    )
     return render(request, template, {"project": rater.project, "message": message}, status=status)
 
 
 def _context(
-    rater: Rater, item: Item | None, *, form: AnswerForm | None = None, skip_form: SkipForm | None = None
+    rater: Rater,
+    item: Item | None,
+    *,
+    form: AnswerForm | None = None,
+    skip_form: SkipForm | None = None,
 ) -> dict[str, Any]:
     context: dict[str, Any] = {
         "project": rater.project,

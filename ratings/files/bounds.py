@@ -18,7 +18,8 @@ View = Callable[..., HttpResponse]
 
 
 def bounded(setting: str) -> Callable[[View], View]:
-    """Refuse a body that is larger than ``setting`` says by its announced length, before a byte of it is read.
+    """Refuse a body that is larger than ``setting`` says by its announced length, before a byte of
+    it is read.
 
     The check of the CSRF token reads the body, so it has to come after this one.
     """
@@ -32,7 +33,9 @@ def bounded(setting: str) -> Callable[[View], View]:
             length = request.META.get("CONTENT_LENGTH") or "0"
             limit = getattr(settings, setting)
             if not length.isdecimal() or int(length) > limit + FORM_BYTES:
-                text = _("A file may have %(limit)s bytes at most. Nothing was stored.") % {"limit": limit}
+                text = _("A file may have %(limit)s bytes at most. Nothing was stored.") % {
+                    "limit": limit
+                }
                 return render(request, "error.html", {"status": 413, "message": text}, status=413)
             return protected(request, *args, **kwargs)
 

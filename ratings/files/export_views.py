@@ -29,7 +29,9 @@ def export(request: HttpRequest, project_id: int, kind: str) -> HttpResponseBase
     make, content_type = exporting.KINDS[kind]
     name = f"{slugify(project.name) or 'project'}-{project.pk}.{kind}"
     headers: dict[str, Any] = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return StreamingHttpResponse(make(exporting.rows(questions)), content_type=content_type, headers=headers)
+    return StreamingHttpResponse(
+        make(exporting.rows(questions)), content_type=content_type, headers=headers
+    )
 
 
 def _asked(request: HttpRequest, project_id: int) -> tuple[Project, list[Question]]:

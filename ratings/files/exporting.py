@@ -25,7 +25,8 @@ Row = tuple[str, str, str, str, str, str, int | None]
 
 
 class _InWords(Func):
-    """A time as its database writes it, in UTC: to make a datetime of each takes longer than all the rest of a line."""
+    """A time as its database writes it, in UTC: to make a datetime of each takes longer than all
+    the rest of a line."""
 
     output_field = CharField()
     template = "CAST(%(expressions)s AS text)"  # SQLite: 2026-03-01 09:30:00[.000005]
@@ -36,13 +37,17 @@ class _InWords(Func):
 
 
 def rows(questions: Iterable[Question]) -> Iterator[Row]:
-    """NAMES of the ratings that stand, in a fixed order; plain values, no objects, some at a time. Times are written
-    as 2026-03-01T09:30:00Z, with microseconds where there are any."""
+    """NAMES of the ratings that stand, in a fixed order; plain values, no objects, some at a time.
+    Times are written as 2026-03-01T09:30:00Z, with microseconds where there are any."""
     for question in questions:
         labels = dict(Category.objects.filter(question=question).values_list("code", "label"))
         columns = ("item__key", "rater__key", "code", _InWords("rated_at"), "comment", "guidelines")
-        ratings = Rating.objects.standing().filter(question=question).order_by("item_id", "rater_id")
-        for item, rater, code, time, comment, guidelines in ratings.values_list(*columns).iterator(chunk_size=AT_ONCE):
+        ratings = (
+            Rating.objects.standing().filter(question=question).order_by("item_id", "rater_id")
+        )
+        for item, rater, code, time, comment, guidelines in ratings.values_list(*columns).iterator(
+            chunk_size=AT_ONCE
+        ):
             moment = time.replace(" ", "T").removesuffix(".000000") + "Z"
             yield item, rater, question.key, labels[code], moment, comment, guidelines
 
@@ -64,7 +69,8 @@ def _csv_lines(found: Iterable[Row]) -> Iterator[str]:
 
 
 def _cell(text: str) -> str:
-    """A cell that no spreadsheet runs as a formula, quoted where its text could be taken for something else."""
+    """A cell that no spreadsheet runs as a formula, quoted where its text could be taken for
+    something else."""
     safe = guard(text)
     if safe != text or any(character in safe for character in ',"\r\n;\t|') or safe != safe.strip():
         return '"' + safe.replace('"', '""') + '"'
@@ -132,7 +138,8 @@ class _Pieces:
 
 
 def parquet(found: Iterable[Row]) -> Iterator[bytes]:
-    """Texts, but for ``rated_at``, a time in UTC with microseconds, and ``guidelines``, a number or null."""
+    """Texts, but for ``rated_at``, a time in UTC with microseconds, and ``guidelines``, a number or
+    null."""
     import pyarrow
     import pyarrow.parquet
 
@@ -142,10 +149,17 @@ def parquet(found: Iterable[Row]) -> Iterator[bytes]:
     schema = pyarrow.schema(list(zip(NAMES, types, strict=True)))
     pieces = _Pieces()
     moment = datetime.datetime.fromisoformat
-    source = ((*texts, moment(rated_at), comment, number) for *texts, rated_at, comment, number in found)
-    with pyarrow.parquet.ParquetWriter(pyarrow.PythonFile(pieces, mode="w"), schema, compression="zstd") as writer:
+    source = (
+        (*texts, moment(rated_at), comment, number) for *texts, rated_at, comment, number in found
+    )
+    with pyarrow.parquet.ParquetWriter(
+        pyarrow.PythonFile(pieces, mode="w"), schema, compression="zstd"
+    ) as writer:
         while some := list(itertools.islice(source, ROWS_OF_A_GROUP)):
-            columns = [pyarrow.array(column, kind) for column, kind in zip(zip(*some, strict=True), types, strict=True)]
+            columns = [
+                pyarrow.array(column, kind)
+                for column, kind in zip(zip(*some, strict=True), types, strict=True)
+            ]
             writer.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
             yield pieces.take()
     yield pieces.take()

@@ -1,8 +1,8 @@
 """Cells that a spreadsheet would run as formulas, made harmless, and back.
 
-A text that begins with = + - @, TAB, CR, LF or a full-width form of the signs gets an apostrophe in front; plain
-numbers such as -1 do not. So that reading is exactly the reverse of writing, a text that begins with apostrophes
-before such a sign gets one more. (OWASP, CSV Injection.)
+A text that begins with = + - @, TAB, CR, LF or a full-width form of the signs gets an apostrophe in
+front; plain numbers such as -1 do not. So that reading is exactly the reverse of writing, a text
+that begins with apostrophes before such a sign gets one more. (OWASP, CSV Injection.)
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Pictures, sound and film that a lead uploads to be rated: what they may be, where they lie, and their items.
+"""Pictures, sound and film that a lead uploads to be rated: what they may be, where they lie, and
+their items.
 
-A file lies in DATA_DIR/media/PROJECT/DIGEST.EXTENSION. The name comes from its content alone, the extension from its
-first bytes: nothing that an upload says about itself reaches the disk or a header. The same file again is the same one.
+A file lies in DATA_DIR/media/PROJECT/DIGEST.EXTENSION. The name comes from its content alone, the
+extension from its first bytes: nothing that an upload says about itself reaches the disk or a
+header. The same file again is the same one.
 """
 
 from __future__ import annotations
@@ -65,7 +67,9 @@ _SIGNATURES = {
 
 def extension_of(head: bytes) -> str | None:
     """What the file is by its first bytes; None for everything that is not on the list."""
-    return next((kind for mark, kind in _SIGNATURES.items() if re.match(mark, head[:HEAD], re.DOTALL)), None)
+    return next(
+        (kind for mark, kind in _SIGNATURES.items() if re.match(mark, head[:HEAD], re.DOTALL)), None
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,8 @@ class Upload:
 
 
 def put(*, project: Project, files: Sequence[Any]) -> dict[str, int]:
-    """Each uploaded file becomes an item named like it, or is shown by the item that has this name already.
+    """Each uploaded file becomes an item named like it, or is shown by the item that has this name
+    already.
 
     All or nothing. Raises Refused, whose ``fields`` name each file that cannot be taken and why.
     """
@@ -88,7 +93,8 @@ def put(*, project: Project, files: Sequence[Any]) -> dict[str, int]:
     uploads = list(_looked_at(files, problems))
     if problems:
         raise Refused(problems)
-    # On disk before the database is asked: nobody waits for a large file. One that is refused below does no harm.
+    # On disk before the database is asked: nobody waits for a large file. One that is refused below
+    # does no harm.
     return _show([(upload, store(upload, project)) for upload in uploads], project)
 
 
@@ -102,12 +108,16 @@ def _show(stored: Sequence[tuple[Upload, str]], project: Project) -> dict[str, i
         body = bodies.setdefault(upload.key, {})
         address = reverse("media", args=[project.pk, name])
         if body.get(upload.kind) not in (None, "", address):
-            said = _("Item '%(key)s' shows another one already; rename the file.") % {"key": upload.key}
+            said = _("Item '%(key)s' shows another one already; rename the file.") % {
+                "key": upload.key
+            }
             problems[shown_name(upload.file.name or "")] = said
         body[upload.kind] = address
     if problems:
         raise Refused(problems)
-    return entries.put_items(project=project, rows=[{"key": key, "body": body} for key, body in bodies.items()])
+    return entries.put_items(
+        project=project, rows=[{"key": key, "body": body} for key, body in bodies.items()]
+    )
 
 
 def _looked_at(files: Sequence[Any], problems: dict[str, Any]) -> Iterator[Upload]:
@@ -116,7 +126,9 @@ def _looked_at(files: Sequence[Any], problems: dict[str, Any]) -> Iterator[Uploa
         extension = extension_of(file.read(HEAD))
         key = PurePath(shown_name(file.name or "")).stem.strip()
         if extension is None:
-            problems[shown_name(file.name or "")] = _("This is no picture, sound or film of a kind that can be shown.")
+            problems[shown_name(file.name or "")] = _(
+                "This is no picture, sound or film of a kind that can be shown."
+            )
         elif entries.key_problem({"key": key}, longest=entries.LONGEST_ITEM_KEY):
             problems[shown_name(file.name or "")] = _("Its name cannot be the name of an item.")
         else:
@@ -146,7 +158,8 @@ def store(upload: Upload, project: Project) -> str:
 
 
 def path_of(project_id: int, name: str) -> Path | None:
-    """Where the file of this name lies; None for a name that was never made here and for a file that is not there."""
+    """Where the file of this name lies; None for a name that was never made here and for a file
+    that is not there."""
     if not NAME.fullmatch(name):
         return None
     path = Path(settings.DATA_DIR) / FOLDER / str(project_id) / name

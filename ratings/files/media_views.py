@@ -43,11 +43,17 @@ def media_new(request: HttpRequest, project_id: int) -> HttpResponse:
             problems = refused.fields
         except OSError:
             logger.exception("an upload was not stored")
-            problems = {"": _("The server could not store the files; its disc may be full. Try again later.")}
+            problems = {
+                "": _(
+                    "The server could not store the files; its disc may be full. Try again later."
+                )
+            }
         else:
             if given:
                 number = counts["created"] + counts["changed"]
-                said = ngettext("%(n)s item can be rated now.", "%(n)s items can be rated now.", number)
+                said = ngettext(
+                    "%(n)s item can be rated now.", "%(n)s items can be rated now.", number
+                )
                 messages.success(request, said % {"n": number})
                 return redirect("data", project.pk)
             problems = {"": _("Choose one file at least.")}
@@ -63,7 +69,8 @@ def media_new(request: HttpRequest, project_id: int) -> HttpResponse:
 @login_required
 @require_safe
 def media(request: HttpRequest, project_id: int, name: str) -> HttpResponseBase:
-    """One file, or the part of it that a player asks for. Its name is its content: it never changes."""
+    """One file, or the part of it that a player asks for. Its name is its content: it never
+    changes."""
     get_project(request.user, project_id)
     path = files.path_of(project_id, name)
     if path is None:
@@ -92,8 +99,8 @@ def media(request: HttpRequest, project_id: int, name: str) -> HttpResponseBase:
 
 
 def _wanted(header: str, size: int) -> tuple[int, int] | None:
-    """First and last byte asked for; None without a range or with one that we do not serve (several parts); the first
-    behind the last where the range lies outside."""
+    """First and last byte asked for; None without a range or with one that we do not serve (several
+    parts); the first behind the last where the range lies outside."""
     found = RANGE.fullmatch(header.strip())
     if found is None or not any(found.groups()):
         return None

@@ -1,4 +1,5 @@
-"""The whole file is read once and everything wrong with it is named by line; what is right is staged for the writing.
+"""The whole file is read once and everything wrong with it is named by line; what is right is
+staged for the writing.
 
 Nothing is written to the database here but the run's own row.
 """
@@ -72,13 +73,16 @@ class KeyColumn:
         if known is not None:
             return known
         if trouble := text_trouble(key, self.longest):
-            self.found.add(trouble, line, self.column, value=key[:40], found=len(key), limit=self.longest)
+            self.found.add(
+                trouble, line, self.column, value=key[:40], found=len(key), limit=self.longest
+            )
             return None
         return self.keys.number(key, line)
 
 
 class LabelColumn:
-    """Labels to their numbers, counted. The labels of an existing question are given; a new one learns them."""
+    """Labels to their numbers, counted. The labels of an existing question are given; a new one
+    learns them."""
 
     def __init__(self, question: Question | None, *, found: Found) -> None:
         self.found = found
@@ -107,7 +111,15 @@ class LabelColumn:
             trouble = "labels_many"
         if trouble:
             limit = MOST_CATEGORIES if trouble == "labels_many" else self.longest
-            self.found.add(trouble, line, column, value=label[:40], found=len(label), limit=limit, allowed=self.allowed)
+            self.found.add(
+                trouble,
+                line,
+                column,
+                value=label[:40],
+                found=len(label),
+                limit=limit,
+                allowed=self.allowed,
+            )
             return None
         self.counts.append(0)
         return self.numbers.setdefault(label, len(self.numbers))
@@ -153,7 +165,9 @@ class Check:
         longest = model._meta.get_field("key").max_length or 0
         return KeyColumn(keys, column=self.names[place], longest=longest, found=self.found)
 
-    def _complete(self, records: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
+    def _complete(
+        self, records: Iterator[tuple[int, list[str]]]
+    ) -> Iterator[tuple[int, list[str]]]:
         wanted = len(self.names)
         for line, cells in records:
             if len(cells) == wanted:
@@ -170,12 +184,20 @@ class Check:
             item = self.items.number(cells[item_at], line)
             rater = raters.number(cells[rater_at], line)
             label = self.labels.number(cells[label_at], line, self.names[label_at])
-            rated_at = None if time_at is None else self._moment(cells[time_at], line, self.names[time_at])
-            comment = None if comment_at is None else self._comment(cells[comment_at], line, self.names[comment_at])
+            rated_at = (
+                None if time_at is None else self._moment(cells[time_at], line, self.names[time_at])
+            )
+            comment = (
+                None
+                if comment_at is None
+                else self._comment(cells[comment_at], line, self.names[comment_at])
+            )
             if item is not None and rater is not None and label is not None:
                 yield item, rater, line, label, rated_at, comment
 
-    def _of_the_question(self, records: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
+    def _of_the_question(
+        self, records: Iterator[tuple[int, list[str]]]
+    ) -> Iterator[tuple[int, list[str]]]:
         place = self.mapping.columns.get("question")
         if place is None:
             yield from records
@@ -194,7 +216,9 @@ class Check:
         left_out = {item_at, *self.mapping.leave_out}
         places = [place for place in range(len(self.names)) if place not in left_out]
         columns = [(place, self._keys(self.staging.raters, place, Rater)) for place in places]
-        numbered = [(place, keys.number(self.names[place], self.header_line)) for place, keys in columns]
+        numbered = [
+            (place, keys.number(self.names[place], self.header_line)) for place, keys in columns
+        ]
         for line, cells in self._complete(records):
             rated = [(place, rater) for place, rater in numbered if cells[place].strip()]
             item = self.items.number(cells[item_at], line) if rated else None
@@ -217,7 +241,9 @@ class Check:
     def _comment(self, cell: str, line: int, column: str) -> str:
         comment = unguard(cell)
         if len(comment) > MAX_COMMENT:
-            self.found.add("key_long", line, column, value=comment[:40], found=len(comment), limit=MAX_COMMENT)
+            self.found.add(
+                "key_long", line, column, value=comment[:40], found=len(comment), limit=MAX_COMMENT
+            )
         return comment
 
     def look_at_the_whole(self, rows: int) -> None:
@@ -256,7 +282,11 @@ def check(
     checking.look_at_the_whole(report.rows)
     labels = checking.labels
     report.of_other_questions = checking.of_other_questions
-    report.labels = {label: labels.counts[number] for label, number in labels.numbers.items() if labels.counts[number]}
+    report.labels = {
+        label: labels.counts[number]
+        for label, number in labels.numbers.items()
+        if labels.counts[number]
+    }
     if not checking.found:
         staging.finish([(number, label) for label, number in labels.numbers.items()])
         _describe(report, Staged(staging.db), project=project, make_new=mapping.make_new)
@@ -264,7 +294,8 @@ def check(
 
 
 def _stage(staging: Staging, batch: list[Row], found: Found) -> int:
-    """Put a batch aside; once there is a problem, nothing will be written and nothing needs staging."""
+    """Put a batch aside; once there is a problem, nothing will be written and nothing needs
+    staging."""
     count = len(batch)
     if not found:
         staging.add(batch)
@@ -274,29 +305,53 @@ def _stage(staging: Staging, batch: list[Row], found: Found) -> int:
 
 def _describe(report: Report, staged: Staged, *, project: Project | None, make_new: bool) -> None:
     for said in staged.beyond(MAX_REPEATS, limit=EXAMPLES):
-        report.found.add("repeats_many", said.line, item=said.item, rater=said.rater, limit=MAX_REPEATS)
-    report.items, report.new_items = _count_keys(report.found, staged, project, Item, make_new=make_new)
-    report.raters, report.new_raters = _count_keys(report.found, staged, project, Rater, make_new=make_new)
+        report.found.add(
+            "repeats_many", said.line, item=said.item, rater=said.rater, limit=MAX_REPEATS
+        )
+    report.items, report.new_items = _count_keys(
+        report.found, staged, project, Item, make_new=make_new
+    )
+    report.raters, report.new_raters = _count_keys(
+        report.found, staged, project, Rater, make_new=make_new
+    )
     report.repeats = staged.count_repeats()
     report.preview = [
-        [said.line, said.item, said.rater, said.label, moment_text(said.rated_at), shown(said.comment or "")]
+        [
+            said.line,
+            said.item,
+            said.rater,
+            said.label,
+            moment_text(said.rated_at),
+            shown(said.comment or ""),
+        ]
         for said in staged.first(PREVIEW)
     ]
     report.repeat_examples = [
-        [one.item, one.rater, one.line, one.label, other.line, other.label] for one, other in staged.repeats(EXAMPLES)
+        [one.item, one.rater, one.line, one.label, other.line, other.label]
+        for one, other in staged.repeats(EXAMPLES)
     ]
 
 
 def _count_keys(
-    found: Found, staged: Staged, project: Project | None, model: type[Item] | type[Rater], *, make_new: bool
+    found: Found,
+    staged: Staged,
+    project: Project | None,
+    model: type[Item] | type[Rater],
+    *,
+    make_new: bool,
 ) -> tuple[int, int]:
-    """(keys in the file, those that the project does not know); each unknown one is a problem unless it may be made."""
+    """(keys in the file, those that the project does not know); each unknown one is a problem
+    unless it may be made."""
     name = model.__name__.lower()
     total = new = 0
     for batch in staged.keys(name):
         keys = [key for key, _ in batch]
         known = (
-            set(model._default_manager.filter(project=project, key__in=keys).values_list("key", flat=True))
+            set(
+                model._default_manager.filter(project=project, key__in=keys).values_list(
+                    "key", flat=True
+                )
+            )
             if project
             else set()
         )

@@ -1,4 +1,5 @@
-"""Uploaded files on disk: paths made here, contents bounded, unpacked, and looked at before anything else does."""
+"""Uploaded files on disk: paths made here, contents bounded, unpacked, and looked at before
+anything else does."""
 
 from __future__ import annotations
 
@@ -36,8 +37,8 @@ MARKUP = (b"<!doctype", b"<html", b"<?xml", b"<svg", b"<script", b"<!--")
 
 @dataclass(frozen=True)
 class Stored:
-    """``encoding`` is None where the file is not UTF-8 and nothing else gives its encoding away; ``trouble`` then
-    names the first byte that is not UTF-8."""
+    """``encoding`` is None where the file is not UTF-8 and nothing else gives its encoding away;
+    ``trouble`` then names the first byte that is not UTF-8."""
 
     path: str
     size: int
@@ -50,9 +51,11 @@ def absolute(path: str) -> Path:
 
 
 def store(upload: IO[bytes]) -> Stored:
-    """Copy an upload to a path of our own, unpacking gzip on the way; Unreadable leaves nothing behind.
+    """Copy an upload to a path of our own, unpacking gzip on the way; Unreadable leaves nothing
+    behind.
 
-    An unpacked file has the same bound as a plain one, and is counted while it streams: a bomb ends there.
+    An unpacked file has the same bound as a plain one, and is counted while it streams: a bomb ends
+    there.
     """
     path = f"{FOLDER}/{secrets.token_hex(16)}"
     target = absolute(path)
@@ -62,7 +65,9 @@ def store(upload: IO[bytes]) -> Stored:
     upload.seek(0)
     try:
         with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as copy:
-            encoding, size, trouble = _copy(_unpacked(upload) if head == GZIP else _plain(upload), copy)
+            encoding, size, trouble = _copy(
+                _unpacked(upload) if head == GZIP else _plain(upload), copy
+            )
     except BaseException:
         target.unlink(missing_ok=True)
         raise
@@ -71,7 +76,8 @@ def store(upload: IO[bytes]) -> Stored:
 
 @contextmanager
 def unpacked(path: Path) -> Iterator[Path]:
-    """The file; of one that is packed with gzip a plain copy, for as long as the context lasts. Raises Unreadable."""
+    """The file; of one that is packed with gzip a plain copy, for as long as the context lasts.
+    Raises Unreadable."""
     with path.open("rb") as source:
         if source.read(2) != GZIP:
             yield path
@@ -98,7 +104,8 @@ def _unpacked(source: IO[bytes]) -> Iterator[bytes]:
 
 
 def _copy(chunks: Iterator[bytes], copy: IO[bytes]) -> tuple[str | None, int, Unreadable | None]:
-    """(encoding or None, bytes, what is not UTF-8). Each chunk is tried as UTF-8 while it passes."""
+    """(encoding or None, bytes, what is not UTF-8). Each chunk is tried as UTF-8 while it
+    passes."""
     encoding: str | None = None
     trouble: Unreadable | None = None
     decoder = codecs.getincrementaldecoder("utf-8")("strict")
@@ -131,9 +138,12 @@ def _refuse_other_formats(head: bytes, encoding: str | None) -> None:
         raise Unreadable("html")
     if start.startswith((b"{", b"[")):
         raise Unreadable("json")
-    # A stray NUL is named with its line by the reader; many of them, or other control bytes, are no text at all.
+    # A stray NUL is named with its line by the reader; many of them, or other control bytes, are no
+    # text at all.
     control = sum(head.count(bytes([byte])) for byte in (*range(1, 9), *range(14, 27)))
-    if encoding in (None, "utf-8-sig") and (head.count(0) > len(head) / 50 + 1 or control > len(head) / 50 + 1):
+    if encoding in (None, "utf-8-sig") and (
+        head.count(0) > len(head) / 50 + 1 or control > len(head) / 50 + 1
+    ):
         raise Unreadable("binary")
 
 
@@ -164,4 +174,7 @@ def remove_abandoned(known: set[str]) -> None:
 
 
 def encoding_choices() -> list[tuple[str, str]]:
-    return [(key, f"{name} ({REGIONS[key]})" if key in REGIONS else name) for key, name in ENCODINGS.items()]
+    return [
+        (key, f"{name} ({REGIONS[key]})" if key in REGIONS else name)
+        for key, name in ENCODINGS.items()
+    ]

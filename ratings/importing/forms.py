@@ -45,10 +45,14 @@ class ReadingForm(forms.Form):
     """How the file's bytes become cells."""
 
     encoding = forms.ChoiceField(label=gettext_lazy("Encoding"))
-    delimiter = forms.ChoiceField(label=gettext_lazy("Columns are separated by"), choices=DELIMITERS)
+    delimiter = forms.ChoiceField(
+        label=gettext_lazy("Columns are separated by"), choices=DELIMITERS
+    )
 
     def __init__(self, data: Any, *, mapping: Mapping) -> None:
-        super().__init__(data, initial={"encoding": mapping.encoding, "delimiter": mapping.delimiter})
+        super().__init__(
+            data, initial={"encoding": mapping.encoding, "delimiter": mapping.delimiter}
+        )
         unchosen = [] if mapping.encoding else [("", _("choose one"))]
         self.fields["encoding"].choices = [*unchosen, *files.encoding_choices()]  # type: ignore[attr-defined]
 
@@ -59,28 +63,45 @@ class ColumnsForm(forms.Form):
     layout = forms.ChoiceField(
         label=gettext_lazy("Layout"),
         choices=[
-            ("long", gettext_lazy("one row for each rating: a column of items, one of raters, one of labels")),
+            (
+                "long",
+                gettext_lazy(
+                    "one row for each rating: a column of items, one of raters, one of labels"
+                ),
+            ),
             ("wide", gettext_lazy("one row for each item: a column for each rater")),
         ],
         widget=forms.RadioSelect,
     )
-    item = forms.TypedChoiceField(label=gettext_lazy("Item"), coerce=int, empty_value=None, required=False)
-    rater = forms.TypedChoiceField(label=gettext_lazy("Rater"), coerce=int, empty_value=None, required=False)
-    label = forms.TypedChoiceField(label=gettext_lazy("Label"), coerce=int, empty_value=None, required=False)
+    item = forms.TypedChoiceField(
+        label=gettext_lazy("Item"), coerce=int, empty_value=None, required=False
+    )
+    rater = forms.TypedChoiceField(
+        label=gettext_lazy("Rater"), coerce=int, empty_value=None, required=False
+    )
+    label = forms.TypedChoiceField(
+        label=gettext_lazy("Label"), coerce=int, empty_value=None, required=False
+    )
     rated_at = forms.TypedChoiceField(
         label=gettext_lazy("Time of the rating"),
         coerce=int,
         empty_value=None,
         required=False,
-        help_text=gettext_lazy("With its zone, like 2026-03-01T09:30:00Z. Without the column: the time of the import."),
+        help_text=gettext_lazy(
+            "With its zone, like 2026-03-01T09:30:00Z. Without the column: the time of the import."
+        ),
     )
-    comment = forms.TypedChoiceField(label=gettext_lazy("Comment"), coerce=int, empty_value=None, required=False)
+    comment = forms.TypedChoiceField(
+        label=gettext_lazy("Comment"), coerce=int, empty_value=None, required=False
+    )
     question = forms.TypedChoiceField(
         label=gettext_lazy("Question key"),
         coerce=int,
         empty_value=None,
         required=False,
-        help_text=gettext_lazy("In a file with several questions: only the rows of the question below are imported."),
+        help_text=gettext_lazy(
+            "In a file with several questions: only the rows of the question below are imported."
+        ),
     )
     leave_out = forms.TypedMultipleChoiceField(
         label=gettext_lazy("Columns that are no raters"),
@@ -89,13 +110,17 @@ class ColumnsForm(forms.Form):
         help_text=gettext_lazy("Every other column, except the items, is a rater."),
     )
     target = forms.ChoiceField(label=gettext_lazy("The labels answer"))
-    project_name = forms.CharField(label=gettext_lazy("Project name"), max_length=200, required=False)
+    project_name = forms.CharField(
+        label=gettext_lazy("Project name"), max_length=200, required=False
+    )
     question_text = forms.CharField(label=gettext_lazy("Question"), max_length=500, required=False)
     question_key = forms.CharField(
         label=gettext_lazy("Its key"),
         max_length=64,
         required=False,
-        help_text=gettext_lazy("Short name in files and in the API: letters, digits, '_', '.' and '-'."),
+        help_text=gettext_lazy(
+            "Short name in files and in the API: letters, digits, '_', '.' and '-'."
+        ),
     )
     make_new = forms.BooleanField(
         label=gettext_lazy("Make the items and raters that the project does not know"),
@@ -139,7 +164,9 @@ class ColumnsForm(forms.Form):
                     self.add_error(role, _("Choose the column of this."))
             elif place in used:
                 self.add_error(
-                    role, _("This column is chosen as '%(role)s' already.") % {"role": self.fields[used[place]].label}
+                    role,
+                    _("This column is chosen as '%(role)s' already.")
+                    % {"role": self.fields[used[place]].label},
                 )
             else:
                 used[place] = role
@@ -151,9 +178,15 @@ class ColumnsForm(forms.Form):
     def _check_new_question(self, found: dict[str, Any]) -> None:
         key = found.get("question_key", "")
         if not question_rules.KEY.fullmatch(key):
-            self.add_error("question_key", _("Letters, digits, '_', '.' and '-', beginning with a letter or a digit."))
+            self.add_error(
+                "question_key",
+                _("Letters, digits, '_', '.' and '-', beginning with a letter or a digit."),
+            )
         elif self.project and self.project.questions.filter(key=key).exists():
-            self.add_error("question_key", _("This project has a question with this key already; choose it above."))
+            self.add_error(
+                "question_key",
+                _("This project has a question with this key already; choose it above."),
+            )
         if not found.get("question_text", "").strip():
             self.add_error("question_text", _("A new question needs a text."))
 
@@ -163,7 +196,11 @@ class ColumnsForm(forms.Form):
         long = found["layout"] == "long"
         mapping = self.mapping
         mapping.layout = found["layout"]
-        mapping.columns = {role: found[role] for role in ROLES if found[role] is not None and (long or role == "item")}
+        mapping.columns = {
+            role: found[role]
+            for role in ROLES
+            if found[role] is not None and (long or role == "item")
+        }
         mapping.leave_out = [] if long else found["leave_out"]
         mapping.make_new = found.get("make_new", True)
         mapping.question_id = None if found["target"] == NEW else int(found["target"])
@@ -219,7 +256,10 @@ class StartForm(forms.Form):
     def __init__(self, data: Any, *, run: ImportRun, mapping: Mapping) -> None:
         self.found = list(run.summary.get("labels", {}))
         order, scale = guess_order(self.found)
-        initial = {"scale": mapping.scale or scale, "categories": "\n".join(mapping.categories or order)}
+        initial = {
+            "scale": mapping.scale or scale,
+            "categories": "\n".join(mapping.categories or order),
+        }
         super().__init__(data, initial={**initial, "stands": mapping.stands})
         if mapping.question_id or run.question_id:
             del self.fields["scale"], self.fields["categories"]
@@ -227,11 +267,14 @@ class StartForm(forms.Form):
             del self.fields["stands"]
 
     def clean_categories(self) -> list[str]:
-        labels = [line.strip() for line in self.cleaned_data["categories"].splitlines() if line.strip()]
+        labels = [
+            line.strip() for line in self.cleaned_data["categories"].splitlines() if line.strip()
+        ]
         missing = [label for label in self.found if label not in labels]
         if missing:
             raise forms.ValidationError(
-                _("The file has labels that are not listed: %(labels)s.") % {"labels": ", ".join(missing)}
+                _("The file has labels that are not listed: %(labels)s.")
+                % {"labels": ", ".join(missing)}
             )
         return labels
 

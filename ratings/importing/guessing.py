@@ -1,4 +1,5 @@
-"""What a file's columns probably mean, and in which order its labels probably stand. The lead has the last word."""
+"""What a file's columns probably mean, and in which order its labels probably stand. The lead has
+the last word."""
 
 from __future__ import annotations
 
@@ -57,7 +58,8 @@ ORDERS = (
 
 @dataclass(frozen=True)
 class Look:
-    """The start of a file: its delimiter, the names of its columns, and its first rows as (line, cells)."""
+    """The start of a file: its delimiter, the names of its columns, and its first rows as (line,
+    cells)."""
 
     delimiter: str
     names: list[str]
@@ -68,11 +70,13 @@ class Look:
 class Guess:
     layout: str = "long"
     columns: dict[str, int] = field(default_factory=dict)  # item, rater, label, ... -> index
-    leave_out: list[int] = field(default_factory=list)  # in the wide layout, columns that are no raters
+    # in the wide layout, columns that are no raters
+    leave_out: list[int] = field(default_factory=list)
 
 
 def look(path: Path, *, encoding: str, delimiter: str | None = None) -> Look:
-    """Read the line of names and the first rows; the delimiter is guessed where none is given. Raises Unreadable."""
+    """Read the line of names and the first rows; the delimiter is guessed where none is given.
+    Raises Unreadable."""
     delimiter = delimiter or guess_delimiter(path, encoding=encoding)
     rows = list(itertools.islice(Reader(path, encoding=encoding, delimiter=delimiter), SAMPLE + 1))
     if not rows:
@@ -90,7 +94,9 @@ def guess_delimiter(path: Path, *, encoding: str) -> str:
     trouble: Unreadable | None = None
     for delimiter in DELIMITERS:
         try:
-            rows = list(itertools.islice(Reader(path, encoding=encoding, delimiter=delimiter), SAMPLE + 1))
+            rows = list(
+                itertools.islice(Reader(path, encoding=encoding, delimiter=delimiter), SAMPLE + 1)
+            )
         except Unreadable as error:
             if error.problem.kind not in BY_DELIMITER:
                 raise
@@ -121,14 +127,19 @@ def checked_names(cells: Sequence[str], line: int) -> list[str]:
 
 
 def guess_columns(look: Look, *, labels: Iterable[str] = ()) -> Guess:
-    """Long where columns named like rater and label stand; else wide where the other columns share a few values.
+    """Long where columns named like rater and label stand; else wide where the other columns share
+    a few values.
 
     ``labels`` are those that the project's questions know already.
     """
     columns: dict[str, int] = {}
     for role, words in NAMES.items():
         for word in words.split():
-            places = [i for i, name in enumerate(look.names) if _plain(name) == word and i not in columns.values()]
+            places = [
+                i
+                for i, name in enumerate(look.names)
+                if _plain(name) == word and i not in columns.values()
+            ]
             if places:
                 columns[role] = places[0]
                 break
@@ -141,17 +152,24 @@ def guess_columns(look: Look, *, labels: Iterable[str] = ()) -> Guess:
 
 
 def _raters_among(look: Look, item: int, labels: set[str]) -> tuple[list[int], list[int]]:
-    """Columns whose cells mostly say what other columns say, too (raters of one scale), and those that are not.
+    """Columns whose cells mostly say what other columns say, too (raters of one scale), and those
+    that are not.
 
-    An empty cell speaks for a rater. A short sample says little: then every short text may be a label.
+    An empty cell speaks for a rater. A short sample says little: then every short text may be a
+    label.
     """
     places = [place for place in range(len(look.names)) if place != item]
-    values = {place: [text for _, cells in look.sample if (text := _cell(cells, place))] for place in places}
+    values = {
+        place: [text for _, cells in look.sample if (text := _cell(cells, place))]
+        for place in places
+    }
     seen = Counter(value for found in values.values() for value in set(found))
     short = len(look.sample) < FEW
     raters = []
     for place, found in values.items():
-        known = sum(value in labels or seen[value] > 1 or (short and len(value) <= SHORT) for value in found)
+        known = sum(
+            value in labels or seen[value] > 1 or (short and len(value) <= SHORT) for value in found
+        )
         if 2 * known >= len(found):
             raters.append(place)
     return raters, [place for place in places if place not in raters]
@@ -175,8 +193,8 @@ def number(label: str) -> float | None:
 
 
 def guess_order(labels: Iterable[str]) -> tuple[list[str], str]:
-    """(labels in their probable order, "ordinal" or "nominal"): numbers by value, known words by their ladder, the
-    rest by alphabet. Two categories have no order to speak of."""
+    """(labels in their probable order, "ordinal" or "nominal"): numbers by value, known words by
+    their ladder, the rest by alphabet. Two categories have no order to speak of."""
     found = sorted(labels)
     numbers = {label: number(label) for label in found}
     if found and all(value is not None for value in numbers.values()):
@@ -184,7 +202,11 @@ def guess_order(labels: Iterable[str]) -> tuple[list[str], str]:
         return ordered, "ordinal" if len(found) > 2 else "nominal"
     for words in ORDERS:
         ladder = words.split("|") if "|" in words else words.split()
-        ranks = {label: ladder.index(label.strip().casefold()) for label in found if label.strip().casefold() in ladder}
+        ranks = {
+            label: ladder.index(label.strip().casefold())
+            for label in found
+            if label.strip().casefold() in ladder
+        }
         if len(ranks) == len(found) >= 2 and len(set(ranks.values())) == len(found):
             return sorted(found, key=ranks.__getitem__), "ordinal" if len(found) > 2 else "nominal"
     return sorted(found, key=lambda label: (label.casefold(), label)), "nominal"

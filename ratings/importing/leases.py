@@ -1,5 +1,6 @@
-"""Who works on a run. Two workers may both believe that it is theirs; only one can write: every write of a run is an
-UPDATE that names the lease, in the transaction of the rows that it speaks of."""
+"""Who works on a run. Two workers may both believe that it is theirs; only one can write: every
+write of a run is an UPDATE that names the lease, in the transaction of the rows that it speaks
+of."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from django.utils import timezone
 from projects.models import Question
 from ratings.models import ImportRun
 
-PATIENCE = datetime.timedelta(seconds=10)  # without a heartbeat, then the run is taken from its worker
+# without a heartbeat, then the run is taken from its worker
+PATIENCE = datetime.timedelta(seconds=10)
 SOON = 200_000  # rows; the import of so many is over before their counting would be
 WORKING = (ImportRun.State.CHECKING, ImportRun.State.WRITING)
 
@@ -30,7 +32,8 @@ def free() -> Q:
 def questions_being_filled() -> set[int]:
     """Ids of the questions into which a worker is writing an import that is over soon.
 
-    Counting them meanwhile would only take the processor and SQLite's one place for writers from the import.
+    Counting them meanwhile would only take the processor and SQLite's one place for writers from
+    the import.
     """
     alive = Q(heartbeat_at__gte=timezone.now() - PATIENCE) & ~Q(lease="")
     runs = ImportRun.objects.filter(alive, state=ImportRun.State.WRITING, rows_total__lte=SOON)
@@ -38,16 +41,24 @@ def questions_being_filled() -> set[int]:
 
 
 def take(run_id: int) -> ImportRun | None:
-    """The run with a lease of our own, or None when there is nothing to do or somebody else does it."""
+    """The run with a lease of our own, or None when there is nothing to do or somebody else does
+    it."""
     lease = secrets.token_hex(8)
-    taken = ImportRun.objects.filter(free(), pk=run_id).update(lease=lease, heartbeat_at=timezone.now())
+    taken = ImportRun.objects.filter(free(), pk=run_id).update(
+        lease=lease, heartbeat_at=timezone.now()
+    )
     if not taken:
         return None
-    return ImportRun.objects.select_related("project", "question__project", "by").filter(pk=run_id, lease=lease).first()
+    return (
+        ImportRun.objects.select_related("project", "question__project", "by")
+        .filter(pk=run_id, lease=lease)
+        .first()
+    )
 
 
 def keep(run: ImportRun, **changes: Any) -> None:
-    """Write the changes for the run and renew the lease; raises Lost, having written nothing, when it is not ours."""
+    """Write the changes for the run and renew the lease; raises Lost, having written nothing, when
+    it is not ours."""
     changes.setdefault("heartbeat_at", timezone.now())
     if not ImportRun.objects.filter(pk=run.pk, lease=run.lease, state=run.state).update(**changes):
         raise Lost

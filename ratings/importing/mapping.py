@@ -10,8 +10,9 @@ from ratings.models import ImportRun
 
 @dataclass
 class Mapping:
-    """``columns``: item, rater, label, rated_at, comment, question -> index; in the wide layout only item, and every
-    column except those of ``leave_out`` is a rater. ``question_id`` is None where a new question is made."""
+    """``columns``: item, rater, label, rated_at, comment, question -> index; in the wide layout
+    only item, and every column except those of ``leave_out`` is a rater. ``question_id`` is None
+    where a new question is made."""
 
     encoding: str = ""
     delimiter: str = ""

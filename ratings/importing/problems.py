@@ -1,4 +1,5 @@
-"""Everything that can be wrong with a file, each with its words. Stored by kind and values, worded when shown."""
+"""Everything that can be wrong with a file, each with its words. Stored by kind and values, worded
+when shown."""
 
 from __future__ import annotations
 
@@ -17,8 +18,14 @@ MAX_SHOWN = 300  # characters of a file's text in a message
 # kind -> (a few words for the count, the whole message)
 MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
     # The file as a whole
-    "empty": (_("empty file"), _("The file is empty. A line of column names and at least one rating are needed.")),
-    "too_large": (_("too large"), _("The file has more than %(limit)s bytes (unpacked), the most that is allowed.")),
+    "empty": (
+        _("empty file"),
+        _("The file is empty. A line of column names and at least one rating are needed."),
+    ),
+    "too_large": (
+        _("too large"),
+        _("The file has more than %(limit)s bytes (unpacked), the most that is allowed."),
+    ),
     "zip": (
         _("no CSV"),
         _(
@@ -28,21 +35,43 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
     ),
     "pdf": (_("no CSV"), _("This is a PDF document. A CSV file is needed.")),
     "html": (_("no CSV"), _("This is an HTML or XML page. A CSV file is needed.")),
-    "json": (_("no CSV"), _("This looks like JSON. A CSV file is needed here; JSON goes through the REST API.")),
-    "binary": (_("no CSV"), _("This is no text file. A CSV file is needed: plain, or packed as .csv.gz.")),
-    "gzip": (_("broken archive"), _("The gzip archive cannot be unpacked: it is damaged or cut off.")),
+    "json": (
+        _("no CSV"),
+        _("This looks like JSON. A CSV file is needed here; JSON goes through the REST API."),
+    ),
+    "binary": (
+        _("no CSV"),
+        _("This is no text file. A CSV file is needed: plain, or packed as .csv.gz."),
+    ),
+    "gzip": (
+        _("broken archive"),
+        _("The gzip archive cannot be unpacked: it is damaged or cut off."),
+    ),
     "lost": (_("file gone"), _("The uploaded file is not there any more. Upload it again.")),
     # Its text and its lines
     "bytes": (
         _("wrong encoding"),
-        _("Byte %(byte)s does not belong into a text in %(encoding)s. Choose the encoding that the file was saved in."),
+        _(
+            "Byte %(byte)s does not belong into a text in %(encoding)s. Choose the encoding that the file was saved in."
+        ),
     ),
-    "nul": (_("NUL character"), _("There is a NUL character. Text of letters, digits and signs is needed.")),
-    "line_long": (_("line too long"), _("The line has more than %(limit)s characters, the most that is allowed.")),
-    "cell_long": (_("cell too long"), _("A cell has more than %(limit)s characters, the most that is allowed.")),
+    "nul": (
+        _("NUL character"),
+        _("There is a NUL character. Text of letters, digits and signs is needed."),
+    ),
+    "line_long": (
+        _("line too long"),
+        _("The line has more than %(limit)s characters, the most that is allowed."),
+    ),
+    "cell_long": (
+        _("cell too long"),
+        _("A cell has more than %(limit)s characters, the most that is allowed."),
+    ),
     "quote_open": (
         _("open quote"),
-        _("A cell that begins with a quotation mark here is not closed. Quotation marks inside a cell are doubled."),
+        _(
+            "A cell that begins with a quotation mark here is not closed. Quotation marks inside a cell are doubled."
+        ),
     ),
     "quote_wrong": (
         _("wrong quote"),
@@ -55,12 +84,19 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
     # Its line of names
     "one_column": (
         _("one column"),
-        _("There is one column only. Columns are separated by a comma, a semicolon, a tab or a vertical bar."),
+        _(
+            "There is one column only. Columns are separated by a comma, a semicolon, a tab or a vertical bar."
+        ),
     ),
-    "name_empty": (_("column without a name"), _("Column %(place)s has no name. The first line names every column.")),
+    "name_empty": (
+        _("column without a name"),
+        _("Column %(place)s has no name. The first line names every column."),
+    ),
     "name_doubled": (
         _("doubled column name"),
-        _("'%(name)s' names column %(first)s and column %(second)s. Each column needs a name of its own."),
+        _(
+            "'%(name)s' names column %(first)s and column %(second)s. Each column needs a name of its own."
+        ),
     ),
     "no_names": (
         _("no column names"),
@@ -71,19 +107,36 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
     ),
     "only_names": (_("no ratings"), _("There is a line of column names, but no rating below it.")),
     # Its rows
-    "cells": (_("wrong number of cells"), _("%(found)s cells, where the line of names has %(wanted)s.")),
-    "key_empty": (_("empty cell"), _("The cell is empty. Each row needs an item, a rater and a label.")),
-    "key_long": (_("text too long"), _("'%(value)s…' has %(found)s characters; %(limit)s at most are allowed.")),
+    "cells": (
+        _("wrong number of cells"),
+        _("%(found)s cells, where the line of names has %(wanted)s."),
+    ),
+    "key_empty": (
+        _("empty cell"),
+        _("The cell is empty. Each row needs an item, a rater and a label."),
+    ),
+    "key_long": (
+        _("text too long"),
+        _("'%(value)s…' has %(found)s characters; %(limit)s at most are allowed."),
+    ),
     "key_control": (
         _("control character"),
         _("'%(value)s' holds a control character such as a line end, which is not allowed here."),
     ),
-    "label_unknown": (_("unknown label"), _("'%(value)s' is no label of this question; one of %(allowed)s.")),
+    "label_unknown": (
+        _("unknown label"),
+        _("'%(value)s' is no label of this question; one of %(allowed)s."),
+    ),
     "labels_many": (
         _("too many labels"),
-        _("'%(value)s' is one label more than the %(limit)s that a question may have. Is this the column of labels?"),
+        _(
+            "'%(value)s' is one label more than the %(limit)s that a question may have. Is this the column of labels?"
+        ),
     ),
-    "item_unknown": (_("unknown item"), _("'%(value)s' is no item of this project, and new items are not to be made.")),
+    "item_unknown": (
+        _("unknown item"),
+        _("'%(value)s' is no item of this project, and new items are not to be made."),
+    ),
     "rater_unknown": (
         _("unknown rater"),
         _("'%(value)s' is no rater of this project, and new raters are not to be made."),
@@ -91,7 +144,9 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
     "time": (_("wrong time"), _("%(reason)s.")),
     "repeats_many": (
         _("too many repeats"),
-        _("Rater '%(rater)s' rates item '%(item)s' more than %(limit)s times. Are these the right columns?"),
+        _(
+            "Rater '%(rater)s' rates item '%(item)s' more than %(limit)s times. Are these the right columns?"
+        ),
     ),
     "question_absent": (
         _("no row of the question"),
@@ -102,7 +157,8 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong, with its line in the file (from 1) and the name of its column, where it has them."""
+    """One thing that is wrong, with its line in the file (from 1) and the name of its column, where
+    it has them."""
 
     kind: str
     line: int | None = None
@@ -144,7 +200,10 @@ class Found:
     def add(self, kind: str, line: int | None, column: str = "", **values: Any) -> None:
         self.kinds[kind] += 1
         if len(self.listed) < MAX_LISTED:
-            texts = {name: shown(value) if isinstance(value, str) else value for name, value in values.items()}
+            texts = {
+                name: shown(value) if isinstance(value, str) else value
+                for name, value in values.items()
+            }
             self.listed.append(Problem(kind, line, shown(column), texts))
 
     def add_fatal(self, error: Unreadable) -> None:

@@ -1,7 +1,8 @@
-"""The records of a CSV file, streamed: memory stays flat whatever the file holds, and each record knows its line.
+"""The records of a CSV file, streamed: memory stays flat whatever the file holds, and each record
+knows its line.
 
-Bounds: a cell of MAX_CELL characters, a line of MAX_LINE, MAX_COLUMNS columns. A file that breaks one is refused by
-name and line, without its monster having been loaded.
+Bounds: a cell of MAX_CELL characters, a line of MAX_LINE, MAX_COLUMNS columns. A file that breaks
+one is refused by name and line, without its monster having been loaded.
 """
 
 from __future__ import annotations
@@ -58,9 +59,11 @@ DELIMITERS = (",", ";", "\t", "|")
 
 
 class Reader:
-    """Iterates over (line, cells) of a file; blank lines are passed over. ``bytes_read`` tells how far it has come.
+    """Iterates over (line, cells) of a file; blank lines are passed over. ``bytes_read`` tells how
+    far it has come.
 
-    ``line`` is where the record begins, from 1, also where quoted cells span lines. Raises Unreadable.
+    ``line`` is where the record begins, from 1, also where quoted cells span lines. Raises
+    Unreadable.
     """
 
     def __init__(self, path: Path, *, encoding: str, delimiter: str) -> None:
@@ -81,7 +84,9 @@ class Reader:
                 for cells in reader:
                     if any(cells):
                         if len(cells) > MAX_COLUMNS:
-                            raise Unreadable("columns_many", line=line, found=len(cells), limit=MAX_COLUMNS)
+                            raise Unreadable(
+                                "columns_many", line=line, found=len(cells), limit=MAX_COLUMNS
+                            )
                         yield line, cells
                     line = reader.line_num + 1
             except csv.Error as error:
@@ -89,7 +94,9 @@ class Reader:
 
     def _lines(self, file: BinaryIO) -> Iterator[str]:
         """Lines with their ends: \\n, \\r\\n or \\r alone, as old spreadsheets write it."""
-        decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(self.encoding)("strict"), translate=False)
+        decoder = io.IncrementalNewlineDecoder(
+            codecs.getincrementaldecoder(self.encoding)("strict"), translate=False
+        )
         line = 1  # the one that the next character belongs to
         begun: list[str] = []  # pieces of a line that goes on
         while True:
@@ -136,7 +143,8 @@ def _named(error: csv.Error, line: int, *, spans_lines: bool) -> Unreadable:
 
 
 def marked_encoding(head: bytes) -> str | None:
-    """The encoding that the file's first bytes give away: by a byte-order mark, or by UTF-16's zeros; else None."""
+    """The encoding that the file's first bytes give away: by a byte-order mark, or by UTF-16's
+    zeros; else None."""
     if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return "utf-32"
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):

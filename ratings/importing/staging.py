@@ -1,8 +1,9 @@
-"""A scratch file between the check and the writing: the file's rows by number, ordered by item and rater.
+"""A scratch file between the check and the writing: the file's rows by number, ordered by item and
+rater.
 
-It keeps memory flat whatever the size, puts everything that a file says about one item and rater side by side wherever
-it stood, and lets the writing go on at any row. It is made anew by every check and removed after the import; losing it
-costs a check, never a rating.
+It keeps memory flat whatever the size, puts everything that a file says about one item and rater
+side by side wherever it stood, and lets the writing go on at any row. It is made anew by every
+check and removed after the import; losing it costs a check, never a rating.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ _PAIRS = "FROM said a JOIN said b ON b.id = a.id + ? AND b.item = a.item AND b.r
 
 
 class Said(NamedTuple):
-    """One staged row. ``rated_at`` in microseconds since 1970 or None; ``comment`` None where no column brings one."""
+    """One staged row. ``rated_at`` in microseconds since 1970 or None; ``comment`` None where no
+    column brings one."""
 
     id: int
     item: str
@@ -139,8 +141,11 @@ class Staged:
         return [Said(*row) for row in rows]
 
     def after(self, done: int) -> Iterator[Said]:
-        """The rows from the one after number ``done``, in order; all of one item and rater in a row."""
-        return map(Said._make, self.db.execute(f"{_NAMED} WHERE said.id > ? ORDER BY said.id", (done,)))
+        """The rows from the one after number ``done``, in order; all of one item and rater in a
+        row."""
+        return map(
+            Said._make, self.db.execute(f"{_NAMED} WHERE said.id > ? ORDER BY said.id", (done,))
+        )
 
     def keys(self, table: str, size: int = 5000) -> Iterator[list[tuple[str, int]]]:
         """(key, first line) of all items or raters, in batches."""
@@ -154,17 +159,25 @@ class Staged:
 
     def repeats(self, limit: int) -> list[tuple[Said, Said]]:
         """The first neighbours that say something about the same item and rater."""
-        found = self.db.execute(f"SELECT a.id {_PAIRS} ORDER BY a.id LIMIT ?", (1, limit)).fetchall()
+        found = self.db.execute(
+            f"SELECT a.id {_PAIRS} ORDER BY a.id LIMIT ?", (1, limit)
+        ).fetchall()
         pairs = []
         for (number,) in found:
-            one, other = self.db.execute(f"{_NAMED} WHERE said.id IN (?, ?) ORDER BY said.id", (number, number + 1))
+            one, other = self.db.execute(
+                f"{_NAMED} WHERE said.id IN (?, ?) ORDER BY said.id", (number, number + 1)
+            )
             pairs.append((Said(*one), Said(*other)))
         return pairs
 
     def beyond(self, times: int, limit: int) -> list[Said]:
         """Rows that repeat an item and rater for more than the given number of times."""
-        found = self.db.execute(f"SELECT b.id {_PAIRS} ORDER BY b.id LIMIT ?", (times, limit)).fetchall()
-        return [Said(*self.db.execute(f"{_NAMED} WHERE said.id = ?", row).fetchone()) for row in found]
+        found = self.db.execute(
+            f"SELECT b.id {_PAIRS} ORDER BY b.id LIMIT ?", (times, limit)
+        ).fetchall()
+        return [
+            Said(*self.db.execute(f"{_NAMED} WHERE said.id = ?", row).fetchone()) for row in found
+        ]
 
 
 @contextlib.contextmanager
@@ -177,12 +190,14 @@ def opened(path: Path, beat: Beat) -> Iterator[Staged]:
 
 
 def _alive(db: sqlite3.Connection, beat: Beat) -> sqlite3.Connection:
-    """Sorting millions of rows takes longer than a worker may be silent: beat meanwhile; an error ends the query."""
+    """Sorting millions of rows takes longer than a worker may be silent: beat meanwhile; an error
+    ends the query."""
 
     def tick() -> int:
         try:
             beat()
-        except Exception:  # it cannot pass through SQLite; the worker meets it again at its own next beat
+        # it cannot pass through SQLite; the worker meets it again at its own next beat
+        except Exception:
             return 1
         return 0
 

@@ -1,4 +1,5 @@
-"""The steps of an import: those that the lead takes in the wizard, and those that a worker takes."""
+"""The steps of an import: those that the lead takes in the wizard, and those that a worker
+takes."""
 
 from __future__ import annotations
 
@@ -40,10 +41,12 @@ HOTKEYS = "123456789"
 
 
 def upload(*, file: IO[bytes], name: str, project: Project | None, by: Any) -> ImportRun:
-    """A new run with a stored file and guesses for its columns; Unreadable when it is no CSV, and nothing is kept."""
+    """A new run with a stored file and guesses for its columns; Unreadable when it is no CSV, and
+    nothing is kept."""
     stored = files.store(file)
     try:
-        # Windows-1252 only to show the columns: the lead must choose before anything is read in earnest.
+        # Windows-1252 only to show the columns: the lead must choose before anything is read in
+        # earnest.
         seen = look(files.absolute(stored.path), encoding=stored.encoding or "windows-1252")
         guess = guess_columns(seen, labels=_known_labels(project))
         mapping = Mapping(
@@ -70,20 +73,30 @@ def upload(*, file: IO[bytes], name: str, project: Project | None, by: Any) -> I
 def _known_labels(project: Project | None) -> set[str]:
     if project is None:
         return set()
-    return set(Category.objects.filter(question__project=project, retired=False).values_list("label", flat=True))
+    return set(
+        Category.objects.filter(question__project=project, retired=False).values_list(
+            "label", flat=True
+        )
+    )
 
 
 def read_anew(*, run: ImportRun, encoding: str, delimiter: str) -> bool:
-    """Take another encoding or delimiter, with new guesses; False when the run has gone on meanwhile.
+    """Take another encoding or delimiter, with new guesses; False when the run has gone on
+    meanwhile.
 
     Raises Unreadable when the file cannot be read so, and then has changed nothing.
     """
     mapping = Mapping.of(run)
     guess = guess_columns(
-        look(files.absolute(run.path), encoding=encoding, delimiter=delimiter), labels=_known_labels(run.project)
+        look(files.absolute(run.path), encoding=encoding, delimiter=delimiter),
+        labels=_known_labels(run.project),
     )
     mapping.encoding, mapping.delimiter = encoding, delimiter
-    mapping.layout, mapping.columns, mapping.leave_out = guess.layout, guess.columns, guess.leave_out
+    mapping.layout, mapping.columns, mapping.leave_out = (
+        guess.layout,
+        guess.columns,
+        guess.leave_out,
+    )
     return _go_on(run, (State.MAPPING,), mapping=mapping.as_json())
 
 
@@ -98,21 +111,37 @@ def check_again(*, run: ImportRun) -> bool:
 
 def _restart_check(run: ImportRun, **changes: Any) -> bool:
     restartable = (State.MAPPING, State.REFUSED, State.CHECKED, State.FAILED)
-    fresh = {"bytes_read": 0, "rows_done": 0, "rows_total": 0, "problems": [], "lease": "", "attempts": 0}
+    fresh = {
+        "bytes_read": 0,
+        "rows_done": 0,
+        "rows_total": 0,
+        "problems": [],
+        "lease": "",
+        "attempts": 0,
+    }
     return _go_on(run, restartable, state=State.CHECKING, **fresh, **changes)
 
 
 def reopen_columns(*, run: ImportRun) -> bool:
     """Back to the choice of columns; a check under way is dropped."""
-    return _go_on(run, (State.CHECKING, State.REFUSED, State.CHECKED), state=State.MAPPING, lease="", problems=[])
+    return _go_on(
+        run,
+        (State.CHECKING, State.REFUSED, State.CHECKED),
+        state=State.MAPPING,
+        lease="",
+        problems=[],
+    )
 
 
 @transaction.atomic
-def start(*, run: ImportRun, stands: str, scale: str, categories: Sequence[str], by: Any) -> Question:
+def start(
+    *, run: ImportRun, stands: str, scale: str, categories: Sequence[str], by: Any
+) -> Question:
     """Make what is new and begin to write. Raises leases.Lost when the run has gone on meanwhile.
 
     ``scale`` and ``categories`` (labels in order) are for a new question: project_rules.Refused or
-    question_rules.InvalidQuestions when it may not be like this. Either way nothing was changed then.
+    question_rules.InvalidQuestions when it may not be like this. Either way nothing was changed
+    then.
     """
     mapping = Mapping.of(run)
     mapping.stands = stands
@@ -161,14 +190,19 @@ def _new_question(run: ImportRun, mapping: Mapping, *, by: Any) -> Question:
 
 def discard(*, run: ImportRun) -> bool:
     """Forget a run that has written nothing, with its file."""
-    gone, _ = ImportRun.objects.filter(pk=run.pk, rows_done=0).exclude(state__in=(State.WRITING, State.DONE)).delete()
+    gone, _ = (
+        ImportRun.objects.filter(pk=run.pk, rows_done=0)
+        .exclude(state__in=(State.WRITING, State.DONE))
+        .delete()
+    )
     if gone:
         files.remove(run.path)
     return bool(gone)
 
 
 def _go_on(run: ImportRun, states: Sequence[str], **changes: Any) -> bool:
-    """Move the run on if it is still where the lead saw it, and wake a worker where it now needs one."""
+    """Move the run on if it is still where the lead saw it, and wake a worker where it now needs
+    one."""
     if not ImportRun.objects.filter(pk=run.pk, state__in=states).update(**changes):
         return False
     for name, value in changes.items():
@@ -185,14 +219,17 @@ def wake(run_id: int) -> None:
     try:
         current_app.send_task("ratings.tasks.run_import", [run_id], ignore_result=True, retry=False)
     except Exception as error:  # any: redis, kombu and socket errors have no common base
-        logger.warning("no hint for import %s (%s); the sweep will find it", run_id, type(error).__name__)
+        logger.warning(
+            "no hint for import %s (%s); the sweep will find it", run_id, type(error).__name__
+        )
 
 
 # --- the worker's steps ----------------------------------------------------------------------------
 
 
 def run_import(run_id: int) -> None:
-    """Do what the run waits for: check its file, or write its rows. Does nothing when another worker has it."""
+    """Do what the run waits for: check its file, or write its rows. Does nothing when another
+    worker has it."""
     run = leases.take(run_id)
     if run is None:
         return
@@ -216,7 +253,10 @@ def _set_back(run: ImportRun) -> None:
             leases.give_back(run, attempts=attempts)
         else:
             leases.give_back(
-                run, attempts=attempts, state=State.FAILED, summary={**run.summary, "stopped": ["error", ""]}
+                run,
+                attempts=attempts,
+                state=State.FAILED,
+                summary={**run.summary, "stopped": ["error", ""]},
             )
     except leases.Lost:
         logger.info("import %s is in other hands now", run.pk)
@@ -230,7 +270,9 @@ def _check(run: ImportRun) -> None:
     scratch = files.absolute(f"{run.path}{files.SCRATCH}-{run.lease}")
     rows = staging.Staging(scratch, beat)
     try:
-        report = check(reader, mapping, project=run.project, question=question, staging=rows, beat=beat)
+        report = check(
+            reader, mapping, project=run.project, question=question, staging=rows, beat=beat
+        )
         rows.close()
         with transaction.atomic():
             _store_report(run, report)
@@ -257,12 +299,15 @@ def _store_report(run: ImportRun, report: Report) -> None:
 
 def _write(run: ImportRun) -> None:
     try:
-        with staging.opened(files.absolute(f"{run.path}{files.SCRATCH}"), _heart(run, dict)) as staged:
+        with staging.opened(
+            files.absolute(f"{run.path}{files.SCRATCH}"), _heart(run, dict)
+        ) as staged:
             write(run, staged)
         leases.give_back(run, state=State.DONE, rows_done=run.rows_total)
         files.remove(run.path)
         assert run.question is not None  # the database's own rule: import_writes_into_question
-        changes.announce(run.question.pk)  # the hints on the way may have found the import still under way
+        # the hints on the way may have found the import still under way
+        changes.announce(run.question.pk)
     except FileNotFoundError:
         _stop(run, "lost", "")
     except Stopped as stopped:
@@ -274,7 +319,8 @@ def _stop(run: ImportRun, kind: str, value: str) -> None:
 
 
 def _heart(run: ImportRun, progress: Callable[[], dict[str, Any]]) -> staging.Beat:
-    """A function to be called often: once in a while it tells that the worker lives, and how far it has come."""
+    """A function to be called often: once in a while it tells that the worker lives, and how far it
+    has come."""
     last = time.monotonic()
 
     def beat() -> None:
@@ -287,8 +333,11 @@ def _heart(run: ImportRun, progress: Callable[[], dict[str, Any]]) -> staging.Be
 
 
 def resume_stalled() -> int:
-    """Take up every run that waits for a worker or has lost its own, and tidy up; how many runs there were."""
-    waiting = list(ImportRun.objects.filter(leases.free()).order_by("id").values_list("pk", flat=True))
+    """Take up every run that waits for a worker or has lost its own, and tidy up; how many runs
+    there were."""
+    waiting = list(
+        ImportRun.objects.filter(leases.free()).order_by("id").values_list("pk", flat=True)
+    )
     for run_id in waiting:
         run_import(run_id)
     _tidy()
@@ -297,7 +346,8 @@ def resume_stalled() -> int:
 
 def _tidy() -> None:
     forgotten = ImportRun.objects.filter(
-        state__in=(State.MAPPING, State.REFUSED, State.CHECKED), created_at__lt=timezone.now() - KEPT
+        state__in=(State.MAPPING, State.REFUSED, State.CHECKED),
+        created_at__lt=timezone.now() - KEPT,
     )
     for run in forgotten:
         discard(run=run)

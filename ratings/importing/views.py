@@ -1,4 +1,5 @@
-"""The import wizard: upload, columns, check, import, summary. Its rules are in ratings.importing."""
+"""The import wizard: upload, columns, check, import, summary. Its rules are in
+ratings.importing."""
 
 from __future__ import annotations
 
@@ -72,7 +73,10 @@ def _upload(request: HttpRequest, project: Project | None) -> HttpResponse:
             form.add_error("file", _in_words(error))
         except OSError:
             logger.exception("an upload was not stored")
-            form.add_error("file", _("The server could not store the file; its disc may be full. Try again later."))
+            form.add_error(
+                "file",
+                _("The server could not store the file; its disc may be full. Try again later."),
+            )
         else:
             return redirect(address(run))
     context = {"form": form, "project": project, "limit": settings.IMPORT_MAX_BYTES}
@@ -87,7 +91,8 @@ def address(run: ImportRun, page: str = "run") -> str:
 
 
 def get_run(request: HttpRequest, run_id: int, project_id: int | None) -> ImportRun:
-    """The run that this user may work on, or 404; 403 for a member of its project who is no lead."""
+    """The run that this user may work on, or 404; 403 for a member of its project who is no
+    lead."""
     runs = ImportRun.objects.select_related("project", "question", "by")
     if project_id is not None:
         project = get_project(request.user, project_id, role=Member.Role.LEAD)
@@ -116,8 +121,11 @@ def import_run(request: HttpRequest, run_id: int, project_id: int | None = None)
 
 @login_required
 @require_safe
-def import_progress(request: HttpRequest, run_id: int, project_id: int | None = None) -> HttpResponse:
-    """The fragment that an open page asks for every second; when the step is over, the page is to load itself anew."""
+def import_progress(
+    request: HttpRequest, run_id: int, project_id: int | None = None
+) -> HttpResponse:
+    """The fragment that an open page asks for every second; when the step is over, the page is to
+    load itself anew."""
     run = get_run(request, run_id, project_id)
     response = render(request, "ratings/_import_progress.html", _context(run))
     if run.state not in leases.WORKING:
@@ -129,7 +137,13 @@ def import_progress(request: HttpRequest, run_id: int, project_id: int | None = 
 
 
 def _context(run: ImportRun, **more: Any) -> dict[str, Any]:
-    return {"run": run, "project": run.project, "here": address(run), "progress": address(run, "progress"), **more}
+    return {
+        "run": run,
+        "project": run.project,
+        "here": address(run),
+        "progress": address(run, "progress"),
+        **more,
+    }
 
 
 def _columns_page(request: HttpRequest, run: ImportRun, *, posted: Any = None) -> HttpResponse:
@@ -138,9 +152,15 @@ def _columns_page(request: HttpRequest, run: ImportRun, *, posted: Any = None) -
     readable = posted is None or reading.is_valid()
     if posted is not None and readable:
         mapping.encoding = reading.cleaned_data["encoding"]
-    context = _context(run, reading=reading, not_utf8=run.summary.get("not_utf8"), unguessed=not mapping.columns)
+    context = _context(
+        run, reading=reading, not_utf8=run.summary.get("not_utf8"), unguessed=not mapping.columns
+    )
     try:
-        seen = look(files.absolute(run.path), encoding=mapping.encoding or "windows-1252", delimiter=mapping.delimiter)
+        seen = look(
+            files.absolute(run.path),
+            encoding=mapping.encoding or "windows-1252",
+            delimiter=mapping.delimiter,
+        )
     except Unreadable as error:
         context["trouble"] = _in_words(error)
     else:
@@ -149,7 +169,9 @@ def _columns_page(request: HttpRequest, run: ImportRun, *, posted: Any = None) -
             _go(request, steps.choose_columns(run=run, mapping=form.chosen()))
             return redirect(address(run))
         context |= {"form": form, "look": seen}
-    return render(request, "ratings/import_columns.html", context, status=200 if posted is None else 400)
+    return render(
+        request, "ratings/import_columns.html", context, status=200 if posted is None else 400
+    )
 
 
 def _progress_page(request: HttpRequest, run: ImportRun) -> HttpResponse:
@@ -182,24 +204,36 @@ def _check_page(request: HttpRequest, run: ImportRun, *, posted: Any = None) -> 
     total = sum(count for _kind, count in kinds)
     labels = list(run.summary.get("labels", {}).items())
     context = _context(
-        run, form=form, problems=problems, kinds=kinds, total=total, labels=labels, mapping=Mapping.of(run)
+        run,
+        form=form,
+        problems=problems,
+        kinds=kinds,
+        total=total,
+        labels=labels,
+        mapping=Mapping.of(run),
     )
     return render(request, "ratings/import_check.html", context, status=400 if form.errors else 200)
 
 
 def _summary_page(request: HttpRequest, run: ImportRun) -> HttpResponse:
     stopped = run.summary.get("stopped")
-    context = _context(run, outcome=run.summary.get("outcome", {}), stopped=stopped and _why_stopped(*stopped))
+    context = _context(
+        run, outcome=run.summary.get("outcome", {}), stopped=stopped and _why_stopped(*stopped)
+    )
     return render(request, "ratings/import_summary.html", context)
 
 
 def _why_stopped(kind: str, value: str) -> str:
     words = {
-        "categories": _("The question's categories were changed since the check; the file says '%(value)s'."),
+        "categories": _(
+            "The question's categories were changed since the check; the file says '%(value)s'."
+        ),
         "items": _("Item '%(value)s' was removed since the check."),
         "raters": _("Rater '%(value)s' was removed since the check."),
         "lost": _("The checked file is not there any more."),
-        "error": _("The import failed several times for a reason of the server, which is in its log."),
+        "error": _(
+            "The import failed several times for a reason of the server, which is in its log."
+        ),
     }
     return words[kind] % {"value": value}
 
@@ -251,7 +285,11 @@ def _check_again(request: HttpRequest, run: ImportRun) -> HttpResponse:
 
 
 def _start(request: HttpRequest, run: ImportRun) -> HttpResponse:
-    return _check_page(request, run, posted=request.POST) if run.state == State.CHECKED else redirect(address(run))
+    return (
+        _check_page(request, run, posted=request.POST)
+        if run.state == State.CHECKED
+        else redirect(address(run))
+    )
 
 
 def _discard(request: HttpRequest, run: ImportRun) -> HttpResponse:

@@ -1,5 +1,6 @@
-"""Staged rows become ratings, a piece at a time: the rows of a piece, their history, the items and raters they need,
-and how far the run has come are one transaction. Whatever dies, the next worker goes on behind the last piece."""
+"""Staged rows become ratings, a piece at a time: the rows of a piece, their history, the items and
+raters they need, and how far the run has come are one transaction. Whatever dies, the next worker
+goes on behind the last piece."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ from .checking import moment_of
 from .mapping import Mapping
 from .staging import Said, Staged
 
-# Rows written at a time. SQLite's other writers wait for one piece at most; PostgreSQL's wait for nothing but the
-# same items, and each piece costs it some temporary tables.
+# Rows written at a time. SQLite's other writers wait for one piece at most; PostgreSQL's wait for
+# nothing but the same items, and each piece costs it some temporary tables.
 PIECES = {"sqlite": 2000, "postgresql": 5000}
 BREATH = 0.25  # of a piece's time, left to SQLite's other writers, who have no queue there
 
@@ -32,7 +33,8 @@ Group = list[Said]  # all that the file says about one item by one rater, in its
 
 
 class Stopped(Exception):
-    """The project changed since the check, so that rows cannot be written: ``kind`` names how, ``value`` what."""
+    """The project changed since the check, so that rows cannot be written: ``kind`` names how,
+    ``value`` what."""
 
     def __init__(self, kind: str, value: str) -> None:
         super().__init__(kind)
@@ -46,7 +48,8 @@ def write(run: ImportRun, staged: Staged) -> None:
     for piece in pieces(staged.after(run.rows_done), size=PIECES[connection.vendor]):
         started = time.monotonic()
         with transaction.atomic():
-            leases.keep(run)  # first: it locks the run, so that a second worker waits here and then finds it taken
+            # first: it locks the run, so that a second worker waits here and then finds it taken
+            leases.keep(run)
             made = writer.write(piece)
             outcome = Counter(run.summary.get("outcome", {}))
             outcome.update(made)
@@ -82,7 +85,9 @@ class Writer:
         self.by = run.by
         self.make_new = mapping.make_new
         self.first_stands = mapping.stands == "first"
-        self.codes = {category.label: category.code for category in self.question.active_categories()}
+        self.codes = {
+            category.label: category.code for category in self.question.active_categories()
+        }
         self.raters: dict[str, int] = {}
 
     def write(self, piece: list[Group]) -> dict[str, int]:
@@ -91,10 +96,13 @@ class Writer:
         new_raters = self._meet(dict.fromkeys(group[0].rater for group in piece))
         ratings = [self._rating(group, items) for group in piece]
         try:
-            outcome = record(question=self.question, ratings=ratings, by=self.by, source=Revision.Source.IMPORT)
+            outcome = record(
+                question=self.question, ratings=ratings, by=self.by, source=Revision.Source.IMPORT
+            )
         except UnknownCode as error:
             raise Stopped("categories", str(error)) from error
-        if new_items:  # after the ratings: who changes items by the API locks them before the project, too
+        # after the ratings: who changes items by the API locks them before the project, too
+        if new_items:
             Project.objects.filter(pk=self.project.pk).catalogue_changed()
         return {
             "created": outcome.created,
@@ -140,16 +148,21 @@ class Writer:
         if missing:
             if not self.make_new:
                 raise Stopped("raters", missing[0])
-            Rater.objects.bulk_create([Rater(project=self.project, key=key) for key in missing], ignore_conflicts=True)
+            Rater.objects.bulk_create(
+                [Rater(project=self.project, key=key) for key in missing], ignore_conflicts=True
+            )
             self.raters |= self._known_raters(missing)
         return len(missing)
 
     def _known_raters(self, keys: list[str]) -> dict[str, int]:
-        return dict(Rater.objects.filter(project=self.project, key__in=keys).values_list("key", "id"))
+        return dict(
+            Rater.objects.filter(project=self.project, key__in=keys).values_list("key", "id")
+        )
 
 
 def _make_items(project: Project, keys: list[str]) -> None:
-    """New items without a body. Somebody else may make the same one at the same time: then there is one."""
+    """New items without a body. Somebody else may make the same one at the same time: then there is
+    one."""
     now: Any = connection.ops.adapt_datetimefield_value(timezone.now())
     rows = [(project.pk, key, "{}", "{}", now) for key in keys]
     columns = ("project_id", "key", "body", "attributes", "created_at")

@@ -28,7 +28,9 @@ class Assignment(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     closed_at = models.DateTimeField(null=True, blank=True)
     skip_reason = models.CharField(max_length=300, blank=True)
-    flagged = models.BooleanField(default=False, db_default=False, help_text=_("The rater asks the lead to look at it"))
+    flagged = models.BooleanField(
+        default=False, db_default=False, help_text=_("The rater asks the lead to look at it")
+    )
 
     objects = AssignmentQuerySet.as_manager()
 
@@ -36,20 +38,26 @@ class Assignment(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["item", "rater"], name="assignment_unique"),
             models.CheckConstraint(
-                condition=Q(state__in=["open", "done", "skipped", "expired"]), name="assignment_state_known"
+                condition=Q(state__in=["open", "done", "skipped", "expired"]),
+                name="assignment_state_known",
             ),
             models.CheckConstraint(
-                condition=Q(state="open") | Q(closed_at__isnull=False), name="assignment_closed_has_time"
+                condition=Q(state="open") | Q(closed_at__isnull=False),
+                name="assignment_closed_has_time",
             ),
         ]
         indexes = [
             # "What has this rater open? What was done before this one?"
             models.Index(fields=["rater", "state", "closed_at"], name="assignment_by_rater"),
             # "Whose time is over?" Holds only the open ones.
-            models.Index(fields=["leased_until"], condition=Q(state="open"), name="assignment_open"),
+            models.Index(
+                fields=["leased_until"], condition=Q(state="open"), name="assignment_open"
+            ),
             # "What did raters put aside?" (the lead's list)
             models.Index(
-                fields=["closed_at"], condition=Q(state="skipped") | Q(flagged=True), name="assignment_set_aside"
+                fields=["closed_at"],
+                condition=Q(state="skipped") | Q(flagged=True),
+                name="assignment_set_aside",
             ),
         ]
 

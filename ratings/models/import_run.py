@@ -11,9 +11,11 @@ from projects.models import Project, Question
 
 
 class ImportRun(models.Model):
-    """One file on its way into a question, resumable: ``rows_done`` is committed with the rows it speaks of.
+    """One file on its way into a question, resumable: ``rows_done`` is committed with the rows it
+    speaks of.
 
-    ``project`` and ``question`` are empty until the lead presses Import, when the file is to become a new one.
+    ``project`` and ``question`` are empty until the lead presses Import, when the file is to become
+    a new one.
     """
 
     class State(models.TextChoices):
@@ -25,8 +27,12 @@ class ImportRun(models.Model):
         DONE = "done", _("done")
         FAILED = "failed", _("failed")
 
-    project = models.ForeignKey(Project, models.CASCADE, null=True, blank=True, related_name="imports")
-    question = models.ForeignKey(Question, models.CASCADE, null=True, blank=True, related_name="imports")
+    project = models.ForeignKey(
+        Project, models.CASCADE, null=True, blank=True, related_name="imports"
+    )
+    question = models.ForeignKey(
+        Question, models.CASCADE, null=True, blank=True, related_name="imports"
+    )
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     file_name = models.CharField(max_length=200)
     # Server-made path below DATA_DIR; the uploaded name is only shown.
@@ -41,9 +47,11 @@ class ImportRun(models.Model):
     bytes_total = models.PositiveBigIntegerField(default=0)
     bytes_read = models.PositiveBigIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
-    # A run that is being worked on and has not been heard of for a while is taken up again by the sweep.
+    # A run that is being worked on and has not been heard of for a while is taken up again by the
+    # sweep.
     heartbeat_at = models.DateTimeField(auto_now_add=True)
-    # The worker that has the run in its hands: nobody else may write for it (ratings.importing.leases).
+    # The worker that has the run in its hands: nobody else may write for it
+    # (ratings.importing.leases).
     lease = models.CharField(max_length=32, blank=True)
     # Failures in a row without any progress between them.
     attempts = models.PositiveSmallIntegerField(default=0)
@@ -52,12 +60,25 @@ class ImportRun(models.Model):
         ordering = ["-id"]
         constraints = [
             models.CheckConstraint(
-                condition=Q(state__in=["mapping", "checking", "refused", "checked", "writing", "done", "failed"]),
+                condition=Q(
+                    state__in=[
+                        "mapping",
+                        "checking",
+                        "refused",
+                        "checked",
+                        "writing",
+                        "done",
+                        "failed",
+                    ]
+                ),
                 name="import_state_known",
             ),
-            models.CheckConstraint(condition=Q(rows_done__lte=F("rows_total")), name="import_progress_bounded"),
             models.CheckConstraint(
-                condition=~Q(state__in=["writing", "done"]) | Q(project__isnull=False, question__isnull=False),
+                condition=Q(rows_done__lte=F("rows_total")), name="import_progress_bounded"
+            ),
+            models.CheckConstraint(
+                condition=~Q(state__in=["writing", "done"])
+                | Q(project__isnull=False, question__isnull=False),
                 name="import_writes_into_question",
             ),
         ]

@@ -18,9 +18,10 @@ NOTHING = -1  # the code of a withdrawn or never counted rating
 class Rating(models.Model):
     """What a rater says now about an item.
 
-    ``code`` is the category's code (-1: withdrawn); ``counted`` is the code that the stored counts hold (-1: nothing).
-    ``day`` is the day of ``rated_at`` in the project's time zone, in days since 1970-01-01; ``counted_day`` the day
-    under which the counts hold it. The rating is uncounted while either pair differs (docs/architecture.md, idea 2).
+    ``code`` is the category's code (-1: withdrawn); ``counted`` is the code that the stored counts
+    hold (-1: nothing). ``day`` is the day of ``rated_at`` in the project's time zone, in days since
+    1970-01-01; ``counted_day`` the day under which the counts hold it. The rating is uncounted
+    while either pair differs (docs/architecture.md, idea 2).
     """
 
     question = models.ForeignKey(Question, models.PROTECT, related_name="ratings", db_index=False)
@@ -34,7 +35,8 @@ class Rating(models.Model):
     counted_day = models.IntegerField(default=0)
     seconds = models.FloatField(null=True, blank=True, help_text=_("Time spent on the item's form"))
     comment = models.TextField(blank=True)
-    # The number of the guidelines it was given under; empty where nobody knows (ratings.recording.guideline_stamp).
+    # The number of the guidelines it was given under; empty where nobody knows
+    # (ratings.recording.guideline_stamp).
     guidelines = models.PositiveSmallIntegerField(null=True, blank=True)
 
     objects = RatingQuerySet.as_manager()
@@ -45,11 +47,13 @@ class Rating(models.Model):
             models.UniqueConstraint(fields=["question", "item", "rater"], name="rating_unique"),
             models.CheckConstraint(condition=Q(code__gte=NOTHING), name="rating_code_valid"),
             models.CheckConstraint(condition=Q(counted__gte=NOTHING), name="rating_counted_valid"),
-            models.CheckConstraint(condition=Q(seconds__isnull=True) | Q(seconds__gte=0), name="rating_seconds_valid"),
+            models.CheckConstraint(
+                condition=Q(seconds__isnull=True) | Q(seconds__gte=0), name="rating_seconds_valid"
+            ),
         ]
         indexes = [
-            # "What is left to count?": holds only the uncounted rows, so it is nearly empty and nearly free. SQLite's
-            # alone: PostgreSQL has notes instead (ratings.recording.waiting).
+            # "What is left to count?": holds only the uncounted rows, so it is nearly empty and
+            # nearly free. SQLite's alone: PostgreSQL has notes instead (ratings.recording.waiting).
             models.Index(fields=["question", "item"], condition=UNCOUNTED, name="rating_uncounted"),
             # A rater's own ratings, newest first (My ratings, rater page).
             models.Index(fields=["rater", "-changed_at"], name="rating_by_rater"),
@@ -90,7 +94,9 @@ class Revision(models.Model):
     code = models.SmallIntegerField()
     rated_at = models.DateTimeField()
     recorded_at = models.DateTimeField()
-    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
     source = models.CharField(max_length=10, choices=Source.choices)
     comment = models.TextField(blank=True)
     # A line that a file repeated for the same item and rater: kept, but it never stood.
@@ -102,7 +108,8 @@ class Revision(models.Model):
         constraints = [
             models.CheckConstraint(condition=Q(code__gte=NOTHING), name="revision_code_valid"),
             models.CheckConstraint(
-                condition=Q(source__in=["form", "api", "import", "example"]), name="revision_source_known"
+                condition=Q(source__in=["form", "api", "import", "example"]),
+                name="revision_source_known",
             ),
         ]
 

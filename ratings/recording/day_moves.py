@@ -1,8 +1,10 @@
-"""The days of a project's ratings follow its time zone when that changes: a few at a time, whoever writes meanwhile.
+"""The days of a project's ratings follow its time zone when that changes: a few at a time, whoever
+writes meanwhile.
 
-The change itself leaves a row (DayMove) and makes the first step, which is all of a small project; the worker's sweep
-makes the others. Every step reads the zone of now, under the row's lock; another change takes the row back to the
-beginning. Who writes a rating meanwhile puts it on its day by the zone of now too, so no step has to come back.
+The change itself leaves a row (DayMove) and makes the first step, which is all of a small project;
+the worker's sweep makes the others. Every step reads the zone of now, under the row's lock; another
+change takes the row back to the beginning. Who writes a rating meanwhile puts it on its day by the
+zone of now too, so no step has to come back.
 """
 
 from __future__ import annotations
@@ -24,8 +26,11 @@ BREATH = 0.005  # seconds between two, for SQLite's other writers
 
 
 def begin(project_id: int) -> None:
-    """In the transaction that changes the zone, which keeps everybody from writing ratings until it ends."""
-    DayMove.objects.update_or_create(project_id=project_id, defaults={"question": 0, "item": 0, "rater": 0})
+    """In the transaction that changes the zone, which keeps everybody from writing ratings until it
+    ends."""
+    DayMove.objects.update_or_create(
+        project_id=project_id, defaults={"question": 0, "item": 0, "rater": 0}
+    )
     seen: int | None = 0
     left = STEP
     while left > 0 and (seen := step(project_id)) is not None:
@@ -43,7 +48,8 @@ def sweep() -> int:
 
 @transaction.atomic
 def step(project_id: int) -> int | None:
-    """Put up to STEP ratings of one question on their days; how many were looked at, None when nothing is left."""
+    """Put up to STEP ratings of one question on their days; how many were looked at, None when
+    nothing is left."""
     move = DayMove.objects.select_for_update().filter(project=project_id).first()
     if move is None:
         return None
@@ -61,7 +67,9 @@ def step(project_id: int) -> int | None:
         _pk, move.item, move.rater, *_ = rows[-1]
     move.save()
     zone = ZoneInfo(Project.objects.values_list("time_zone", flat=True).get(pk=project_id))
-    moved = [(pk, new) for pk, _, _, rated_at, day in rows if (new := day_of(rated_at, zone)) != day]
+    moved = [
+        (pk, new) for pk, _, _, rated_at, day in rows if (new := day_of(rated_at, zone)) != day
+    ]
     if moved:
         bulk.update_by_id("ratings_rating", ["day"], moved)
         changes.announce(question_id)

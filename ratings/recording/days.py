@@ -1,4 +1,5 @@
-"""Days of a project's time zone as integers (days since 1970-01-01), and the time stamps that are accepted."""
+"""Days of a project's time zone as integers (days since 1970-01-01), and the time stamps that are
+accepted."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ EARLIEST = datetime.datetime(1970, 1, 2, tzinfo=datetime.UTC)
 # Clocks of other systems may run a little ahead.
 SKEW = datetime.timedelta(minutes=5)
 
-# What is wrong with the time of a rating; imports store the kind and the time, and word them when shown.
+# What is wrong with the time of a rating; imports store the kind and the time, and word them when
+# shown.
 WRONG_TIMES: dict[str, Promise] = {
     "shape": _("'%(time)s' is not an ISO-8601 time, like 2026-03-01T09:30:00Z"),
     "zone": _("%(time)s has no time zone; add Z or an offset like +02:00"),
@@ -47,7 +49,8 @@ def aware(moment: datetime.datetime) -> datetime.datetime:
 
 
 def parse_rated_at(text: str, *, now: datetime.datetime) -> datetime.datetime:
-    """An ISO-8601 time stamp with its zone, not in the future; WrongTime says what is wrong and what is allowed."""
+    """An ISO-8601 time stamp with its zone, not in the future; WrongTime says what is wrong and
+    what is allowed."""
     try:
         moment = datetime.datetime.fromisoformat(text.strip())
     except ValueError:

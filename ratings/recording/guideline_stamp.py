@@ -16,9 +16,9 @@ class Guidelines:
     def stamp(self, said_at: datetime.datetime | None, seen: int | None = None) -> int | None:
         """The version that a rating or a line of its history carries; None where nobody knows.
 
-        ``said_at`` is the time that the source brings, None for now: what was said before the version in force was
-        made was said under other guidelines, perhaps of another tool. ``seen`` is the version that the rater had
-        before them, when the form tells it.
+        ``said_at`` is the time that the source brings, None for now: what was said before the
+        version in force was made was said under other guidelines, perhaps of another tool. ``seen``
+        is the version that the rater had before them, when the form tells it.
         """
         if said_at is not None and self.since is not None and said_at < self.since:
             return None

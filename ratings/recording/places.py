@@ -1,7 +1,9 @@
-"""How many of an item's places are taken, kept on the item so that the queue never counts ratings to find one.
+"""How many of an item's places are taken, kept on the item so that the queue never counts ratings
+to find one.
 
-A rater takes a place by rating the item (any question, by any way) or by having it open on the desk. The rows say so;
-``Item.places_taken`` repeats it. Whoever changes such a row calls ``recount`` in the same transaction.
+A rater takes a place by rating the item (any question, by any way) or by having it open on the
+desk. The rows say so; ``Item.places_taken`` repeats it. Whoever changes such a row calls
+``recount`` in the same transaction.
 """
 
 from __future__ import annotations
@@ -28,16 +30,19 @@ _TAKERS = """
     SELECT {columns} FROM ratings_rating WHERE item_id {of_item} AND code >= 0
     UNION SELECT {columns} FROM ratings_assignment WHERE item_id {of_item} AND state = 'open'
     """
-# The raters who take a place of an item (its id twice). To be believed until the item's lock is given back. "+ 0": else
-# PostgreSQL may read all ratings in the order of their raters, where it believes that there are none.
+# The raters who take a place of an item (its id twice). To be believed until the item's lock is
+# given back. "+ 0": else PostgreSQL may read all ratings in the order of their raters, where it
+# believes that there are none.
 TAKERS_OF_ONE = _TAKERS.format(columns="rater_id + 0 AS rater_id", of_item="= %s")
 _CHOSEN = "WHERE id = ANY(%s::bigint[]) AND places_taken < %s"
 _LOCK = f"SELECT 1 FROM projects_item {_CHOSEN} ORDER BY id FOR NO KEY UPDATE"  # noqa: S608 - a constant
-# An item that was above ``below`` when the others were locked, and is no longer, is taken without waiting: to wait for
-# it now would be out of order. Who holds it counts it next, or the queue does, which looks before it hands out.
+# An item that was above ``below`` when the others were locked, and is no longer, is taken without
+# waiting: to wait for it now would be out of order. Who holds it counts it next, or the queue does,
+# which looks before it hands out.
 _STILL_CHOSEN = f"SELECT id FROM projects_item {_CHOSEN} FOR NO KEY UPDATE SKIP LOCKED"  # noqa: S608 - a constant
-# Each table is asked once for all items, never once an item: PostgreSQL plans by what it last heard of it. Told that
-# it is empty (when looked at, all its rows were still being written), it may read all ratings whenever it is asked.
+# Each table is asked once for all items, never once an item: PostgreSQL plans by what it last heard
+# of it. Told that it is empty (when looked at, all its rows were still being written), it may read
+# all ratings whenever it is asked.
 _RECOUNT = f"""
     UPDATE projects_item SET places_taken = counted.number
     FROM (SELECT chosen.id, count(taker.rater_id) AS number FROM unnest(%s::bigint[]) AS chosen (id)
@@ -50,7 +55,8 @@ _RECOUNT_BY_SQLITE = f"""
         SELECT count(*) FROM ({_TAKERS.format(columns="rater_id", of_item="= projects_item.id")}) AS takers)
     WHERE id IN (SELECT value FROM json_each(%s)) AND places_taken < %s
     """  # noqa: S608 - a constant
-# One item takes little more than half of the time; several one after the other, each with its lock, are in order too.
+# One item takes little more than half of the time; several one after the other, each with its lock,
+# are in order too.
 _OF_ONE = "WHERE id = %s AND places_taken < %s"
 _LOCK_ONE = f"SELECT 1 FROM projects_item {_OF_ONE} FOR NO KEY UPDATE"  # noqa: S608 - a constant
 _RECOUNT_ONE = f"""
@@ -59,12 +65,15 @@ _RECOUNT_ONE = f"""
 
 
 def recount(item_ids: Collection[int], *, below: int = EVERY) -> None:
-    """Make ``places_taken`` of the items what the rows say. Must run inside the transaction that changed the rows.
+    """Make ``places_taken`` of the items what the rows say. Must run inside the transaction that
+    changed the rows.
 
-    ``below`` leaves out items with so many places taken or more: what only adds raters cannot open those again.
+    ``below`` leaves out items with so many places taken or more: what only adds raters cannot open
+    those again.
 
-    The items are locked first, in one order, and counted by a second statement: on PostgreSQL a statement sees what
-    was committed when it began, and only the one that begins with the lock in hand sees what the last holder wrote.
+    The items are locked first, in one order, and counted by a second statement: on PostgreSQL a
+    statement sees what was committed when it began, and only the one that begins with the lock in
+    hand sees what the last holder wrote.
     """
     bulk.several(recounting(item_ids, below=below))
 
@@ -96,7 +105,12 @@ def recounting_locked(item_id: int) -> bulk.Statement:
 def recount_project(project: Project) -> None:
     """Every item of the project. Only after rows were changed behind the application's back."""
     ids: list[int] = []
-    for item_id in Item.objects.filter(project=project).order_by("id").values_list("id", flat=True).iterator(AT_ONCE):
+    for item_id in (
+        Item.objects.filter(project=project)
+        .order_by("id")
+        .values_list("id", flat=True)
+        .iterator(AT_ONCE)
+    ):
         ids.append(item_id)
         if len(ids) == AT_ONCE:
             with transaction.atomic():
@@ -107,11 +121,13 @@ def recount_project(project: Project) -> None:
 
 
 def following(written: Collection[tuple[NewRating, int]], *, overlap: int) -> list[bulk.Statement]:
-    """What is to be sent after ratings were written: each with the code that stood before it (NOTHING: there was none).
+    """What is to be sent after ratings were written: each with the code that stood before it
+    (NOTHING: there was none).
 
     Only who starts or ceases to say something takes or frees a place; a changed mind moves none.
     """
     moved = {new.item_id for new, old in written if (new.code == NOTHING) != (old == NOTHING)}
     freed = any(new.code == NOTHING != old for new, old in written)
-    # All in one go, for the sake of the order: where one is freed, the others are counted whatever they hold.
+    # All in one go, for the sake of the order: where one is freed, the others are counted whatever
+    # they hold.
     return recounting(moved, below=EVERY if freed else overlap)

@@ -26,7 +26,8 @@ FEW_RATERS = 5  # are asked for by name; of more, all ratings of the items are r
 
 
 class NewRating(NamedTuple):
-    """One thing said about one item: ids of this question's project, a category's code, or NOTHING to withdraw."""
+    """One thing said about one item: ids of this question's project, a category's code, or NOTHING
+    to withdraw."""
 
     item_id: int
     rater_id: int
@@ -34,8 +35,10 @@ class NewRating(NamedTuple):
     rated_at: datetime.datetime | None = None
     comment: str | None = None
     seconds: float | None = None
-    guidelines: int | None = None  # the version that the rater had before them; the one in force where nobody says
-    # Other things that the same source said earlier for this item and rater: kept in the history, never standing.
+    # the version that the rater had before them; the one in force where nobody says
+    guidelines: int | None = None
+    # Other things that the same source said earlier for this item and rater: kept in the history,
+    # never standing.
     superseded: tuple[tuple[int, datetime.datetime | None], ...] = ()
 
 
@@ -53,11 +56,13 @@ class UnknownCode(ValueError):
 
 @transaction.atomic
 def record(*, question: Question, ratings: Sequence[NewRating], by: Any, source: str) -> Outcome:
-    """Write ratings and their history in one transaction; after the commit, hint that there is something to count.
+    """Write ratings and their history in one transaction; after the commit, hint that there is
+    something to count.
 
-    All or nothing. ``ratings`` name each (item, rater) once. Raises UnknownCode when a code is not an active category.
-    A rating that says what already stands changes nothing. ``rated_at`` stays what it was unless the source brings
-    one; a rating given again after a withdrawal is a new rating.
+    All or nothing. ``ratings`` name each (item, rater) once. Raises UnknownCode when a code is not
+    an active category. A rating that says what already stands changes nothing. ``rated_at`` stays
+    what it was unless the source brings one; a rating given again after a withdrawal is a new
+    rating.
     """
     return record_all([(question, ratings)], by=by, source=source)
 
@@ -65,9 +70,11 @@ def record(*, question: Question, ratings: Sequence[NewRating], by: Any, source:
 Group = tuple[Question, Sequence[NewRating]]
 
 
-def record_all(groups: Sequence[Group], *, by: Any, source: str, then: Sequence[bulk.Statement] = ()) -> Outcome:
-    """``record`` of several questions of one project, in a transaction of the caller's that ends without effect when
-    this raises anything. ``then`` is sent with the last writing."""
+def record_all(
+    groups: Sequence[Group], *, by: Any, source: str, then: Sequence[bulk.Statement] = ()
+) -> Outcome:
+    """``record`` of several questions of one project, in a transaction of the caller's that ends
+    without effect when this raises anything. ``then`` is sent with the last writing."""
     return record_submissions([Submission(groups, by)], source=source, then=then)[0]
 
 
@@ -82,10 +89,12 @@ class Submission:
 def record_submissions(
     submissions: Sequence[Submission], *, source: str, then: Sequence[bulk.Statement] = ()
 ) -> list[Outcome]:
-    """``record_all`` of several users in one go, none of whom names a rating that another one names.
+    """``record_all`` of several users in one go, none of whom names a rating that another one
+    names.
 
-    In one order for all writers: question by question, and after all ratings the items whose places they take. Who
-    held an item while asking for the next question's ratings could wait in a circle with who came from there.
+    In one order for all writers: question by question, and after all ratings the items whose places
+    they take. Who held an item while asking for the next question's ratings could wait in a circle
+    with who came from there.
     """
     outcomes = [Outcome() for _ in submissions]
     questions: dict[int, tuple[Question, list[_Said]]] = {}
@@ -135,7 +144,9 @@ class _Batch:
         if not self.rows:
             bulk.several(then)
             return
-        shared = writing.Circumstances(self.now, source, self.in_force.zone, self.in_force.guidelines)
+        shared = writing.Circumstances(
+            self.now, source, self.in_force.zone, self.in_force.guidelines
+        )
         writing.write(self.question.pk, self.rows, shared, then=then)
         changes.announce(self.question.pk)
 
@@ -157,7 +168,8 @@ def _prepare(question: Question, said: Sequence[_Said]) -> _Batch:
 
 @dataclass(frozen=True, slots=True)
 class _InForce:
-    """The codes of the active categories, the project's time zone and its guidelines, as they are now."""
+    """The codes of the active categories, the project's time zone and its guidelines, as they are
+    now."""
 
     codes: set[int]
     zone: ZoneInfo
@@ -175,15 +187,20 @@ _IN_FORCE = (
 
 def _in_force(question: Question, rows: list[tuple[Any, ...]]) -> _InForce:
     zone, number, since = rows[0][1:] if rows else (question.project.time_zone, 0, None)
-    return _InForce({row[0] for row in rows}, ZoneInfo(zone), Guidelines(number, since and aware(since)))
+    return _InForce(
+        {row[0] for row in rows}, ZoneInfo(zone), Guidelines(number, since and aware(since))
+    )
 
 
 _Standing = tuple[int, datetime.datetime, str]
 
 
-def _read(question: Question, wanted: set[tuple[int, int]]) -> tuple[_InForce, dict[tuple[int, int], _Standing]]:
-    """What is in force, read with the lock of the categories in hand (the caller's copies may be older than a change),
-    and (item, rater) -> (code, rated_at, comment) of what stands; locked until the transaction ends."""
+def _read(
+    question: Question, wanted: set[tuple[int, int]]
+) -> tuple[_InForce, dict[tuple[int, int], _Standing]]:
+    """What is in force, read with the lock of the categories in hand (the caller's copies may be
+    older than a change), and (item, rater) -> (code, rated_at, comment) of what stands; locked
+    until the transaction ends."""
     holding = hold_categories(question.pk)
     statements = [*holding, (_IN_FORCE, [question.pk]), *_locked_rows(question.pk, wanted)]
     known, *parts = bulk.several(statements)[len(holding) :]
@@ -215,7 +232,10 @@ def _locked_rows(question_id: int, wanted: set[tuple[int, int]]) -> Iterator[bul
         yield from ((_STANDING + lock, [question_id, *pair]) for pair in sorted(wanted))
         return
     conditions, values = "question_id = %s", [question_id]
-    for column, ids in (("item_id", {item for item, _ in wanted}), ("rater_id", {rater for _, rater in wanted})):
+    for column, ids in (
+        ("item_id", {item for item, _ in wanted}),
+        ("rater_id", {rater for _, rater in wanted}),
+    ):
         if column == "item_id" or len(ids) <= FEW_RATERS:
             condition, listed = bulk.among(column, sorted(ids))
             conditions += f" AND {condition}"
@@ -247,7 +267,9 @@ def _next_row(said: _Said, old: _Standing | None, *, now: datetime.datetime) -> 
     return writing.Row(new, said.by_id, rated_at=rated_at, comment=comment)
 
 
-def _tally_outcome(outcome: Outcome, new: NewRating, old: _Standing | None, row: writing.Row | None) -> None:
+def _tally_outcome(
+    outcome: Outcome, new: NewRating, old: _Standing | None, row: writing.Row | None
+) -> None:
     if row is None:
         outcome.unchanged += 1
     elif new.code == NOTHING:

@@ -1,4 +1,5 @@
-"""What ratings answer and do when a project's set-up changes; fills the hooks of projects.changes."""
+"""What ratings answer and do when a project's set-up changes; fills the hooks of
+projects.changes."""
 
 from __future__ import annotations
 
@@ -27,12 +28,16 @@ def count_in_use(question_id: int, codes: Iterable[int]) -> dict[int, int]:
 
 
 def zone_changed(project_id: int) -> None:
-    """The days of all ratings follow the project's new time zone; the counts follow by the ordinary way."""
+    """The days of all ratings follow the project's new time zone; the counts follow by the ordinary
+    way."""
     day_moves.begin(project_id)
-    for question_id in Question.objects.filter(project=project_id).order_by("pk").values_list("pk", flat=True):
+    for question_id in (
+        Question.objects.filter(project=project_id).order_by("pk").values_list("pk", flat=True)
+    ):
         changes.announce(question_id)
 
 
 def scale_changed(question_id: int) -> None:
-    """Readings of the older scale are to be made anew: say so to whoever counts, once the change is on disk."""
+    """Readings of the older scale are to be made anew: say so to whoever counts, once the change is
+    on disk."""
     changes.announce(question_id)

@@ -1,12 +1,14 @@
 """Which ratings the counts do not hold yet, found without a look at all others.
 
-The rows say it themselves (``querysets.UNCOUNTED``), and SQLite finds them by a partial index with that condition. On
-PostgreSQL the same index would make counting dear: it stands in the way of updates that touch no index (HOT), so that
-each rating that is marked as counted would be entered into all indexes again, at ten times the cost. There, triggers
-note the item of every row that a statement leaves uncounted (``UncountedItem``), in the transaction of that statement.
+The rows say it themselves (``querysets.UNCOUNTED``), and SQLite finds them by a partial index with
+that condition. On PostgreSQL the same index would make counting dear: it stands in the way of
+updates that touch no index (HOT), so that each rating that is marked as counted would be entered
+into all indexes again, at ten times the cost. There, triggers note the item of every row that a
+statement leaves uncounted (``UncountedItem``), in the transaction of that statement.
 
-Notes are only ever added by who writes, and removed, one by one, by who counted what had been read *after* them. So
-there is always a note of an uncounted rating; a note that is left of a counted one costs a look.
+Notes are only ever added by who writes, and removed, one by one, by who counted what had been read
+*after* them. So there is always a note of an uncounted rating; a note that is left of a counted one
+costs a look.
 """
 
 from __future__ import annotations
@@ -22,14 +24,19 @@ from django.db.models import BooleanField, Count, F, Func, Max, Min, QuerySet, S
 from groundwork.database import bulk
 from ratings.models import Rating, UncountedItem
 
-# "column = ANY(ARRAY(subquery))" is asked once and found through the column's index. A join may be planned to look for
-# the items again for each rating, while the table is believed to be empty.
-_ONE_OF: dict[str, Any] = {"arg_joiner": " = ANY(ARRAY", "template": "%(expressions)s)", "output_field": BooleanField()}
+# "column = ANY(ARRAY(subquery))" is asked once and found through the column's index. A join may be
+# planned to look for the items again for each rating, while the table is believed to be empty.
+_ONE_OF: dict[str, Any] = {
+    "arg_joiner": " = ANY(ARRAY",
+    "template": "%(expressions)s)",
+    "output_field": BooleanField(),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """Items with uncounted ratings, ascending, and the ids of the notes that said so (none on SQLite)."""
+    """Items with uncounted ratings, ascending, and the ids of the notes that said so (none on
+    SQLite)."""
 
     items: list[int]
     notes: list[int]
@@ -59,7 +66,8 @@ def ratings(question_ids: Collection[int] | None = None) -> QuerySet[Rating]:
 
 
 def how_far() -> tuple[int, datetime.datetime | None]:
-    """The number of uncounted ratings of all questions, and the time of the oldest change among them."""
+    """The number of uncounted ratings of all questions, and the time of the oldest change among
+    them."""
     found = ratings().aggregate(number=Count("id"), oldest=Min("changed_at"))
     return found["number"], found["oldest"]
 
@@ -69,26 +77,36 @@ def _one_of(column: str, notes: QuerySet[UncountedItem]) -> Any:
 
 
 def extent(question_id: int) -> tuple[int, int]:
-    """The last item with uncounted ratings (0: there is none), and about how many ratings these are, as next_items."""
+    """The last item with uncounted ratings (0: there is none), and about how many ratings these
+    are, as next_items."""
     model, number = _with_numbers()
     found = model.filter(question_id=question_id).aggregate(last=Max("item_id"), number=number)
     return found["last"] or 0, found["number"] or 0
 
 
 def next_items(question_id: int, *, after: int, last: int, items: int) -> list[tuple[int, int]]:
-    """The next ``items`` items with uncounted ratings behind ``after`` and up to ``last``, each with about how many:
-    a rating that changed twice is noted twice."""
+    """The next ``items`` items with uncounted ratings behind ``after`` and up to ``last``, each
+    with about how many: a rating that changed twice is noted twice."""
     model, number = _with_numbers()
-    rows = model.filter(question_id=question_id, item_id__gt=after, item_id__lte=last).order_by("item_id")
+    rows = model.filter(question_id=question_id, item_id__gt=after, item_id__lte=last).order_by(
+        "item_id"
+    )
     return list(rows.values_list("item_id").annotate(number)[:items])
 
 
 def _with_numbers() -> tuple[Any, Any]:
-    return (UncountedItem.objects, Sum("ratings")) if _notes() else (Rating.objects.uncounted(), Count("id"))
+    return (
+        (UncountedItem.objects, Sum("ratings"))
+        if _notes()
+        else (Rating.objects.uncounted(), Count("id"))
+    )
 
 
-def noted(question_id: int, *, items: int | None = None, first: int | None = None, last: int | None = None) -> Noted:
-    """Items with uncounted ratings: the first ``items`` ones, or those with ids from ``first`` to ``last``.
+def noted(
+    question_id: int, *, items: int | None = None, first: int | None = None, last: int | None = None
+) -> Noted:
+    """Items with uncounted ratings: the first ``items`` ones, or those with ids from ``first`` to
+    ``last``.
 
     To be asked before the ratings are read, by a statement of its own.
     """
@@ -106,22 +124,27 @@ def noted(question_id: int, *, items: int | None = None, first: int | None = Non
 
 
 def forget(notes: Collection[int]) -> None:
-    """Remove notes that were read before the ratings which are counted now, in the transaction that marks those."""
+    """Remove notes that were read before the ratings which are counted now, in the transaction that
+    marks those."""
     if notes:
         condition, values = bulk.among("id", list(notes))
         bulk.several([(f"DELETE FROM ratings_uncounteditem WHERE {condition}", values)])  # noqa: S608 - ids are values
 
 
 def note_all(question_id: int) -> None:
-    """Note each item of the question that has an uncounted rating once, whatever is noted already. Looks at all
-    ratings."""
+    """Note each item of the question that has an uncounted rating once, whatever is noted already.
+    Looks at all ratings."""
     if not _notes():
         return
     forget_question(question_id)
     rows = Rating.objects.filter(question_id=question_id).uncounted().order_by()
-    sql, values = rows.values_list("question_id", "item_id").annotate(Count("id")).query.sql_with_params()
+    sql, values = (
+        rows.values_list("question_id", "item_id").annotate(Count("id")).query.sql_with_params()
+    )
     with connection.cursor() as cursor:
-        cursor.execute(f"INSERT INTO ratings_uncounteditem (question_id, item_id, ratings) {sql}", values)
+        cursor.execute(
+            f"INSERT INTO ratings_uncounteditem (question_id, item_id, ratings) {sql}", values
+        )
 
 
 def forget_question(question_id: int) -> None:

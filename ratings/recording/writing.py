@@ -1,5 +1,5 @@
-"""Ratings to disk: one upsert and one line of history each. ``counted`` and ``counted_day`` are never changed here:
-they belong to metrics.counting.count alone."""
+"""Ratings to disk: one upsert and one line of history each. ``counted`` and ``counted_day`` are
+never changed here: they belong to metrics.counting.count alone."""
 
 from __future__ import annotations
 
@@ -29,7 +29,16 @@ _UPDATE = {
     **{name: f"excluded.{name}" for name in _SAID},
     "seconds": "coalesce(excluded.seconds, ratings_rating.seconds)",
 }
-_HISTORY = ("code", "rated_at", "recorded_at", "by_id", "source", "comment", "superseded", "guidelines")
+_HISTORY = (
+    "code",
+    "rated_at",
+    "recorded_at",
+    "by_id",
+    "source",
+    "comment",
+    "superseded",
+    "guidelines",
+)
 _UPSERT = bulk.upsert_one("ratings_rating", _COLUMNS, key=_KEY, update=_UPDATE)
 _APPEND = (
     f"INSERT INTO ratings_revision (rating_id, {', '.join(_HISTORY)})"
@@ -40,7 +49,8 @@ _APPEND_WRITTEN = (
     f"INSERT INTO ratings_revision (rating_id, {', '.join(_HISTORY)})"
     " SELECT id, code, rated_at, changed_at, %s, %s, comment, false, guidelines FROM written"
 )
-# The same with what the source said before it, as a list: of item, rater, code, time, guidelines. PostgreSQL's.
+# The same with what the source said before it, as a list: of item, rater, code, time, guidelines.
+# PostgreSQL's.
 _APPEND_EARLIER_TOO = (
     f"INSERT INTO ratings_revision (rating_id, {', '.join(_HISTORY)})"
     " SELECT id, code, rated_at, changed_at, %s, %s, comment, superseded, guidelines FROM ("
@@ -50,7 +60,8 @@ _APPEND_EARLIER_TOO = (
     " ON item_id = (value->>0)::bigint AND rater_id = (value->>1)::bigint) AS said"
     " ORDER BY item_id, rater_id, superseded DESC, line"
 )
-# Both for several rows in one statement, which costs PostgreSQL and psycopg less than one after the other.
+# Both for several rows in one statement, which costs PostgreSQL and psycopg less than one after the
+# other.
 _TYPES = {
     **dict.fromkeys((*_KEY, "by_id"), "bigint"),
     **dict.fromkeys(("code", "day", "guidelines", "counted", "counted_day"), "integer"),
@@ -87,8 +98,11 @@ class Circumstances:
     guidelines: Guidelines
 
 
-def write(question_id: int, rows: Sequence[Row], shared: Circumstances, *, then: Sequence[bulk.Statement]) -> None:
-    """Upsert the rows, append their history, and send ``then`` after them. To be called inside a transaction."""
+def write(
+    question_id: int, rows: Sequence[Row], shared: Circumstances, *, then: Sequence[bulk.Statement]
+) -> None:
+    """Upsert the rows, append their history, and send ``then`` after them. To be called inside a
+    transaction."""
     # In one order everywhere, so that two writers never wait for each other in a circle.
     rows = sorted(rows, key=lambda row: row.new[:2])
     # Many rows share a time: each is turned once into what the database takes.
@@ -127,7 +141,10 @@ def write(question_id: int, rows: Sequence[Row], shared: Circumstances, *, then:
     if lines == len(rows) and len(by_ids) == 1:  # each line says what its rating says now
         append = (_APPEND_WRITTEN, [*by_ids, shared.source])
     elif connection.vendor == "postgresql" and len(by_ids) == 1:
-        append = (_APPEND_EARLIER_TOO, [*by_ids, shared.source, json.dumps(list(_earlier(rows, shared)), default=str)])
+        append = (
+            _APPEND_EARLIER_TOO,
+            [*by_ids, shared.source, json.dumps(list(_earlier(rows, shared)), default=str)],
+        )
     bulk.upsert("ratings_rating", _COLUMNS, ratings, key=_KEY, update=_UPDATE, then=append)
     if append is None:
         with connection.cursor() as cursor:
@@ -136,7 +153,10 @@ def write(question_id: int, rows: Sequence[Row], shared: Circumstances, *, then:
 
 
 def _history(
-    question_id: int, rows: Sequence[Row], shared: Circumstances, moment: Callable[[datetime.datetime], Any]
+    question_id: int,
+    rows: Sequence[Row],
+    shared: Circumstances,
+    moment: Callable[[datetime.datetime], Any],
 ) -> Iterator[tuple[Any, ...]]:
     now, stamp = moment(shared.now), shared.guidelines.stamp
     for row in rows:
@@ -144,7 +164,15 @@ def _history(
         recorded = (now, row.by_id, shared.source)
         key = (question_id, new.item_id, new.rater_id)
         for code, rated_at in new.superseded:
-            yield code, moment(rated_at or row.rated_at), *recorded, "", True, stamp(rated_at or new.rated_at), *key
+            yield (
+                code,
+                moment(rated_at or row.rated_at),
+                *recorded,
+                "",
+                True,
+                stamp(rated_at or new.rated_at),
+                *key,
+            )
         under = stamp(new.rated_at, new.guidelines)
         yield new.code, moment(row.rated_at), *recorded, row.comment, False, under, *key
 

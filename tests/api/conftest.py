@@ -24,7 +24,9 @@ def api(lead: User, api_for: Callable[..., APIClient]) -> APIClient:
 @pytest.fixture
 def stocked(project: Project) -> Project:
     """The project with items i0 .. i4 and the raters ann, ben and cleo."""
-    Item.objects.bulk_create(Item(project=project, key=f"i{number}", body={"text": "x"}) for number in range(5))
+    Item.objects.bulk_create(
+        Item(project=project, key=f"i{number}", body={"text": "x"}) for number in range(5)
+    )
     Rater.objects.bulk_create(Rater(project=project, key=key) for key in ("ben", "cleo"))
     return project
 
@@ -41,7 +43,9 @@ def world(db: None) -> Callable[[], dict[str, list[Any]]]:
 
     def rows() -> dict[str, list[Any]]:
         models = [
-            model for name in ("projects", "ratings", "metrics") for model in apps.get_app_config(name).get_models()
+            model
+            for name in ("projects", "ratings", "metrics")
+            for model in apps.get_app_config(name).get_models()
         ]
         return {
             model._meta.label: list(model.objects.order_by("pk").values())
@@ -54,7 +58,8 @@ def world(db: None) -> Callable[[], dict[str, list[Any]]]:
 
 @pytest.fixture
 def refused(world: Callable[[], Any]) -> Callable[..., dict[str, Any]]:
-    """``refused(client.post, path, body)``: asserts 400 (or ``status``) in the one shape and that nothing changed."""
+    """``refused(client.post, path, body)``: asserts 400 (or ``status``) in the one shape and that
+    nothing changed."""
 
     def check(method: Any, path: str, body: Any = None, *, status: int = 400) -> dict[str, Any]:
         before = world()

@@ -29,7 +29,12 @@ BODIES: dict[tuple[str, str], Any] = {
     ("api-projects", "POST"): {
         "name": "Another",
         "questions": [
-            {"key": "q", "text": "?", "scale": "nominal", "categories": [{"label": "yes"}, {"label": "no"}]},
+            {
+                "key": "q",
+                "text": "?",
+                "scale": "nominal",
+                "categories": [{"label": "yes"}, {"label": "no"}],
+            },
         ],
     },
     ("api-project", "PATCH"): {"name": "Renamed"},
@@ -66,8 +71,11 @@ def test_every_route_and_method_is_in_the_table() -> None:
 
 
 @pytest.fixture
-def clients(project: Project, cast: dict[str, User], make_project: Callable[..., Project]) -> dict[str, APIClient]:
-    """A client for each caller. ``foreign_token`` is the lead's own, but bound to another project of the lead."""
+def clients(
+    project: Project, cast: dict[str, User], make_project: Callable[..., Project]
+) -> dict[str, APIClient]:
+    """A client for each caller. ``foreign_token`` is the lead's own, but bound to another project
+    of the lead."""
     other = make_project("Another project")
     Member.objects.create(project=other, user=cast["stranger"], role=Member.Role.LEAD)
     Member.objects.create(project=other, user=cast["lead"], role=Member.Role.LEAD)
@@ -89,9 +97,20 @@ def clients(project: Project, cast: dict[str, User], make_project: Callable[...,
 
 @pytest.fixture
 def cast(
-    lead: User, annotator: User, viewer: User, stranger: User, admin: User, make_user: Callable[..., User]
+    lead: User,
+    annotator: User,
+    viewer: User,
+    stranger: User,
+    admin: User,
+    make_user: Callable[..., User],
 ) -> dict[str, User]:
-    users = {"lead": lead, "annotator": annotator, "viewer": viewer, "stranger": stranger, "admin": admin}
+    users = {
+        "lead": lead,
+        "annotator": annotator,
+        "viewer": viewer,
+        "stranger": stranger,
+        "admin": admin,
+    }
     return {**users, "gone": make_user("gone")}
 
 
@@ -102,7 +121,11 @@ def with_token(token: str) -> APIClient:
 
 
 def path_of(route: str, project_id: int) -> str:
-    for arguments in ({}, {"project_id": project_id}, {"project_id": project_id, "rater_key": "ann"}):
+    for arguments in (
+        {},
+        {"project_id": project_id},
+        {"project_id": project_id, "rater_key": "ann"},
+    ):
         with contextlib.suppress(NoReverseMatch):
             return reverse(route, kwargs=arguments)
     raise AssertionError(f"{route} takes other arguments than these tests know")
@@ -125,12 +148,18 @@ def dumped(body: Any) -> bytes:
     return json.dumps(body).encode()
 
 
-@pytest.mark.parametrize("route", sorted({route for route, _ in EXPECTED} - {"api-schema", "api-projects", "healthz"}))
-def test_a_foreign_project_answers_like_none(route: str, clients: dict[str, APIClient], project: Project) -> None:
+@pytest.mark.parametrize(
+    "route", sorted({route for route, _ in EXPECTED} - {"api-schema", "api-projects", "healthz"})
+)
+def test_a_foreign_project_answers_like_none(
+    route: str, clients: dict[str, APIClient], project: Project
+) -> None:
     method = "GET" if EXPECTED[route, "GET"]["lead"] == 200 else "POST"
     body = dumped(BODIES.get((route, method)) or {})
     answers = [
-        clients["stranger"].generic(method, path_of(route, project_id), body, content_type="application/json")
+        clients["stranger"].generic(
+            method, path_of(route, project_id), body, content_type="application/json"
+        )
         for project_id in (project.pk, 999_999, 10**30)
     ]
     assert [answer.status_code for answer in answers] == [404, 404, 404]
@@ -150,18 +179,24 @@ def test_a_session_works_with_a_csrf_token_alone(lead: User, project: Project) -
     assert without.status_code == 403
     assert without.json()["error"]["code"] == "forbidden"
     client.cookies["csrftoken"] = "a" * 32
-    allowed = client.patch(path, {"name": "Mine"}, content_type="application/json", headers={"X-CSRFToken": "a" * 32})
+    allowed = client.patch(
+        path, {"name": "Mine"}, content_type="application/json", headers={"X-CSRFToken": "a" * 32}
+    )
     assert allowed.status_code == 200
     project.refresh_from_db()
     assert project.name == "Mine"
 
 
-def test_a_removed_member_is_a_stranger(lead: User, project: Project, clients: dict[str, APIClient]) -> None:
+def test_a_removed_member_is_a_stranger(
+    lead: User, project: Project, clients: dict[str, APIClient]
+) -> None:
     Member.objects.filter(project=project, user=lead).delete()
     assert clients["lead"].get(path_of("api-project", project.pk)).status_code == 404
 
 
-def test_a_list_shows_own_projects_and_those_of_the_token(project: Project, clients: dict[str, APIClient]) -> None:
+def test_a_list_shows_own_projects_and_those_of_the_token(
+    project: Project, clients: dict[str, APIClient]
+) -> None:
     def names(caller: str) -> list[str]:
         return [row["name"] for row in clients[caller].get("/api/v1/projects/").json()["results"]]
 
@@ -172,5 +207,8 @@ def test_a_list_shows_own_projects_and_those_of_the_token(project: Project, clie
 
 def test_roles_are_told(clients: dict[str, APIClient], project: Project) -> None:
     path = path_of("api-project", project.pk)
-    roles = {caller: clients[caller].get(path).json()["role"] for caller in ("lead", "annotator", "viewer", "admin")}
+    roles = {
+        caller: clients[caller].get(path).json()["role"]
+        for caller in ("lead", "annotator", "viewer", "admin")
+    }
     assert roles == {"lead": "lead", "annotator": "annotator", "viewer": "viewer", "admin": "lead"}

@@ -33,7 +33,8 @@ def get(api: APIClient, address: Address) -> Callable[[str], Any]:
 
 @pytest.fixture
 def rated(question: Question, rate: Callable[..., Any], utc: Callable[..., Any]) -> Question:
-    """ann and ben agree on 3 of 4 items, cleo rated one of them; two weeks; one rating is not counted yet."""
+    """ann and ben agree on 3 of 4 items, cleo rated one of them; two weeks; one rating is not
+    counted yet."""
     first, second = utc(2026, 3, 2, 9), utc(2026, 3, 10, 9)
     for item, ann, ben, moment in (
         ("i1", "minor", "minor", first),
@@ -66,7 +67,8 @@ def test_agreement(get: Callable[[str], Any], rated: Question) -> None:
     } <= set(readings)
     assert all(set(reading) >= READING for reading in readings.values())
     assert readings["percent_agreement"]["value"] == pytest.approx(3 / 4)
-    # p = (2, 5, 3, 0) / 10 would be the shares without i5; pooled over all ratings: none 2, minor 5, major 3.
+    # p = (2, 5, 3, 0) / 10 would be the shares without i5; pooled over all ratings: none 2, minor
+    # 5, major 3.
     expected = (4 + 25 + 9) / 100
     assert readings["fleiss_kappa"]["expected"] == pytest.approx(expected)
     assert readings["fleiss_kappa"]["value"] == pytest.approx((0.75 - expected) / (1 - expected))
@@ -93,7 +95,9 @@ def test_nothing_counted_yet_is_a_state(
     found = get("")
     assert (found["counted_at"], found["ratings"], found["uncounted"]) == (None, 0, 1)
     assert found["items"] == {"total": 1, "rated": 0, "with_two_or_more": 0}
-    assert {"fleiss_kappa", "mean_pairwise_kappa", "krippendorff_alpha_ordinal"} <= set(found["coefficients"])
+    assert {"fleiss_kappa", "mean_pairwise_kappa", "krippendorff_alpha_ordinal"} <= set(
+        found["coefficients"]
+    )
     for reading in found["coefficients"].values():
         assert reading["reason"] == "not_counted"
         assert reading["value"] is reading["low"] is reading["high"] is None
@@ -130,14 +134,20 @@ def test_pairs(get: Callable[[str], Any], rated: Question) -> None:
 def test_pairs_follow_the_declared_order(get: Callable[[str], Any], rated: Question) -> None:
     for position, label in enumerate(("critical", "major", "minor", "none")):
         rated.categories.filter(label=label).update(position=position)
-    assert get("pairs/")["results"][0]["table"] == [[0, 0, 0, 0], [0, 1, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+    assert get("pairs/")["results"][0]["table"] == [
+        [0, 0, 0, 0],
+        [0, 1, 1, 0],
+        [0, 0, 1, 0],
+        [0, 0, 0, 1],
+    ]
 
 
 def test_pairs_are_weighted_on_demand(
     get: Callable[[str], Any], api: APIClient, address: Address, refused: Refused, rated: Question
 ) -> None:
     values = {
-        weights: get(f"pairs/?weights={weights}")["results"][0]["value"] for weights in ("none", "linear", "quadratic")
+        weights: get(f"pairs/?weights={weights}")["results"][0]["value"]
+        for weights in ("none", "linear", "quadratic")
     }
     assert values["none"] < values["linear"] < values["quadratic"]
     error = refused(api.get, address("agreement/pairs/?weights=custom"))
@@ -157,7 +167,11 @@ def test_pairs_are_paged(get: Callable[[str], Any], api: APIClient, rated: Quest
 
 def test_raters(get: Callable[[str], Any], rated: Question) -> None:
     raters = get("raters/")["results"]
-    assert [(row["rater"], row["ratings"]) for row in raters] == [("ann", 4), ("b/en", 4), ("cleo", 2)]
+    assert [(row["rater"], row["ratings"]) for row in raters] == [
+        ("ann", 4),
+        ("b/en", 4),
+        ("cleo", 2),
+    ]
     for row in raters:
         assert set(row["vs_peers"]) >= READING
         assert set(row["mean_pairwise_kappa"]) >= READING
@@ -175,9 +189,15 @@ def test_trend(get: Callable[[str], Any], rated: Question) -> None:
     assert [week["cumulative"]["value"] for week in weeks] == pytest.approx([1.0, 0.75])
     assert all(set(week) == READING | {"start", "end", "cumulative"} for week in weeks)
     assert set(weeks[0]["cumulative"]) == READING
-    assert [day["start"] for day in get("trend/?period=day")["results"]] == ["2026-03-02", "2026-03-10"]
+    assert [day["start"] for day in get("trend/?period=day")["results"]] == [
+        "2026-03-02",
+        "2026-03-10",
+    ]
     assert [month["start"] for month in get("trend/?period=month")["results"]] == ["2026-03-01"]
-    assert get("trend/")["results"] == get("trend/?period=week&coefficient=fleiss_kappa&question=severity")["results"]
+    assert (
+        get("trend/")["results"]
+        == get("trend/?period=week&coefficient=fleiss_kappa&question=severity")["results"]
+    )
 
 
 def test_trend_is_paged(get: Callable[[str], Any], api: APIClient, rated: Question) -> None:
@@ -211,7 +231,13 @@ def test_trend_of_a_rater(get: Callable[[str], Any], rated: Question) -> None:
     ],
 )
 def test_bad_query_is_refused(
-    api: APIClient, address: Address, refused: Refused, rated: Question, tail: str, place: str, words: str
+    api: APIClient,
+    address: Address,
+    refused: Refused,
+    rated: Question,
+    tail: str,
+    place: str,
+    words: str,
 ) -> None:
     fields = refused(api.get, address(f"agreement/{tail}"))["fields"]
     assert list(fields) == [place]
@@ -228,14 +254,22 @@ def test_the_question_must_be_named_where_there_are_two(
 
 
 @pytest.mark.parametrize("key", ["nobody", "%00", "a" * 500])
-def test_an_unknown_rater_has_no_trend(api: APIClient, address: Address, refused: Refused, key: str) -> None:
+def test_an_unknown_rater_has_no_trend(
+    api: APIClient, address: Address, refused: Refused, key: str
+) -> None:
     refused(api.get, address(f"agreement/raters/{key}/trend/"), status=404)
 
 
 def test_no_answer_holds_a_number_that_is_none(get: Callable[[str], Any], rated: Question) -> None:
     def numbers(value: Any) -> list[float]:
-        parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-        return [value] if isinstance(value, float) else [number for part in parts for number in numbers(part)]
+        parts = (
+            value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        )
+        return (
+            [value]
+            if isinstance(value, float)
+            else [number for part in parts for number in numbers(part)]
+        )
 
     for tail in ("", "pairs/", "raters/", "trend/", "raters/cleo/trend/"):
         assert all(math.isfinite(number) for number in numbers(get(tail)))
@@ -252,7 +286,8 @@ def test_number_of_queries(
             counted.append(len(found))
         return counted
 
-    api.get(address("agreement/"))  # the token's first use writes, and the first answer counts the items
+    # the token's first use writes, and the first answer counts the items
+    api.get(address("agreement/"))
     few = queries()
     together = connection.vendor == "postgresql"  # token and project on one journey
     assert few == [number - together for number in (7, 5, 5, 5, 6)]

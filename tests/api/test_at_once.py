@@ -45,14 +45,18 @@ def at_once(lead: User) -> Callable[..., list[Any]]:
 
 
 def total(answers: list[Any]) -> Counter[str]:
-    assert [answer.status_code for answer in answers] == [200] * len(answers), [answer.content for answer in answers]
+    assert [answer.status_code for answer in answers] == [200] * len(answers), [
+        answer.content for answer in answers
+    ]
     found: Counter[str] = Counter()
     for answer in answers:
         found.update(answer.json())
     return found
 
 
-def test_one_rating(at_once: Callable[..., Any], stocked: Project, address: Callable[..., str]) -> None:
+def test_one_rating(
+    at_once: Callable[..., Any], stocked: Project, address: Callable[..., str]
+) -> None:
     for number in range(5):
         body = {"item": f"i{number}", "rater": "ben", "label": "minor"}
         total(at_once(address("ratings/"), [body] * CLIENTS))
@@ -65,7 +69,9 @@ def test_many_ratings_in_opposite_orders(
 ) -> None:
     Item.objects.bulk_create(Item(project=stocked, key=f"k{number}") for number in range(300))
     rows = [
-        {"item": f"k{number}", "rater": rater, "label": "major"} for number in range(300) for rater in ("ben", "cleo")
+        {"item": f"k{number}", "rater": rater, "label": "major"}
+        for number in range(300)
+        for rater in ("ben", "cleo")
     ]
     total(at_once(address("ratings/"), [rows, rows[::-1]] * 2))
     assert Rating.objects.count() == 600
@@ -81,7 +87,9 @@ def test_items(at_once: Callable[..., Any], project: Project, address: Callable[
 def test_an_account_is_tied_to_one_rater(
     at_once: Callable[..., Any], project: Project, address: Callable[..., str], stranger: User
 ) -> None:
-    answers = at_once(address("raters/"), [{"key": f"k{n}", "username": "stranger"} for n in range(CLIENTS)])
+    answers = at_once(
+        address("raters/"), [{"key": f"k{n}", "username": "stranger"} for n in range(CLIENTS)]
+    )
     assert Counter(answer.status_code for answer in answers) == {200: 1, 400: CLIENTS - 1}
     assert Rater.objects.filter(user=stranger).count() == 1
     assert Member.objects.filter(user=stranger).count() == 1

@@ -34,7 +34,11 @@ def put(api: APIClient, address: Address) -> Callable[..., dict[str, Any]]:
 
 def test_items_are_created_changed_and_left_by_key(put: Callable[..., Any], world: World) -> None:
     rows = [
-        {"key": "a/b 1", "body": {"text": "One"}, "attributes": {"source": "x", "deep": [{"n": 1.5}]}},
+        {
+            "key": "a/b 1",
+            "body": {"text": "One"},
+            "attributes": {"source": "x", "deep": [{"n": 1.5}]},
+        },
         {"key": "二", "body": {"text": "Two 🙂", "left": "", "right": None}},
     ]
     assert put("items/", rows) == counts(created=2)
@@ -44,7 +48,9 @@ def test_items_are_created_changed_and_left_by_key(put: Callable[..., Any], worl
     assert world() == before
 
     rows[1] = {"key": "二", "body": {"text": "Zwei"}}
-    assert put("items/", [*rows, {"key": "c", "body": {}}]) == counts(created=1, changed=1, unchanged=1)
+    assert put("items/", [*rows, {"key": "c", "body": {}}]) == counts(
+        created=1, changed=1, unchanged=1
+    )
     assert list(Item.objects.order_by("pk").values_list("key", "body", "attributes")) == [
         ("a/b 1", rows[0]["body"], rows[0]["attributes"]),
         ("二", {"text": "Zwei"}, {}),
@@ -100,7 +106,10 @@ BAD_ITEMS: list[tuple[Any, str]] = [
     ({"key": "a", "body": {"text": 3}}, "'text' of 'body' must be a text, not a number"),
     ({"key": "a", "body": {}, "attributes": []}, "'attributes' must be an object, not a list"),
     ({"key": "a", "body": {}, "attributes": None}, "'attributes' must be an object, not null"),
-    ({"key": "a", "body": {}, "project": 1}, "unknown field 'project'; one of key, body, attributes"),
+    (
+        {"key": "a", "body": {}, "project": 1},
+        "unknown field 'project'; one of key, body, attributes",
+    ),
     ({"key": "a", "body": deep(60)}, "nested deeper"),
     ({"key": "a", "body": {"text": "x" * 1_000_001}}, "larger than"),
     ({"key": "good", "body": {}}, "stands in row 0 already"),
@@ -108,14 +117,18 @@ BAD_ITEMS: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("row", "words"), BAD_ITEMS)
-def test_bad_item_is_named_by_its_row(api: APIClient, address: Address, refused: Refused, row: Any, words: str) -> None:
+def test_bad_item_is_named_by_its_row(
+    api: APIClient, address: Address, refused: Refused, row: Any, words: str
+) -> None:
     error = refused(api.post, address("items/"), [{"key": "good", "body": {}}, row])
     assert list(error["fields"]["rows"]) == ["1"]
     assert words in error["fields"]["rows"]["1"]
     assert "nothing was stored" in error["message"]
 
 
-@pytest.mark.parametrize(("rows", "words"), [([], "1 to 10000"), ([{}] * 10_001, "10001 rows; 10000 at most")])
+@pytest.mark.parametrize(
+    ("rows", "words"), [([], "1 to 10000"), ([{}] * 10_001, "10001 rows; 10000 at most")]
+)
 @pytest.mark.parametrize("tail", ["items/", "raters/", "ratings/"])
 def test_lists_have_limits(
     api: APIClient, address: Address, refused: Refused, tail: str, rows: Any, words: str
@@ -124,14 +137,20 @@ def test_lists_have_limits(
 
 
 def test_raters_are_created_changed_and_left_by_key(put: Callable[..., Any], world: World) -> None:
-    rows = [{"key": "ann", "name": "Ann"}, {"key": "gpt", "kind": "model", "name": "GPT"}, {"key": "ben"}]
+    rows = [
+        {"key": "ann", "name": "Ann"},
+        {"key": "gpt", "kind": "model", "name": "GPT"},
+        {"key": "ben"},
+    ]
     assert put("raters/", rows) == counts(created=2, unchanged=1)
     before = world()
     assert put("raters/", rows) == counts(unchanged=3)
     assert world() == before
     assert put("raters/", {"key": "ben", "name": "Ben"}) == counts(changed=1)
     assert put("raters/", {"key": "ben", "kind": "model"}) == counts(changed=1)
-    assert list(Rater.objects.order_by("key").values_list("key", "name", "kind", "user__username")) == [
+    assert list(
+        Rater.objects.order_by("key").values_list("key", "name", "kind", "user__username")
+    ) == [
         ("ann", "Ann", "human", "annotator"),
         ("ben", "Ben", "model", None),
         ("gpt", "GPT", "model", None),
@@ -140,7 +159,12 @@ def test_raters_are_created_changed_and_left_by_key(put: Callable[..., Any], wor
 
 def test_raters_have_groups(put: Callable[..., Any], project: Project) -> None:
     before = Project.objects.get(pk=project.pk).catalogue_version
-    assert put("raters/", [{"key": "ann", "group": "Vendor A"}, {"key": "ben", "group": "in house"}])["changed"] == 1
+    assert (
+        put("raters/", [{"key": "ann", "group": "Vendor A"}, {"key": "ben", "group": "in house"}])[
+            "changed"
+        ]
+        == 1
+    )
     assert put("raters/", {"key": "ann", "name": "Ann B."}) == counts(changed=1)  # the group stays
     assert dict(Rater.objects.values_list("key", "group")) == {"ann": "Vendor A", "ben": "in house"}
     assert Project.objects.get(pk=project.pk).catalogue_version == before + 2
@@ -151,20 +175,30 @@ def test_raters_have_groups(put: Callable[..., Any], project: Project) -> None:
 def test_username_ties_an_account_and_makes_it_an_annotator(
     put: Callable[..., Any], stranger: User, lead: User, project: Project
 ) -> None:
-    assert put("raters/", [{"key": "s", "username": "stranger"}, {"key": "l", "username": "lead"}]) == counts(created=2)
+    assert put(
+        "raters/", [{"key": "s", "username": "stranger"}, {"key": "l", "username": "lead"}]
+    ) == counts(created=2)
     assert Rater.objects.get(key="s").user == stranger
     roles = dict(Member.objects.filter(project=project).values_list("user__username", "role"))
-    assert roles == {"lead": "lead", "annotator": "annotator", "viewer": "viewer", "stranger": "annotator"}
+    assert roles == {
+        "lead": "lead",
+        "annotator": "annotator",
+        "viewer": "viewer",
+        "stranger": "annotator",
+    }
     assert put("raters/", {"key": "s", "username": None}) == counts(changed=1)
     assert Rater.objects.get(key="s").user is None
 
 
 def test_accounts_can_be_swapped(put: Callable[..., Any], stranger: User) -> None:
     put("raters/", [{"key": "s", "username": "stranger"}])
-    assert put("raters/", [{"key": "s", "username": "annotator"}, {"key": "ann", "username": "stranger"}]) == counts(
-        changed=2
-    )
-    assert dict(Rater.objects.values_list("key", "user__username")) == {"s": "annotator", "ann": "stranger"}
+    assert put(
+        "raters/", [{"key": "s", "username": "annotator"}, {"key": "ann", "username": "stranger"}]
+    ) == counts(changed=2)
+    assert dict(Rater.objects.values_list("key", "user__username")) == {
+        "s": "annotator",
+        "ann": "stranger",
+    }
 
 
 BAD_RATERS: list[tuple[Any, str]] = [
@@ -180,8 +214,14 @@ BAD_RATERS: list[tuple[Any, str]] = [
     ({"key": "a", "username": "nobody"}, "there is no account 'nobody'"),
     ({"key": "a", "username": "gone"}, "there is no account 'gone'"),
     ({"key": "a", "username": "viewer"}, "tied to the rater of row 0 already"),
-    ({"key": "a", "username": "annotator"}, "the account 'annotator' is tied to rater 'ann' already"),
-    ({"key": "a", "paused": True}, "unknown field 'paused'; one of key, name, kind, group, username"),
+    (
+        {"key": "a", "username": "annotator"},
+        "the account 'annotator' is tied to rater 'ann' already",
+    ),
+    (
+        {"key": "a", "paused": True},
+        "unknown field 'paused'; one of key, name, kind, group, username",
+    ),
     ({"key": "good"}, "stands in row 0 already"),
 ]
 
@@ -203,7 +243,23 @@ def test_bad_rater_is_named_by_its_row(
 
 def test_many_odd_keys_are_found_again(put: Callable[..., Any]) -> None:
     # More than are named in a statement one by one; each could end or split a list of them.
-    keys = ['a"b', "it's", "{x}", "a,b", "NULL", "null", "\\", "\\n", "[1]", "%s", "%%", "$1", "é😀", "a b", "1"]
+    keys = [
+        'a"b',
+        "it's",
+        "{x}",
+        "a,b",
+        "NULL",
+        "null",
+        "\\",
+        "\\n",
+        "[1]",
+        "%s",
+        "%%",
+        "$1",
+        "é😀",
+        "a b",
+        "1",
+    ]
     items = [{"key": key, "body": {"text": key}} for key in keys]
     assert put("items/", items) == counts(created=len(keys))
     assert put("items/", items) == counts(unchanged=len(keys))

@@ -1,4 +1,5 @@
-"""Requests made from the OpenAPI description, by the hundred: every answer is one that the description names."""
+"""Requests made from the OpenAPI description, by the hundred: every answer is one that the
+description names."""
 
 from __future__ import annotations
 
@@ -23,14 +24,20 @@ from metrics.work.sweep import bring_up_to_date
 from projects.models import Project
 from projects.people import tokens
 
-CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance]
+CHECKS = [
+    not_a_server_error,
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+]
 
 schema = schemathesis.openapi.from_wsgi("/api/v1/schema/", application)
 
 
 @pytest.fixture
 def open_connection() -> Iterator[None]:
-    """A request through WSGI ends with closing the database connection, which holds the test's transaction."""
+    """A request through WSGI ends with closing the database connection, which holds the test's
+    transaction."""
     for signal in (request_started, request_finished):
         signal.disconnect(close_old_connections)
     yield
@@ -54,7 +61,11 @@ def world(
     max_examples=10,
     deadline=None,
     database=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much],
+    suppress_health_check=[
+        HealthCheck.function_scoped_fixture,
+        HealthCheck.too_slow,
+        HealthCheck.filter_too_much,
+    ],
 )
 def test_every_answer_is_described(case: Any, world: dict[str, Any]) -> None:
     if "project_id" in (case.path_parameters or {}):

@@ -60,7 +60,10 @@ def test_bad_json(api: APIClient, data: bytes, words: str) -> None:
 
 def test_an_escaped_backslash_is_no_nul(api: APIClient, address: Address) -> None:
     body = b'{"key": "a", "body": {"text": "C:\\\\u0000"}}'
-    assert api.generic("POST", address("items/"), body, content_type="application/json").status_code == 200
+    assert (
+        api.generic("POST", address("items/"), body, content_type="application/json").status_code
+        == 200
+    )
 
 
 @pytest.mark.parametrize(
@@ -81,10 +84,15 @@ def test_other_media_types(api: APIClient, media_type: str, headers: dict[str, s
 def test_too_large_a_body(api: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "DATA_UPLOAD_MAX_MEMORY_SIZE", 1000)
     body = json.dumps({"name": "x" * 2000}).encode()
-    assert error_of(api.generic("POST", PATH, body, content_type="application/json"), 413)["code"] == "too_large"
+    assert (
+        error_of(api.generic("POST", PATH, body, content_type="application/json"), 413)["code"]
+        == "too_large"
+    )
 
 
-@pytest.mark.parametrize("path", ["/api/", "/api/v1/", "/api/v2/projects/", "/api/v1/projects/x/", "/api/v1/project/"])
+@pytest.mark.parametrize(
+    "path", ["/api/", "/api/v1/", "/api/v2/projects/", "/api/v1/projects/x/", "/api/v1/project/"]
+)
 def test_unknown_address(api: APIClient, path: str) -> None:
     assert error_of(api.get(path), 404)["code"] == "not_found"
 
@@ -110,7 +118,10 @@ def test_no_token(db: None) -> None:
     "header", ["Bearer", "Bearer a b", "Bearer ccd_unknown", "Bearer \xff", "bearer " + "x" * 5000]
 )
 def test_bad_token(db: None, header: str) -> None:
-    assert error_of(APIClient().get(PATH, headers={"Authorization": header}), 401)["code"] == "not_authenticated"
+    assert (
+        error_of(APIClient().get(PATH, headers={"Authorization": header}), 401)["code"]
+        == "not_authenticated"
+    )
 
 
 @pytest.mark.parametrize("header", ["Basic bGVhZDphIGxvbmcgcGFzc3dvcmQ=", "Token x"])
@@ -132,7 +143,12 @@ def test_a_token_in_the_address_is_none(db: None) -> None:
     ],
 )
 def test_failures_behind_the_api(
-    api: APIClient, address: Address, monkeypatch: pytest.MonkeyPatch, raised: Exception, status: int, code: str
+    api: APIClient,
+    address: Address,
+    monkeypatch: pytest.MonkeyPatch,
+    raised: Exception,
+    status: int,
+    code: str,
 ) -> None:
     def fail(**_arguments: Any) -> None:
         raise raised
@@ -146,9 +162,16 @@ def test_failures_behind_the_api(
 
 
 def test_answers_are_kept_by_nobody(api: APIClient, address: Address) -> None:
-    for answer in (api.get(address()), api.get("/api/nothing"), APIClient().get(PATH), Client().get("/api/v1/schema/")):
+    for answer in (
+        api.get(address()),
+        api.get("/api/nothing"),
+        APIClient().get(PATH),
+        Client().get("/api/v1/schema/"),
+    ):
         assert answer.headers["Cache-Control"] == "no-store, private"
-        assert {"Authorization", "Cookie"} <= {name.strip() for name in answer.headers["Vary"].split(",")}
+        assert {"Authorization", "Cookie"} <= {
+            name.strip() for name in answer.headers["Vary"].split(",")
+        }
 
 
 def test_other_origins_get_no_permission(api: APIClient, address: Address) -> None:
@@ -161,7 +184,18 @@ KEYS = [
     "body", "attributes", "username", "kind", "item", "rater", "question", "rated_at", "comment", "overlap",
     "time_zone",
 ]  # fmt: skip
-GOOD = ["i1", "ann", "severity", "minor", "ordinal", "custom", "UTC", "human", "lead", "2026-03-01T10:00:00Z"]
+GOOD = [
+    "i1",
+    "ann",
+    "severity",
+    "minor",
+    "ordinal",
+    "custom",
+    "UTC",
+    "human",
+    "lead",
+    "2026-03-01T10:00:00Z",
+]
 SCALARS = (
     st.none()
     | st.booleans()
@@ -172,14 +206,20 @@ SCALARS = (
 )
 VALUES = st.recursive(
     SCALARS,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=6),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=6)
+    ),
     max_leaves=25,
 )
 
 
 @pytest.mark.parametrize(
     ("method", "tail"),
-    [("POST", ""), ("PATCH", "{id}/"), *(("POST", f"{{id}}/{tail}/") for tail in ("items", "raters", "ratings"))],
+    [
+        ("POST", ""),
+        ("PATCH", "{id}/"),
+        *(("POST", f"{{id}}/{tail}/") for tail in ("items", "raters", "ratings")),
+    ],
 )
 def test_no_body_breaks_the_api(api: APIClient, stocked: Project, method: str, tail: str) -> None:
     path = PATH + tail.format(id=stocked.pk)
@@ -187,10 +227,15 @@ def test_no_body_breaks_the_api(api: APIClient, stocked: Project, method: str, t
 
     @given(VALUES)
     @hypothesis_settings(
-        max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], database=None
+        max_examples=60,
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture],
+        database=None,
     )
     def check(body: Any) -> None:
-        answer = api.generic(method, path, json.dumps(body).encode(), content_type="application/json")
+        answer = api.generic(
+            method, path, json.dumps(body).encode(), content_type="application/json"
+        )
         assert answer.status_code in (200, 201, 400), (body, answer.content)
         if answer.status_code == 400:
             error_of(answer, 400)
@@ -218,16 +263,26 @@ PARAMETERS = [
         "",
         "{id}/",
         "{id}/ratings/",
-        *(f"{{id}}/agreement/{part}" for part in ("", "pairs/", "raters/", "trend/", "raters/ann/trend/")),
+        *(
+            f"{{id}}/agreement/{part}"
+            for part in ("", "pairs/", "raters/", "trend/", "raters/ann/trend/")
+        ),
     ],
 )
 def test_no_query_breaks_the_api(api: APIClient, stocked: Project, tail: str) -> None:
     path = PATH + tail.format(id=stocked.pk)
     api.raise_request_exception = False
 
-    @given(st.dictionaries(st.sampled_from(PARAMETERS), st.sampled_from(GOOD) | st.text(max_size=30), max_size=3))
+    @given(
+        st.dictionaries(
+            st.sampled_from(PARAMETERS), st.sampled_from(GOOD) | st.text(max_size=30), max_size=3
+        )
+    )
     @hypothesis_settings(
-        max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], database=None
+        max_examples=30,
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture],
+        database=None,
     )
     def check(query: dict[str, str]) -> None:
         try:

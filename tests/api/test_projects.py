@@ -57,7 +57,10 @@ def test_created_project_is_whole_and_led_by_its_maker(api: APIClient, lead: Use
     made = answer.json()
     assert made == api.get(f"{PATH}{made['id']}/").json()
     assert api.get(PATH).json() == {"next": None, "results": [made]}
-    assert {name: made[name] for name in ("name", "description", "guidelines", "overlap", "time_zone", "role")} == {
+    assert {
+        name: made[name]
+        for name in ("name", "description", "guidelines", "overlap", "time_zone", "role")
+    } == {
         "name": "Reviews",
         "description": "What for",
         "guidelines": "# How",
@@ -75,7 +78,12 @@ def test_created_project_is_whole_and_led_by_its_maker(api: APIClient, lead: Use
 
 def test_defaults(api: APIClient) -> None:
     made = api.post(PATH, body(), format="json").json()
-    assert (made["description"], made["guidelines"], made["overlap"], made["time_zone"]) == ("", "", 3, "UTC")
+    assert (made["description"], made["guidelines"], made["overlap"], made["time_zone"]) == (
+        "",
+        "",
+        3,
+        "UTC",
+    )
 
 
 BAD_BODIES = [
@@ -118,16 +126,36 @@ BAD_QUESTIONS = [
     ({"categories": [{"label": str(n)} for n in range(51)]}, ["categories"], "50"),
     ({"categories": [{"label": "a"}, {"label": "a"}]}, ["categories", "1", "label"], "stands"),
     ({"categories": [{"label": "a"}, {"label": ""}]}, ["categories", "1", "label"], "blank"),
-    ({"categories": [{"label": "a"}, {"label": 2}]}, ["categories", "1", "label"], "A text is needed, not 2"),
+    (
+        {"categories": [{"label": "a"}, {"label": 2}]},
+        ["categories", "1", "label"],
+        "A text is needed, not 2",
+    ),
     (
         {"categories": [{"label": "a", "hotkey": "1"}, {"label": "b", "hotkey": "1"}]},
         ["categories", "1", "hotkey"],
         "stands",
     ),
-    ({"categories": [{"label": "a", "hotkey": "12"}, {"label": "b"}]}, ["categories", "0", "hotkey"], "1"),
-    ({"categories": [{"label": "a", "value": "1"}, {"label": "b"}]}, ["categories", "0", "value"], "number"),
-    ({"categories": [{"label": "a", "value": True}, {"label": "b"}]}, ["categories", "0", "value"], "number"),
-    ({"categories": [{"label": "a", "value": 10**400}, {"label": "b"}]}, ["categories", "0", "value"], "number"),
+    (
+        {"categories": [{"label": "a", "hotkey": "12"}, {"label": "b"}]},
+        ["categories", "0", "hotkey"],
+        "1",
+    ),
+    (
+        {"categories": [{"label": "a", "value": "1"}, {"label": "b"}]},
+        ["categories", "0", "value"],
+        "number",
+    ),
+    (
+        {"categories": [{"label": "a", "value": True}, {"label": "b"}]},
+        ["categories", "0", "value"],
+        "number",
+    ),
+    (
+        {"categories": [{"label": "a", "value": 10**400}, {"label": "b"}]},
+        ["categories", "0", "value"],
+        "number",
+    ),
     ({"scale": "interval"}, ["categories", "0", "value"], "needs a value"),
     ({"weights": "custom"}, ["weight_matrix"], "need"),
     ({"weight_matrix": [[1, 0], [0, 1]]}, ["weight_matrix"], "3"),
@@ -155,11 +183,20 @@ def test_two_questions_of_one_key_are_refused(api: APIClient, refused: Refused) 
     assert "0" in error["fields"]["questions"]["1"]["key"]
 
 
-def test_patch_changes_what_it_names(api: APIClient, project: Project, address: Callable[..., str]) -> None:
-    answer = api.patch(address(), {"name": "New", "overlap": 7, "guidelines": "# Read"}, format="json")
+def test_patch_changes_what_it_names(
+    api: APIClient, project: Project, address: Callable[..., str]
+) -> None:
+    answer = api.patch(
+        address(), {"name": "New", "overlap": 7, "guidelines": "# Read"}, format="json"
+    )
     assert answer.status_code == 200
     project.refresh_from_db()
-    assert (project.name, project.overlap, project.guidelines, project.time_zone) == ("New", 7, "# Read", "UTC")
+    assert (project.name, project.overlap, project.guidelines, project.time_zone) == (
+        "New",
+        7,
+        "# Read",
+        "UTC",
+    )
     assert answer.json() == api.get(address()).json()
 
 
@@ -169,7 +206,11 @@ def test_empty_patch_changes_nothing(api: APIClient, address: Callable[..., str]
 
 
 def test_new_time_zone_moves_the_days_of_ratings(
-    api: APIClient, question: Any, address: Callable[..., str], rate: Callable[..., Any], utc: Callable[..., Any]
+    api: APIClient,
+    question: Any,
+    address: Callable[..., str],
+    rate: Callable[..., Any],
+    utc: Callable[..., Any],
 ) -> None:
     rate(question, "i1", "ann", "minor", rated_at=utc(2026, 3, 1, 22))
     before = Rating.objects.get().day
@@ -194,9 +235,13 @@ def test_bad_patch_is_refused(
     assert list(refused(api.patch, address(), change)["fields"]) == [place]
 
 
-def test_list_is_paged_by_cursor(api: APIClient, lead: User, make_project: Callable[..., Project]) -> None:
+def test_list_is_paged_by_cursor(
+    api: APIClient, lead: User, make_project: Callable[..., Project]
+) -> None:
     made = [make_project(f"P{number}") for number in range(5)]
-    Member.objects.bulk_create(Member(project=project, user=lead, role="viewer") for project in made)
+    Member.objects.bulk_create(
+        Member(project=project, user=lead, role="viewer") for project in made
+    )
     seen: list[str] = []
     path = f"{PATH}?page_size=2"
     pages = 0

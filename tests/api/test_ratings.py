@@ -47,7 +47,9 @@ def listed(api: APIClient, address: Address) -> Callable[..., list[Any]]:
     return do
 
 
-def row(item: str = "i1", rater: str = "ann", label: Any = "minor", **fields: Any) -> dict[str, Any]:
+def row(
+    item: str = "i1", rater: str = "ann", label: Any = "minor", **fields: Any
+) -> dict[str, Any]:
     return {"item": item, "rater": rater, "label": label, **fields}
 
 
@@ -55,7 +57,9 @@ def labels(rows: list[Any]) -> list[tuple[str, str, str]]:
     return [(found["item"], found["rater"], found["label"]) for found in rows]
 
 
-def test_given_changed_withdrawn_and_given_again(put: Callable[..., Any], listed: Callable[..., Any]) -> None:
+def test_given_changed_withdrawn_and_given_again(
+    put: Callable[..., Any], listed: Callable[..., Any]
+) -> None:
     assert put(row()) == counts(created=1)
     assert put(row()) == counts(unchanged=1)
     assert put([row(label="major")]) == counts(changed=1)
@@ -73,9 +77,17 @@ def test_given_changed_withdrawn_and_given_again(put: Callable[..., Any], listed
     ]
 
 
-def test_many_in_one_request(put: Callable[..., Any], listed: Callable[..., Any], lead: User) -> None:
+def test_many_in_one_request(
+    put: Callable[..., Any], listed: Callable[..., Any], lead: User
+) -> None:
     put([row(), row(rater="ben")])
-    mixed = [row(), row(rater="ben", label="major"), row("i2"), row("i3", "cleo"), row("i4", label=None)]
+    mixed = [
+        row(),
+        row(rater="ben", label="major"),
+        row("i2"),
+        row("i3", "cleo"),
+        row("i4", label=None),
+    ]
     assert put(mixed) == counts(created=2, changed=1, unchanged=2)
     assert labels(listed()) == [
         ("i1", "ann", "minor"),
@@ -89,14 +101,25 @@ def test_many_in_one_request(put: Callable[..., Any], listed: Callable[..., Any]
 def test_shown_with_times_and_comment(put: Callable[..., Any], listed: Callable[..., Any]) -> None:
     put(row(rated_at="2026-03-01T10:30:00+02:00", comment="Not\nsure"))
     shown = listed()[0]
-    assert set(shown) == {"item", "rater", "question", "label", "rated_at", "changed_at", "comment", "guidelines"}
+    assert set(shown) == {
+        "item",
+        "rater",
+        "question",
+        "label",
+        "rated_at",
+        "changed_at",
+        "comment",
+        "guidelines",
+    }
     assert shown["question"] == "severity"
     assert shown["rated_at"] == "2026-03-01T08:30:00Z"
     assert shown["changed_at"].endswith("Z")
     assert shown["comment"] == "Not\nsure"
 
 
-def test_the_same_time_and_comment_again_change_nothing(put: Callable[..., Any], world: World) -> None:
+def test_the_same_time_and_comment_again_change_nothing(
+    put: Callable[..., Any], world: World
+) -> None:
     given = [row(rated_at="2026-03-01T10:30:00.123456+02:00", comment="x"), row("i2")]
     put(given)
     before = world()
@@ -131,7 +154,10 @@ BAD_ROWS: list[tuple[Any, str]] = [
     (row(rated_at=1_700_000_000), "'rated_at' must be a text or null, not a number"),
     (row(comment=5), "'comment' must be a text or null, not a number"),
     (row(comment="x" * 10_001), "it has 10001"),
-    (row(weight=3), "unknown field 'weight'; one of item, rater, question, label, rated_at, comment"),
+    (
+        row(weight=3),
+        "unknown field 'weight'; one of item, rater, question, label, rated_at, comment",
+    ),
     (row(id=1), "unknown field 'id'"),
     ("i1,ann,minor", "an object is needed, not a text"),
     (row("i0", "ben"), "the same item and rater stand in row 0 already"),
@@ -144,7 +170,12 @@ BAD_ROWS: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize(("bad", "words"), BAD_ROWS)
 def test_bad_row_is_named_and_nothing_stored(
-    api: APIClient, address: Address, refused: Refused, make_project: Callable[..., Project], bad: Any, words: str
+    api: APIClient,
+    address: Address,
+    refused: Refused,
+    make_project: Callable[..., Project],
+    bad: Any,
+    words: str,
 ) -> None:
     Item.objects.create(project=make_project("Other"), key="theirs")
     error = refused(api.post, address("ratings/"), [row("i0", "ben"), bad, row("i3", "ben")])
@@ -162,8 +193,12 @@ def test_every_bad_row_is_named_at_once(api: APIClient, address: Address, refuse
     assert error["message"] == "3 ratings are not acceptable; nothing was stored."
 
 
-def test_one_bad_rating_without_a_list_is_row_0(api: APIClient, address: Address, refused: Refused) -> None:
-    assert list(refused(api.post, address("ratings/"), row(label="mjor"))["fields"]["rows"]) == ["0"]
+def test_one_bad_rating_without_a_list_is_row_0(
+    api: APIClient, address: Address, refused: Refused
+) -> None:
+    assert list(refused(api.post, address("ratings/"), row(label="mjor"))["fields"]["rows"]) == [
+        "0"
+    ]
 
 
 def test_a_retired_category_is_unknown(api: APIClient, address: Address, refused: Refused) -> None:
@@ -176,7 +211,8 @@ def test_a_retired_category_is_unknown(api: APIClient, address: Address, refused
 def second(project: Project) -> Question:
     made = Question.objects.create(project=project, key="spam", text="Spam?", position=1)
     Category.objects.bulk_create(
-        Category(question=made, code=code, position=code, label=label) for code, label in enumerate(("yes", "no"))
+        Category(question=made, code=code, position=code, label=label)
+        for code, label in enumerate(("yes", "no"))
     )
     return made
 
@@ -184,7 +220,11 @@ def second(project: Project) -> Question:
 def test_several_questions_in_one_request(
     put: Callable[..., Any], listed: Callable[..., Any], second: Question
 ) -> None:
-    rows = [row(question="severity"), row(question="spam", label="yes"), row("i2", question="spam", label="no")]
+    rows = [
+        row(question="severity"),
+        row(question="spam", label="yes"),
+        row("i2", question="spam", label="no"),
+    ]
     assert put(rows) == counts(created=3)
     assert [(found["question"], found["item"]) for found in listed()] == [
         ("severity", "i1"),
@@ -197,7 +237,9 @@ def test_several_questions_in_one_request(
 def test_the_question_must_be_named_where_there_are_two(
     api: APIClient, address: Address, refused: Refused, second: Question
 ) -> None:
-    error = refused(api.post, address("ratings/"), [row(question="severity"), row(question="spam"), row()])
+    error = refused(
+        api.post, address("ratings/"), [row(question="severity"), row(question="spam"), row()]
+    )
     assert error["fields"]["rows"] == {
         "1": "unknown label 'minor'; one of yes, no",
         "2": "'question' is missing; one of severity, spam",
@@ -205,7 +247,11 @@ def test_the_question_must_be_named_where_there_are_two(
 
 
 def test_an_annotator_rates_as_their_own_rater_alone(
-    put: Callable[..., Any], api_for: Callable[..., APIClient], annotator: User, address: Address, refused: Refused
+    put: Callable[..., Any],
+    api_for: Callable[..., APIClient],
+    annotator: User,
+    address: Address,
+    refused: Refused,
 ) -> None:
     mine = api_for(annotator)
     assert put({"item": "i1", "label": "minor"}, mine) == counts(created=1)
@@ -219,16 +265,26 @@ def test_an_annotator_without_a_rater_cannot_rate(
     api_for: Callable[..., APIClient], annotator: User, address: Address, refused: Refused
 ) -> None:
     Rater.objects.filter(key="ann").update(user=None)
-    refused(api_for(annotator).post, address("ratings/"), {"item": "i1", "label": "minor"}, status=403)
+    refused(
+        api_for(annotator).post, address("ratings/"), {"item": "i1", "label": "minor"}, status=403
+    )
 
 
 def test_an_annotator_sees_their_own_alone(
-    put: Callable[..., Any], listed: Callable[..., Any], api_for: Callable[..., APIClient], annotator: User
+    put: Callable[..., Any],
+    listed: Callable[..., Any],
+    api_for: Callable[..., APIClient],
+    annotator: User,
 ) -> None:
     put([row(), row("i2"), row(rater="ben"), row("i3", "ben")])
     mine = api_for(annotator)
     assert labels(listed(client=mine)) == [("i1", "ann", "minor"), ("i2", "ann", "minor")]
-    assert listed("?rater=ben", mine) == listed("?item=i3", mine) == listed("?rater=nobody", mine) == []
+    assert (
+        listed("?rater=ben", mine)
+        == listed("?item=i3", mine)
+        == listed("?rater=nobody", mine)
+        == []
+    )
 
 
 def test_filters(put: Callable[..., Any], listed: Callable[..., Any]) -> None:
@@ -241,7 +297,10 @@ def test_filters(put: Callable[..., Any], listed: Callable[..., Any]) -> None:
     assert len(listed(f"?since={changed_at}")) == 2
     later = listed("?item=i1&rater=ann")[0]["changed_at"]
     assert labels(listed(f"?since={later}")) == [("i1", "ann", "major")]
-    assert labels(listed(f"?since={later}&withdrawn=true")) == [("i1", "ann", "major"), ("i2", "ann", None)]
+    assert labels(listed(f"?since={later}&withdrawn=true")) == [
+        ("i1", "ann", "major"),
+        ("i2", "ann", None),
+    ]
     assert labels(listed("?since=2026-01-01T00:00:00+02:00")) == labels(listed())
 
 
@@ -265,7 +324,9 @@ def test_filters(put: Callable[..., Any], listed: Callable[..., Any]) -> None:
         ("?cursor=bnVsbA", "cursor"),
     ],
 )
-def test_bad_query_is_refused(api: APIClient, address: Address, refused: Refused, query: str, place: str) -> None:
+def test_bad_query_is_refused(
+    api: APIClient, address: Address, refused: Refused, query: str, place: str
+) -> None:
     assert list(refused(api.get, address(f"ratings/{query}"))["fields"]) == [place]
 
 
@@ -296,11 +357,15 @@ def test_a_page_has_a_largest_size(api: APIClient, address: Address) -> None:
         assert api.get(address(f"ratings/?page_size={size}")).status_code == 200
 
 
-def test_query_parameters_of_a_post_are_refused(api: APIClient, address: Address, refused: Refused) -> None:
+def test_query_parameters_of_a_post_are_refused(
+    api: APIClient, address: Address, refused: Refused
+) -> None:
     assert "project_id" in refused(api.post, address("ratings/?project_id=1"), row())["fields"]
 
 
-def test_an_admin_may_rate_for_anybody(put: Callable[..., Any], api_for: Callable[..., APIClient], admin: User) -> None:
+def test_an_admin_may_rate_for_anybody(
+    put: Callable[..., Any], api_for: Callable[..., APIClient], admin: User
+) -> None:
     assert put(row(rater="cleo"), api_for(admin)) == counts(created=1)
     assert not Member.objects.filter(user=admin).exists()
 
@@ -314,14 +379,24 @@ def test_a_batch_of_any_size_leaves_a_whole_history(
     Item.objects.bulk_create(Item(project=project, key=f"k{number}") for number in range(many))
     times = [f"2026-03-{1 + number % 9:02}T10:00:00Z" for number in range(many)]
     given = [
-        row(f"k{number}", label="major", rated_at=times[number], comment=f"{words} {number}") for number in range(many)
+        row(f"k{number}", label="major", rated_at=times[number], comment=f"{words} {number}")
+        for number in range(many)
     ]
     assert put(given) == counts(created=many)
-    assert put([{**one, "label": "minor", "comment": "changed"} for one in given]) == counts(changed=many)
+    assert put([{**one, "label": "minor", "comment": "changed"} for one in given]) == counts(
+        changed=many
+    )
     both = Revision.objects.filter(rating__item__project=project).order_by("rating__item_id", "id")
     labels = dict(Category.objects.filter(question__project=project).values_list("code", "label"))
     said = [
-        (line.rating.item.key, labels[line.code], line.comment, line.rated_at, line.by_id, line.source)
+        (
+            line.rating.item.key,
+            labels[line.code],
+            line.comment,
+            line.rated_at,
+            line.by_id,
+            line.source,
+        )
         for line in both.select_related("rating__item")
     ]
     when = [datetime.datetime.fromisoformat(time) for time in times]
@@ -351,9 +426,14 @@ ODD = [
 ]
 
 
-def test_many_comments_are_stored_as_they_were_sent(put: Callable[..., Any], project: Project) -> None:
-    """PostgreSQL takes them as text whose rows and columns are parted by characters that a comment may have."""
-    Item.objects.bulk_create(Item(project=project, key=f"k{number}") for number in range(20 * len(ODD)))
+def test_many_comments_are_stored_as_they_were_sent(
+    put: Callable[..., Any], project: Project
+) -> None:
+    """PostgreSQL takes them as text whose rows and columns are parted by characters that a comment
+    may have."""
+    Item.objects.bulk_create(
+        Item(project=project, key=f"k{number}") for number in range(20 * len(ODD))
+    )
     given = [row(f"k{number}", comment=comment) for number, comment in enumerate(ODD * 20)]
     assert put(given) == counts(created=len(given))
     by_item = Rating.objects.order_by("item_id")
@@ -369,7 +449,11 @@ def queries(client: APIClient, path: str, rows: Any = None) -> int:
 
 
 def test_number_of_queries(
-    api: APIClient, address: Address, project: Project, api_for: Callable[..., APIClient], annotator: User
+    api: APIClient,
+    address: Address,
+    project: Project,
+    api_for: Callable[..., APIClient],
+    annotator: User,
 ) -> None:
     mine = api_for(annotator)
     for client in (api, mine):

@@ -51,8 +51,11 @@ def test_holds_every_operation_with_its_errors(schema: dict[str, Any]) -> None:
     assert len({operation["operationId"] for operation in operations.values()}) == len(operations)
 
 
-def test_answers_have_the_described_fields(schema: dict[str, Any], api: APIClient, rated_project: str) -> None:
-    """Each field of each answer stands in the description, and each one that is always there is in the answer."""
+def test_answers_have_the_described_fields(
+    schema: dict[str, Any], api: APIClient, rated_project: str
+) -> None:
+    """Each field of each answer stands in the description, and each one that is always there is in
+    the answer."""
     for tail in (
         "",
         "ratings/",
@@ -64,7 +67,9 @@ def test_answers_have_the_described_fields(schema: dict[str, Any], api: APIClien
     ):
         answer = api.get(rated_project + tail).json()
         path = "/api/v1/projects/{project_id}/" + tail.replace("/ann/", "/{rater_key}/")
-        described = schema["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+        described = schema["paths"][path]["get"]["responses"]["200"]["content"]["application/json"][
+            "schema"
+        ]
         compare(schema, described, answer, path)
 
 

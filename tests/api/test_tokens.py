@@ -47,7 +47,9 @@ def test_narrowed_to_a_project_to_reading_and_to_days(lead: User, project: Proje
     stored = ApiToken.objects.get()
     assert (stored.scope, stored.project) == ("read", project)
     assert stored.expires_at is not None
-    assert abs(stored.expires_at - timezone.now() - datetime.timedelta(days=2)) < datetime.timedelta(minutes=1)
+    assert abs(
+        stored.expires_at - timezone.now() - datetime.timedelta(days=2)
+    ) < datetime.timedelta(minutes=1)
     assert client(token).get(f"{PATH}{project.pk}/").status_code == 200
     assert client(token).patch(f"{PATH}{project.pk}/", {}, format="json").status_code == 403
 
@@ -62,7 +64,9 @@ def test_narrowed_to_a_project_to_reading_and_to_days(lead: User, project: Proje
         (["lead", "--days", "0"], "1 to 36500"),
     ],
 )
-def test_refused_commands(project: Project, stranger: User, make_user: Any, arguments: list[str], words: str) -> None:
+def test_refused_commands(
+    project: Project, stranger: User, make_user: Any, arguments: list[str], words: str
+) -> None:
     make_user("gone", is_active=False)
     with pytest.raises(CommandError, match=words):
         command(*(argument.format(id=project.pk) for argument in arguments))
@@ -89,7 +93,9 @@ def test_when_it_was_used_is_kept_but_not_at_every_request(lead: User) -> None:
     assert ApiToken.objects.get().last_used_at >= first
 
 
-@pytest.mark.parametrize("flags", [{}, {"is_staff": True}, {"is_staff": True, "is_superuser": True}])
+@pytest.mark.parametrize(
+    "flags", [{}, {"is_staff": True}, {"is_staff": True, "is_superuser": True}]
+)
 def test_the_caller_is_the_tokens_user(make_user: Any, flags: dict[str, bool], rf: Any) -> None:
     user = make_user("some.body", email="a@b.example", **flags)
     request = rf.get(PATH, headers={"Authorization": f"Bearer {tokens.create(user=user)}"})

@@ -1,4 +1,5 @@
-"""`make screenshots`: the pictures of README and docs, of the example project. No test: it is run by its name alone."""
+"""`make screenshots`: the pictures of README and docs, of the example project. No test: it is run
+by its name alone."""
 
 from __future__ import annotations
 
@@ -51,15 +52,23 @@ PICTURES: dict[str, tuple[str, str, dict[str, int], str]] = {
 
 
 def test_pictures(
-    browser: Browser, live_server: Any, client_for: Callable[[User], Client], lead: User, example: Project
+    browser: Browser,
+    live_server: Any,
+    client_for: Callable[[User], Client],
+    lead: User,
+    example: Project,
 ) -> None:
     people = {"lead": lead, "ada": ada(example)}
     client_for(lead).get(f"/projects/{example.pk}/")  # asks for what a worker makes
     tasks.sweep_all()
     for name, (who, path, size, scheme) in PICTURES.items():
-        with browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce") as context:  # type: ignore[arg-type]  # plain dicts
+        with browser.new_context(
+            viewport=size, color_scheme=scheme, reduced_motion="reduce"
+        ) as context:  # type: ignore[arg-type]  # plain dicts
             cookie = client_for(people[who]).cookies["sessionid"]
-            context.add_cookies([{"name": "sessionid", "value": cookie.value, "url": live_server.url}])
+            context.add_cookies(
+                [{"name": "sessionid", "value": cookie.value, "url": live_server.url}]
+            )
             page = context.new_page()
             page.goto(f"{live_server.url}/projects/{example.pk}/{path}")
             drawn(page)

@@ -1,5 +1,6 @@
-"""Both people's day, in two browsers at once: a lead makes a project, imports and invites; the guest comes by the link
-and rates thirty items by keyboard; the lead sees it on the page that stands open, and looks closer."""
+"""Both people's day, in two browsers at once: a lead makes a project, imports and invites; the
+guest comes by the link and rates thirty items by keyboard; the lead sees it on the page that stands
+open, and looks closer."""
 
 from __future__ import annotations
 
@@ -29,14 +30,20 @@ SECRET = "a fine long secret"
 
 @pytest.fixture
 def person(browser: Browser, live_server: Any) -> Iterator[Callable[[], Page]]:
-    """``person()``: somebody with a browser of their own. Afterwards nothing was refused, and no script had failed."""
+    """``person()``: somebody with a browser of their own. Afterwards nothing was refused, and no
+    script had failed."""
     contexts, complaints = [], []
 
     def come() -> Page:
         context = browser.new_context(base_url=live_server.url, reduced_motion="reduce")
         contexts.append(context)
         page = context.new_page()
-        page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
+        page.on(
+            "console",
+            lambda said: (
+                complaints.append(said.text) if said.type in ("error", "warning") else None
+            ),
+        )
         page.on("pageerror", lambda error: complaints.append(str(error)))
         return page
 
@@ -61,14 +68,17 @@ def drawn(page: Page) -> None:
 
 
 def ratings_of_two() -> bytes:
-    """Two raters who say the same about every item but each sixth, in two weeks of March; nobody said "none" twice."""
+    """Two raters who say the same about every item but each sixth, in two weeks of March; nobody
+    said "none" twice."""
     lines = io.StringIO()
     lines.write("item,rater,label,timestamp\n")
     for number in range(N_ITEMS):
         said = LABELS[number % 3]
         other = LABELS[(number + 1) % 3] if number % 6 == 0 else said
         for rater, label in (("ann", said), ("ben", other)):
-            lines.write(f"text-{number:02},{rater},{label},2026-03-{2 + number // 3:02}T09:00:00Z\n")
+            lines.write(
+                f"text-{number:02},{rater},{label},2026-03-{2 + number // 3:02}T09:00:00Z\n"
+            )
     return lines.getvalue().encode()
 
 

@@ -19,7 +19,8 @@ PAGE = """<!doctype html><html lang="en"><title>Chart</title><link rel="icon" hr
 <script type="module" src="/static/vendor/vega-bundle.js"></script>
 <script type="module" src="/draw.js"></script></html>"""
 
-# A script of the page's own: what Playwright evaluates itself may use eval whatever the policy says.
+# A script of the page's own: what Playwright evaluates itself may use eval whatever the policy
+# says.
 DRAW = """vegaEmbed("#chart", {
     data: {values: [{x: 1, y: 2}, {x: 2, y: 1}]}, mark: "line",
     encoding: {x: {field: "x", type: "quantitative"}, y: {field: "y", type: "quantitative"}}
@@ -45,8 +46,12 @@ def with_chart_page() -> Iterator[None]:
         yield
 
 
-def test_bundle_draws_a_chart_without_violations(browser: Browser, with_chart_page: None, live_server: object) -> None:
-    assert Path(settings.BASE_DIR, "build", "static", "vendor", "vega-bundle.js").exists(), "make setup makes it"
+def test_bundle_draws_a_chart_without_violations(
+    browser: Browser, with_chart_page: None, live_server: object
+) -> None:
+    assert Path(settings.BASE_DIR, "build", "static", "vendor", "vega-bundle.js").exists(), (
+        "make setup makes it"
+    )
     with browser.new_context() as context:
         page = context.new_page()
         said: list[str] = []

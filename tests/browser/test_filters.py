@@ -1,4 +1,5 @@
-"""A filtered page in a browser: its numbers come by themselves, its filter works by keyboard; and what pages weigh."""
+"""A filtered page in a browser: its numbers come by themselves, its filter works by keyboard; and
+what pages weigh."""
 
 from __future__ import annotations
 
@@ -84,7 +85,9 @@ def test_the_page_of_a_pair_takes_over_what_is_new(
     assert page.evaluate("() => window.sameDocument")
 
 
-@pytest.mark.parametrize("path", ["", "raters/r1/", "pairs/?a=r1&b=r2", "pairs/", "items/", "items/i7/"])
+@pytest.mark.parametrize(
+    "path", ["", "raters/r1/", "pairs/?a=r1&b=r2", "pairs/", "items/", "items/i7/"]
+)
 def test_first_load_is_light(path: str, project: Any, in_languages: Any, open_page: Any) -> None:  # noqa: F811
     page = open_page("/healthz")
     sizes: dict[str, int] = {}

@@ -1,4 +1,5 @@
-"""The import wizard in a browser: with JavaScript the page goes on by itself, without it by a link."""
+"""The import wizard in a browser: with JavaScript the page goes on by itself, without it by a
+link."""
 
 from __future__ import annotations
 
@@ -21,8 +22,11 @@ BAD = "item,rater,label\ni1,ann,mjor\ni1,ben\n"
 
 
 @pytest.fixture
-def open_page(browser: Browser, live_server: Any, client_for: Callable[[User], Client], lead: User) -> Iterator[Any]:
-    """``open_page(path, ...)`` for the lead. Afterwards the policy has refused nothing and no script has failed."""
+def open_page(
+    browser: Browser, live_server: Any, client_for: Callable[[User], Client], lead: User
+) -> Iterator[Any]:
+    """``open_page(path, ...)`` for the lead. Afterwards the policy has refused nothing and no
+    script has failed."""
     contexts, complaints = [], []
 
     def do(path: str, **options: Any) -> Page:
@@ -32,7 +36,10 @@ def open_page(browser: Browser, live_server: Any, client_for: Callable[[User], C
         context.add_cookies([{"name": "sessionid", "value": cookie.value, "url": live_server.url}])
         page = context.new_page()
         page.on(
-            "console", lambda message: complaints.append(message.text) if "Security Policy" in message.text else None
+            "console",
+            lambda message: (
+                complaints.append(message.text) if "Security Policy" in message.text else None
+            ),
         )
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(f"{live_server.url}{path}")
@@ -45,7 +52,9 @@ def open_page(browser: Browser, live_server: Any, client_for: Callable[[User], C
 
 
 def upload(page: Page, content: str) -> None:
-    page.get_by_label("CSV file").set_input_files({"name": "r.csv", "mimeType": "text/csv", "buffer": content.encode()})
+    page.get_by_label("CSV file").set_input_files(
+        {"name": "r.csv", "mimeType": "text/csv", "buffer": content.encode()}
+    )
     page.get_by_role("button", name="Upload and look at it").click()
     expect(page.get_by_role("heading", name="What the columns mean")).to_be_visible()
 
@@ -84,13 +93,17 @@ def test_page_goes_on_by_itself(open_page: Any, project: Any, question: Any) -> 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_problems_are_shown_on_any_screen(open_page: Any, project: Any, width: int) -> None:
     page = open_page(
-        f"/projects/{project.pk}/data/import/", viewport={"width": width, "height": 800}, color_scheme="dark"
+        f"/projects/{project.pk}/data/import/",
+        viewport={"width": width, "height": 800},
+        color_scheme="dark",
     )
     upload(page, BAD)
     page.get_by_role("button", name="Check the whole file").click()
     work()
     expect(
-        page.get_by_text("'mjor' is no label of this question; one of none, minor, major, critical.")
+        page.get_by_text(
+            "'mjor' is no label of this question; one of none, minor, major, critical."
+        )
     ).to_be_visible()
     no_violation(page)
     assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")

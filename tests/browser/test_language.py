@@ -19,7 +19,9 @@ def test_page_and_charts_speak_one_language_and_change_it(
     rated: Any,  # noqa: F811 - the fixture above
     open_page: Any,  # noqa: F811 - the fixture above
 ) -> None:
-    page = open_page(f"/projects/{project.pk}/", locale="zh-CN", viewport={"width": 390, "height": 800})
+    page = open_page(
+        f"/projects/{project.pk}/", locale="zh-CN", viewport={"width": 390, "height": 800}
+    )
     drawn(page)
     trend = page.locator(".chart[data-chart*='trend'] svg")
     expect(page.locator("html")).to_have_attribute("lang", "zh-hans")

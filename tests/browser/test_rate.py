@@ -25,13 +25,17 @@ def items(project: Any) -> list[Item]:
     project.guidelines = GUIDELINES
     project.save()
     return Item.objects.bulk_create(
-        Item(project=project, key=f"i{number:02}", body={"text": f"Text number {number}"}) for number in range(14)
+        Item(project=project, key=f"i{number:02}", body={"text": f"Text number {number}"})
+        for number in range(14)
     )
 
 
 @pytest.fixture
-def open_desk(browser: Browser, live_server: Any, client_for: Callable[[User], Client], project: Any) -> Iterator[Any]:
-    """``open_desk(user, ...)``: the desk in a window of its own. Afterwards nothing has been refused by the policy."""
+def open_desk(
+    browser: Browser, live_server: Any, client_for: Callable[[User], Client], project: Any
+) -> Iterator[Any]:
+    """``open_desk(user, ...)``: the desk in a window of its own. Afterwards nothing has been
+    refused by the policy."""
     contexts, complaints = [], []
 
     def do(user: User, path: str = "rate/", **options: Any) -> Page:
@@ -41,7 +45,10 @@ def open_desk(browser: Browser, live_server: Any, client_for: Callable[[User], C
         context.add_cookies([{"name": "sessionid", "value": cookie.value, "url": live_server.url}])
         page = context.new_page()
         page.on(
-            "console", lambda message: complaints.append(message.text) if "Security Policy" in message.text else None
+            "console",
+            lambda message: (
+                complaints.append(message.text) if "Security Policy" in message.text else None
+            ),
         )
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(f"{live_server.url}/projects/{project.pk}/{path}")
@@ -62,7 +69,9 @@ def stored() -> dict[str, int]:
 
 
 def set_option(page: Page, name: str, value: str) -> None:
-    page.evaluate("([name, value]) => localStorage.setItem(`concord:desk:${name}`, value)", [name, value])
+    page.evaluate(
+        "([name, value]) => localStorage.setItem(`concord:desk:${name}`, value)", [name, value]
+    )
 
 
 def test_ten_items_by_keyboard_alone(open_desk, annotator, items):
@@ -94,7 +103,9 @@ def test_the_next_item_lies_ready(open_desk, annotator, items):
     page = open_desk(annotator)
     expect(page.locator("#desk")).to_have_attribute("data-ready", str(items[1].pk))
     # Answers do not come back any more; the next item is there all the same.
-    page.route("**/rate/*/", lambda route: None if route.request.method == "POST" else route.continue_())
+    page.route(
+        "**/rate/*/", lambda route: None if route.request.method == "POST" else route.continue_()
+    )
     page.keyboard.press("3")
     page.keyboard.press("Enter")
     shown(page, 1)
@@ -171,7 +182,9 @@ def test_changed_guidelines_are_told_and_one_key_away(open_desk, annotator, item
 
 
 def test_several_questions_each_with_its_keys(open_desk, annotator, items, project):
-    second = Question.objects.create(project=project, key="fluent", text="Is it fluent?", position=1)
+    second = Question.objects.create(
+        project=project, key="fluent", text="Is it fluent?", position=1
+    )
     Category.objects.bulk_create(
         Category(question=second, code=code, label=label, position=code, hotkey=label[0])
         for code, label in enumerate(("yes", "no"))
@@ -210,7 +223,9 @@ def test_an_answer_that_cannot_be_stored_comes_back(open_desk, annotator, items)
     assert stored() == {"i00": 1}
 
 
-def test_a_draft_outlives_the_session(open_desk, annotator, items, live_server, client_for, project):
+def test_a_draft_outlives_the_session(
+    open_desk, annotator, items, live_server, client_for, project
+):
     page = open_desk(annotator)
     page.keyboard.press("3")
     page.keyboard.press("c")
@@ -240,7 +255,9 @@ def test_without_javascript_the_desk_is_plain_forms(open_desk, annotator, items)
 
 
 def test_a_phone_has_targets_for_a_thumb(open_desk, annotator, items, lead, project):
-    page = open_desk(annotator, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page = open_desk(
+        annotator, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
+    )
     for target in page.locator(".choice, .sheet .button:visible, .sheet summary:visible").all():
         box = target.bounding_box()
         assert box["height"] >= 44, target.inner_text()
@@ -270,9 +287,13 @@ def test_nothing_for_axe_to_find(open_desk, annotator, items, scheme, path, ques
 
 
 @pytest.mark.parametrize("path", ["rate/", "set-aside/", "data/media/", "guidelines/"])
-def test_nothing_for_axe_to_find_by_a_lead(open_desk, lead, annotator, client_for, items, project, path):
+def test_nothing_for_axe_to_find_by_a_lead(
+    open_desk, lead, annotator, client_for, items, project, path
+):
     client_for(annotator).get(f"/projects/{project.pk}/rate/")
-    client_for(annotator).post(f"/projects/{project.pk}/rate/{items[0].pk}/skip/", {"reason": "unclear"})
+    client_for(annotator).post(
+        f"/projects/{project.pk}/rate/{items[0].pk}/skip/", {"reason": "unclear"}
+    )
     for text in ("Look twice.", "Look three times."):
         change_project(project=project, by=lead, guidelines=text)
     page = open_desk(lead, path)
@@ -285,7 +306,11 @@ def test_nothing_for_axe_to_find_by_a_lead(open_desk, lead, annotator, client_fo
 def test_item_text_is_never_run(open_desk, annotator, items, project):
     nasty = "<script>window.hit = 1</script><img src=x onerror='window.hit = 1'>"
     Item.objects.filter(pk=items[0].pk).update(
-        body={"text": nasty, "html": f"<p>kept</p>{nasty}<a href='javascript:hit=1'>x</a>", nasty: nasty}
+        body={
+            "text": nasty,
+            "html": f"<p>kept</p>{nasty}<a href='javascript:hit=1'>x</a>",
+            nasty: nasty,
+        }
     )
     Category.objects.filter(question__project=project, code=0).update(label=nasty)
     page = open_desk(annotator)

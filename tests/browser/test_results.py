@@ -1,4 +1,5 @@
-"""The lead's pages in a browser: charts under the strict policy, accessibility, and numbers that move by themselves."""
+"""The lead's pages in a browser: charts under the strict policy, accessibility, and numbers that
+move by themselves."""
 
 from __future__ import annotations
 
@@ -42,7 +43,10 @@ def rated(question: Any, utc: Any) -> Any:
     raters = Rater.objects.bulk_create(Rater(project=project, key=f"r{n}") for n in range(1, 6))
     ratings = [
         NewRating(
-            item.pk, rater.pk, min(max(n % 4 + dice.choice((-1, 0, 0, 0, 1)), 0), 3), rated_at=utc(2026, 3, 1 + n // 3)
+            item.pk,
+            rater.pk,
+            min(max(n % 4 + dice.choice((-1, 0, 0, 0, 1)), 0), 3),
+            rated_at=utc(2026, 3, 1 + n // 3),
         )
         for n, item in enumerate(items)
         for rater in dice.sample(raters, n % 5)
@@ -62,12 +66,16 @@ WATCH = """
 BYTES = """() => [
     ...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")
 ].filter((entry) => !entry.name.includes("vega-bundle")).reduce((sum, entry) => sum + entry.encodedBodySize, 0)"""
-JUMP = 0.05  # as layout shift is measured: a chart that makes its own room is 0.09, a line of text that wraps 0.005
+# as layout shift is measured: a chart that makes its own room is 0.09, a line of text that wraps
+# 0.005
+JUMP = 0.05
 MOST_BYTES = 400_000  # at the first visit, apart from the charts' bundle; here without compression
 
 
 @pytest.fixture
-def open_page(browser: Browser, live_server: Any, client_for: Callable[[User], Client], lead: User) -> Iterator[Any]:
+def open_page(
+    browser: Browser, live_server: Any, client_for: Callable[[User], Client], lead: User
+) -> Iterator[Any]:
     """``open_page(address, ...)`` as the lead. Afterwards the browser has complained of nothing."""
     contexts, complaints = [], []
 
@@ -78,7 +86,12 @@ def open_page(browser: Browser, live_server: Any, client_for: Callable[[User], C
         context.add_cookies([{"name": "sessionid", "value": cookie.value, "url": live_server.url}])
         context.add_init_script(WATCH)
         page = context.new_page()
-        page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
+        page.on(
+            "console",
+            lambda said: (
+                complaints.append(said.text) if said.type in ("error", "warning") else None
+            ),
+        )
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(f"{live_server.url}{address}")
         return page
@@ -97,7 +110,9 @@ def drawn(page: Page) -> None:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name", list(PAGES))
-def test_page_is_accessible(name: str, scheme: str, project: Any, rated: Any, open_page: Any) -> None:
+def test_page_is_accessible(
+    name: str, scheme: str, project: Any, rated: Any, open_page: Any
+) -> None:
     page = open_page(PAGES[name].format(project.pk), color_scheme=scheme)
     drawn(page)
     assert sum(page.evaluate("window.moved")) < JUMP
@@ -119,7 +134,8 @@ def test_dashboard_draws_its_charts(scheme: str, project: Any, rated: Any, open_
     page = open_page(f"/projects/{project.pk}/", color_scheme=scheme)
     drawn(page)
     assert page.locator(".chart svg .mark-line path").count() >= 2
-    assert page.locator(".chart svg .mark-rect.role-mark path").count() == 20  # five raters, both halves
+    # five raters, both halves
+    assert page.locator(".chart svg .mark-rect.role-mark path").count() == 20
     page.locator(".chart svg .mark-text.role-mark text").first.hover()
     expect(page.locator("#vg-tooltip-element")).to_be_visible()
     found = Axe().run(page)
@@ -174,7 +190,9 @@ def test_changed_rating_appears_without_reload(
     assert page.evaluate("() => window.sameDocument")
 
 
-def test_first_rating_appears_without_a_hand(project: Any, question: Any, rate: Any, open_page: Any) -> None:
+def test_first_rating_appears_without_a_hand(
+    project: Any, question: Any, rate: Any, open_page: Any
+) -> None:
     page = open_page(f"/projects/{project.pk}/")
     rate(question, "i1", "a", "minor")
     rate(question, "i1", "b", "major")

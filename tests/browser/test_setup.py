@@ -1,4 +1,5 @@
-"""A lead's first day in a browser: sign in, make a project, set its weights, invite; and the guest who comes."""
+"""A lead's first day in a browser: sign in, make a project, set its weights, invite; and the guest
+who comes."""
 
 from __future__ import annotations
 
@@ -27,7 +28,10 @@ def visitor(browser: Browser, live_server: Any) -> Iterator[Callable[..., Page]]
         context = browser.new_context(base_url=live_server.url, **options)
         contexts.append(context)
         page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.on(
+            "console",
+            lambda message: complaints.append(message.text) if message.type == "error" else None,
+        )
         page.on("pageerror", lambda error: complaints.append(str(error)))
         return page
 
@@ -88,7 +92,12 @@ def test_categories_move_by_keyboard(visitor, project, question):
     page.get_by_role("button", name="Move none down").press("Enter")
     page.get_by_role("button", name="Save scale and categories").click()
     expect(page.get_by_text("Saved. The numbers follow")).to_be_visible()
-    assert [category.label for category in question.active_categories()] == ["major", "minor", "none", "critical"]
+    assert [category.label for category in question.active_categories()] == [
+        "major",
+        "minor",
+        "none",
+        "critical",
+    ]
 
 
 def test_a_matrix_is_mirrored_and_checked_while_it_is_typed(visitor, project, question):
@@ -127,8 +136,15 @@ def test_the_pages_are_accessible_and_fit_a_phone(visitor, project, scheme):
     sign_in(page)
     below = f"/projects/{project.pk}"
     addresses = ["setup/", "setup/new-question/", "setup/questions/severity/", "people/"]
-    for address in ["/projects/new/", "/tokens/", "/password/", *(f"{below}/{path}" for path in addresses)]:
+    for address in [
+        "/projects/new/",
+        "/tokens/",
+        "/password/",
+        *(f"{below}/{path}" for path in addresses),
+    ]:
         page.goto(address)
         found[address] = axe.run(page).response["violations"]
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), address
-    assert {address: [rule["id"] for rule in rules] for address, rules in found.items() if rules} == {}
+    assert {
+        address: [rule["id"] for rule in rules] for address, rules in found.items() if rules
+    } == {}

@@ -1,12 +1,15 @@
-"""A client that gives, changes and withdraws ratings until it is told to stop, and writes down what it was answered.
+"""A client that gives, changes and withdraws ratings until it is told to stop, and writes down what
+it was answered.
 
-    python tests/drills/client.py '{"port": .., "token": .., "project": .., "rater": .., "items": [..], "labels": [..],
+    python tests/drills/client.py '{"port": .., "token": .., "project": .., "rater": .., "items":
+    [..], "labels": [..],
                                     "seed": .., "history": "file", "number": 0}'
 
-Each line of the history is one JSON object: an operation before it is sent ("invoke"), and what became of it: "ok"
-(answered 2xx), "fail" (refused, or never sent) or "unknown" (a time-out, a broken connection, an answer 5xx: it may or
-may not have been stored). Ratings carry their operation in the comment. Only this client rates for its rater, one
-operation after the other. Standard library only.
+Each line of the history is one JSON object: an operation before it is sent ("invoke"), and what
+became of it: "ok" (answered 2xx), "fail" (refused, or never sent) or "unknown" (a time-out, a
+broken connection, an answer 5xx: it may or may not have been stored). Ratings carry their operation
+in the comment. Only this client rates for its rater, one operation after the other. Standard
+library only.
 """
 
 from __future__ import annotations
@@ -68,12 +71,16 @@ class Client:
             item = self.random.choice(sorted(self.rated))
             return {item: None if way < 0.05 else self.random.choice(self.task.labels)}
         size = self.random.randint(FEW, MANY) if way > 0.8 else 1
-        return {item: self.random.choice(self.task.labels) for item in self.random.sample(self.task.items, size)}
+        return {
+            item: self.random.choice(self.task.labels)
+            for item in self.random.sample(self.task.items, size)
+        }
 
     def send(self, name: str, rows: dict[str, str | None]) -> tuple[str, str]:
         """(ok | fail | unknown, what was said)."""
         body = [
-            {"item": item, "rater": self.task.rater, "label": label, "comment": name} for item, label in rows.items()
+            {"item": item, "rater": self.task.rater, "label": label, "comment": name}
+            for item, label in rows.items()
         ]
         headers = {"Authorization": f"Bearer {self.task.token}", "Content-Type": "application/json"}
         address = f"/api/v1/projects/{self.task.project}/ratings/"
@@ -86,7 +93,9 @@ class Client:
             except OSError as error:
                 return "unknown", repr(error)
             try:
-                connection.request("POST", address, json.dumps(body if len(body) > 1 else body[0]), headers)
+                connection.request(
+                    "POST", address, json.dumps(body if len(body) > 1 else body[0]), headers
+                )
                 answer = connection.getresponse()
                 said = answer.read().decode(errors="replace")
             except (OSError, http.client.HTTPException) as error:

@@ -16,7 +16,8 @@ Key = tuple[str, str]  # item, rater
 class History:
     """Operations in the order in which each client sent them."""
 
-    rows: dict[str, dict[str, str | None]] = field(default_factory=dict)  # operation -> item -> label
+    # operation -> item -> label
+    rows: dict[str, dict[str, str | None]] = field(default_factory=dict)
     outcome: dict[str, str] = field(default_factory=dict)  # operation -> ok, fail, unknown
     said: dict[str, str] = field(default_factory=dict)
     by_key: dict[Key, list[str]] = field(default_factory=lambda: defaultdict(list))
@@ -60,7 +61,8 @@ class Stored:
 @dataclass
 class Verdict:
     lost: list[str] = field(default_factory=list)  # acknowledged and not in the history
-    invented: list[str] = field(default_factory=list)  # stored, and neither acknowledged nor unknown
+    # stored, and neither acknowledged nor unknown
+    invented: list[str] = field(default_factory=list)
     doubled: list[str] = field(default_factory=list)
     outdated: list[str] = field(default_factory=list)  # what stands is not the last that was said
 
@@ -88,12 +90,15 @@ def _judge_one(verdict: Verdict, history: History, sent: list[str], kept: list[s
     verdict.invented += [name for name in kept if name not in possible]
     verdict.doubled += [name for name, times in Counter(kept).items() if times > 1]
     # One client, one operation after the other: what was acknowledged was written in this order.
-    if [name for name in kept if history.outcome.get(name) == "ok"] != [name for name in acknowledged if name in kept]:
+    if [name for name in kept if history.outcome.get(name) == "ok"] != [
+        name for name in acknowledged if name in kept
+    ]:
         verdict.outdated.append(f"order of {kept}")
 
 
 def _judge_standing(verdict: Verdict, history: History, key: Key, rating: Stored) -> None:
-    """The last line of the history stands; by the order above it is the last acknowledged or an unknown one."""
+    """The last line of the history stands; by the order above it is the last acknowledged or an
+    unknown one."""
     said = history.rows.get(rating.operation, {}).get(key[0], "never said")
     if rating.history[-1] != rating.operation or rating.label != said:
         verdict.outdated.append(f"{key}: {rating.operation} {rating.label}, said {said}")

@@ -1,7 +1,7 @@
 """Look into an installation's database: every rating with its history as JSON.
 
-Run in a process of its own, with the installation's environment. --sweep does first what a worker would do, --counts
-proves that counts and readings are exact.
+Run in a process of its own, with the installation's environment. --sweep does first what a worker
+would do, --counts proves that counts and readings are exact.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ def main() -> None:
         history[rating_id].append(comment)
     labels = {}
     for question_id in questions:
-        for code, label in Question.objects.get(pk=question_id).categories.values_list("code", "label"):
+        for code, label in Question.objects.get(pk=question_id).categories.values_list(
+            "code", "label"
+        ):
             labels[question_id, code] = label
     columns = ("pk", "item__key", "rater__key", "question_id", "code", "comment")
     for pk, item, rater, question_id, code, comment in Rating.objects.values_list(*columns):

@@ -1,4 +1,5 @@
-"""A whole installation that can be hurt: `manage.py services`, with a database that can be stopped at once."""
+"""A whole installation that can be hurt: `manage.py services`, with a database that can be stopped
+at once."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ LABELS = ["none", "minor", "major", "critical"]
 
 
 class Postgres:
-    """A PostgreSQL that keeps its promises (unlike the one of the other tests), to be stopped in the midst of it."""
+    """A PostgreSQL that keeps its promises (unlike the one of the other tests), to be stopped in
+    the midst of it."""
 
     def __init__(self, folder: Path) -> None:
         found = with_services.postgres_programs()
@@ -44,17 +46,38 @@ class Postgres:
         self.programs = with_services.readable_programs(found, folder)
         self.environment = {**os.environ, "LC_ALL": "C.UTF-8", "TZ": "UTC"}
         self.process: subprocess.Popen[bytes] | None = None
-        initdb = [self.programs / "initdb", "--pgdata", folder / "data", "--username", "concord", "--auth", "trust"]
+        initdb = [
+            self.programs / "initdb",
+            "--pgdata",
+            folder / "data",
+            "--username",
+            "concord",
+            "--auth",
+            "trust",
+        ]
         initdb += ["--no-sync", "--encoding", "UTF8", "--locale", "C.UTF-8"]
-        subprocess.run(initdb, cwd=folder, env=self.environment, capture_output=True, check=True, **self.identity)
+        subprocess.run(
+            initdb,
+            cwd=folder,
+            env=self.environment,
+            capture_output=True,
+            check=True,
+            **self.identity,
+        )
 
     @property
     def url(self) -> str:
         return f"postgresql://concord@/postgres?host={quote(str(self.folder), safe='')}"
 
     def start(self) -> None:
-        # Processes die here, the machine does not: no fsync, but what is committed has left the process.
-        settings = ["fsync=off", "synchronous_commit=on", "max_connections=200", "listen_addresses="]
+        # Processes die here, the machine does not: no fsync, but what is committed has left the
+        # process.
+        settings = [
+            "fsync=off",
+            "synchronous_commit=on",
+            "max_connections=200",
+            "listen_addresses=",
+        ]
         command = [self.programs / "postgres", "-D", self.folder / "data", "-k", self.folder]
         command += [argument for setting in settings for argument in ("-c", setting)]
         log = self.folder / "log"
@@ -69,10 +92,13 @@ class Postgres:
                 start_new_session=True,
                 **self.identity,
             )
-        wait_for(lambda: "ready to accept connections" in log.read_text(errors="replace"), "PostgreSQL")
+        wait_for(
+            lambda: "ready to accept connections" in log.read_text(errors="replace"), "PostgreSQL"
+        )
 
     def stop_at_once(self) -> None:
-        """As `pg_ctl stop -m immediate`: every process quits without a word, the next start recovers from the log."""
+        """As `pg_ctl stop -m immediate`: every process quits without a word, the next start
+        recovers from the log."""
         if self.process is not None:
             self.process.send_signal(signal.SIGQUIT)
             self.process.wait()
@@ -82,7 +108,9 @@ class Postgres:
 class Site(Installation):
     """An installation with one project of one question, and ways to hurt it."""
 
-    def __init__(self, folder: Path, *, postgres: Postgres | None = None, **environment: str) -> None:
+    def __init__(
+        self, folder: Path, *, postgres: Postgres | None = None, **environment: str
+    ) -> None:
         super().__init__(folder, free_port())
         self.postgres = postgres
         self.own = environment
@@ -91,7 +119,8 @@ class Site(Installation):
 
     def environment(self) -> dict[str, str]:
         database = {"DATABASE_URL": self.postgres.url} if self.postgres else {}
-        settings = {"DJANGO_SETTINGS_MODULE": "agreement_site.settings"}  # the tests' own stand in the environment
+        # the tests' own stand in the environment
+        settings = {"DJANGO_SETTINGS_MODULE": "agreement_site.settings"}
         return {**super().environment(), **settings, **database, **self.own}
 
     def python(self, *arguments: str) -> str:
@@ -125,8 +154,15 @@ class Site(Installation):
         """Make the project; its items' keys."""
         self.token = self.manage("create_token", "lead").strip()
         categories = [{"label": label, "value": place} for place, label in enumerate(LABELS)]
-        question = {"key": "severity", "text": "How severe?", "scale": "ordinal", "categories": categories}
-        self.project = self.call("POST", "/api/v1/projects/", {"name": "Drill", "questions": [question]})["id"]
+        question = {
+            "key": "severity",
+            "text": "How severe?",
+            "scale": "ordinal",
+            "categories": categories,
+        }
+        self.project = self.call(
+            "POST", "/api/v1/projects/", {"name": "Drill", "questions": [question]}
+        )["id"]
         keys = [f"item {number}" for number in range(items)]
         self.call("POST", self.at("items"), [{"key": key, "body": {"text": key}} for key in keys])
         self.call("POST", self.at("raters"), [{"key": key} for key in raters])
@@ -144,23 +180,38 @@ class Site(Installation):
             return False
         arguments = [sys.executable, "manage.py", "status", "--json"]
         done = subprocess.run(
-            arguments, env=self.environment(), cwd=BASE_DIR, stdout=subprocess.PIPE, text=True, check=False
+            arguments,
+            env=self.environment(),
+            cwd=BASE_DIR,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=False,
         )
         return json.loads(done.stdout)["questions_waiting"] == 0
 
     def stored(self, *options: str) -> dict[Key, Stored]:
-        """Every rating; ``options`` of tests/drills/look.py: --counts proves that counts and readings are exact."""
-        rows = [json.loads(line) for line in self.python("-m", "tests.drills.look", *options).splitlines()]
-        return {(item, rater): Stored(label, operation, lines) for item, rater, label, operation, lines in rows}
+        """Every rating; ``options`` of tests/drills/look.py: --counts proves that counts and
+        readings are exact."""
+        rows = [
+            json.loads(line)
+            for line in self.python("-m", "tests.drills.look", *options).splitlines()
+        ]
+        return {
+            (item, rater): Stored(label, operation, lines)
+            for item, rater, label, operation, lines in rows
+        }
 
     def import_run(self) -> tuple[str, int]:
-        """State of the only import, and how many rows it has written (SQLite, read beside the site)."""
+        """State of the only import, and how many rows it has written (SQLite, read beside the
+        site)."""
         with contextlib.closing(sqlite3.connect(self.data_dir / "concord.sqlite3")) as reader:
             row = reader.execute("SELECT state, rows_done FROM ratings_importrun").fetchone()
         return row or ("", 0)
 
     def broker(self) -> redis.Redis:
-        return redis.Redis(unix_socket_path=str(embedded.broker_socket(self.data_dir)), socket_timeout=5)
+        return redis.Redis(
+            unix_socket_path=str(embedded.broker_socket(self.data_dir)), socket_timeout=5
+        )
 
     def worker_listens(self) -> bool:
         """Whether a worker waits for messages at the broker."""
@@ -173,7 +224,9 @@ class Site(Installation):
     def messages(self) -> int:
         """How many hints wait in the queue."""
         with self.broker() as client:
-            return sum(client.llen(key) for key in client.keys("*celery*") if client.type(key) == b"list")
+            return sum(
+                client.llen(key) for key in client.keys("*celery*") if client.type(key) == b"list"
+            )
 
     def send_hint(self) -> None:
         """As after a rating of the only question."""
@@ -184,7 +237,9 @@ class Site(Installation):
     @contextlib.contextmanager
     def database_held(self) -> Iterator[None]:
         """Nobody else can write meanwhile (SQLite)."""
-        with contextlib.closing(sqlite3.connect(self.data_dir / "concord.sqlite3", isolation_level=None)) as holder:
+        with contextlib.closing(
+            sqlite3.connect(self.data_dir / "concord.sqlite3", isolation_level=None)
+        ) as holder:
             holder.execute("BEGIN IMMEDIATE")
             yield
             holder.execute("ROLLBACK")
@@ -267,10 +322,24 @@ class Clients:
 
     def start(self, seed: int) -> None:
         for place, (rater, file) in enumerate(self.files.items()):
-            task = {"port": self.site.port, "token": self.site.token, "project": self.site.project, "rater": rater}
-            task |= {"items": self.items, "labels": LABELS, "seed": seed * 1000 + place, "history": str(file)}
+            task = {
+                "port": self.site.port,
+                "token": self.site.token,
+                "project": self.site.project,
+                "rater": rater,
+            }
+            task |= {
+                "items": self.items,
+                "labels": LABELS,
+                "seed": seed * 1000 + place,
+                "history": str(file),
+            }
             task["number"] = len(file.read_text().splitlines()) if file.exists() else 0
-            command = [sys.executable, str(BASE_DIR / "tests" / "drills" / "client.py"), json.dumps(task)]
+            command = [
+                sys.executable,
+                str(BASE_DIR / "tests" / "drills" / "client.py"),
+                json.dumps(task),
+            ]
             self.processes.append(subprocess.Popen(command, start_new_session=True))
 
     def stop(self) -> None:

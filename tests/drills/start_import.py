@@ -1,4 +1,5 @@
-"""Take the steps of the import wizard for a CSV file, up to its last button: python -m tests.drills.start_import FILE
+"""Take the steps of the import wizard for a CSV file, up to its last button: python -m
+tests.drills.start_import FILE
 
 Run in a process of its own, with the environment of an installation whose worker checks and writes.
 """

@@ -1,13 +1,14 @@
-"""`make drill`: everything is killed and frozen while ratings arrive, and then nothing may be missing.
+"""`make drill`: everything is killed and frozen while ratings arrive, and then nothing may be
+missing.
 
-DRILL_ROUNDS (2), DRILL_SECONDS of a round (20), DRILL_CLIENTS (8) and DRILL_SEED change the drill; it prints a table, a
-line a round, and what was hurt how often. It stops at the first round that failed, with what the site said. Before a
-release, a quarter of an hour for each database:
+DRILL_ROUNDS (2), DRILL_SECONDS of a round (20), DRILL_CLIENTS (8) and DRILL_SEED change the drill;
+it prints a table, a line a round, and what was hurt how often. It stops at the first round that
+failed, with what the site said. Before a release, a quarter of an hour for each database:
 
-    DRILL_ROUNDS=20 make drill > drill.txt 2>&1
-    DRILL_ROUNDS=20 .venv/bin/python -m pytest tests/drills -m drill -k SQLite        # one database alone
-    DRILL_ROUNDS=20 .venv/bin/python -m pytest tests/drills -m drill -k PostgreSQL
-    DRILL_SEED=4711 make drill                                                        # the same faults again
+    DRILL_ROUNDS=20 make drill > drill.txt 2>&1 DRILL_ROUNDS=20 .venv/bin/python -m pytest
+    tests/drills -m drill -k SQLite        # one database alone DRILL_ROUNDS=20 .venv/bin/python -m
+    pytest tests/drills -m drill -k PostgreSQL DRILL_SEED=4711 make drill
+    # the same faults again
 """
 
 from __future__ import annotations
@@ -60,7 +61,9 @@ def faults(site: Site, chance: random.Random) -> list[Any]:
     return chosen
 
 
-def test_nothing_acknowledged_is_lost_and_counts_are_exact(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_acknowledged_is_lost_and_counts_are_exact(
+    site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
     chance = random.Random(SEED)
     raters = [f"client{number}" for number in range(CLIENTS)]
     clients = Clients(site, raters=raters, items=site.set_up(raters=raters, items=ITEMS))
@@ -78,8 +81,11 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def one_round(site: Site, clients: Clients, chance: random.Random, name: str, all_done: Counter[str]) -> str:
-    """Hurt the site under load, let it rest, judge. The line of the report; what was done is added to ``all_done``."""
+def one_round(
+    site: Site, clients: Clients, chance: random.Random, name: str, all_done: Counter[str]
+) -> str:
+    """Hurt the site under load, let it rest, judge. The line of the report; what was done is added
+    to ``all_done``."""
     clients.start(chance.randrange(10**6))
     try:
         done = hurt(faults(site, chance), chance, seconds=SECONDS)
@@ -97,7 +103,11 @@ def one_round(site: Site, clients: Clients, chance: random.Random, name: str, al
     verdict = judge(history, site.stored("--counts"))
     site.manage("audit")
     counts = history.counts()
-    refused = [said for name, said in history.said.items() if history.outcome[name] == "fail" and said[:1].isdigit()]
+    refused = [
+        said
+        for name, said in history.said.items()
+        if history.outcome[name] == "fail" and said[:1].isdigit()
+    ]
     assert not verdict.problems, f"seed {SEED}: {verdict.problems}"
     assert not refused, f"seed {SEED}: {refused[:3]}"
     assert counts["ok"]

@@ -35,7 +35,9 @@ class Broker:
         return f"redis+socket://{embedded.broker_socket(self.folder)}"
 
     def start(self) -> None:
-        self.process = subprocess.Popen(embedded.broker_command(self.folder), cwd=self.folder, start_new_session=True)
+        self.process = subprocess.Popen(
+            embedded.broker_command(self.folder), cwd=self.folder, start_new_session=True
+        )
         deadline = time.monotonic() + PATIENCE
         while not embedded.broker_answers(self.folder):
             assert time.monotonic() < deadline, "the broker does not start"
@@ -59,12 +61,16 @@ class Broker:
         os.kill(self.process.pid, number)
 
     def client(self) -> redis.Redis:
-        return redis.Redis(unix_socket_path=str(embedded.broker_socket(self.folder)), socket_timeout=10)
+        return redis.Redis(
+            unix_socket_path=str(embedded.broker_socket(self.folder)), socket_timeout=10
+        )
 
     def messages(self) -> int:
         """How many hints wait in the queue."""
         with self.client() as client:
-            return sum(client.llen(key) for key in client.keys(f"*{QUEUE}*") if client.type(key) == b"list")
+            return sum(
+                client.llen(key) for key in client.keys(f"*{QUEUE}*") if client.type(key) == b"list"
+            )
 
     def flush(self) -> None:
         with self.client() as client:
@@ -75,7 +81,9 @@ class Broker:
 def private_broker(settings: Any) -> Iterator[Broker]:
     """A running broker that this process sends its hints to."""
     before = app.conf.broker_url
-    with tempfile.TemporaryDirectory(prefix="concord-broker-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="concord-broker-", ignore_cleanup_errors=True
+    ) as folder:
         broker = Broker(Path(folder))
         try:
             broker.start()

@@ -36,7 +36,10 @@ def picture(project: Any, lead: Any, client_for: Any, settings: Any, tmp_path: P
     """The address of an uploaded picture; its file lies below ``tmp_path / "data" / "media"``."""
     settings.DATA_DIR = tmp_path / "data"
     file = SimpleUploadedFile("shown.png", PICTURE)
-    assert client_for(lead).post(f"/projects/{project.pk}/data/media/", {"files": [file]}).status_code == 302
+    assert (
+        client_for(lead).post(f"/projects/{project.pk}/data/media/", {"files": [file]}).status_code
+        == 302
+    )
     address: str = Item.objects.get(key="shown").body["image"]
     return address
 
@@ -74,7 +77,12 @@ class TestSqlite:
         self, question: Any, rate: Any, backup: Path, tmp_path: Path, picture: str
     ) -> None:
         for number in range(40):
-            rate(question, f"item {number % 9}", f"rater {number % 5}", ("none", "minor", "major")[number % 3])
+            rate(
+                question,
+                f"item {number % 9}",
+                f"rater {number % 5}",
+                ("none", "minor", "major")[number % 3],
+            )
         sweep.sweep()
         rate(question, "item 0", "rater 0", "critical")  # not counted yet
         call_command("backup", str(backup))
@@ -90,9 +98,13 @@ class TestSqlite:
         stored = restored.stored("--sweep", "--counts")
         assert len(stored) == Rating.objects.count() - 1
         assert stored["item 0", "rater 0"].label == "critical"
-        assert sum(len(rating.history) for rating in stored.values()) == Revision.objects.count() - 1
+        assert (
+            sum(len(rating.history) for rating in stored.values()) == Revision.objects.count() - 1
+        )
 
-    def test_a_copy_made_while_ratings_come_is_one_moment(self, question: Any, rate: Any, backup: Path) -> None:
+    def test_a_copy_made_while_ratings_come_is_one_moment(
+        self, question: Any, rate: Any, backup: Path
+    ) -> None:
         """An uncommitted rating is not in it, and the copy does not wait for its end."""
         rate(question, "a", "r", "minor")
         with sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None) as other:
@@ -133,17 +145,31 @@ class TestPostgresql:
         if programs is None or not (programs / "pg_restore").exists():
             pytest.skip("no pg_dump and pg_restore here")
         for number in range(40):
-            rate(question, f"item {number % 9}", f"rater {number % 5}", ("none", "minor", "major")[number % 3])
+            rate(
+                question,
+                f"item {number % 9}",
+                f"rater {number % 5}",
+                ("none", "minor", "major")[number % 3],
+            )
         sweep.sweep()
         rate(question, "item 0", "rater 0", "critical")  # not counted yet
         name = connection.settings_dict["NAME"]
         server = os.environ["DATABASE_URL"]
         dump = tmp_path / "concord.dump"
-        run(programs / "pg_dump", "--format=custom", f"--file={dump}", f"--dbname={database(server, name)}")
+        run(
+            programs / "pg_dump",
+            "--format=custom",
+            f"--file={dump}",
+            f"--dbname={database(server, name)}",
+        )
         rate(question, "after", "rater 0", "minor")
         with restored_into(f"{name}_restored") as restored:
             run(
-                programs / "pg_restore", "--no-owner", "--exit-on-error", f"--dbname={database(server, restored)}", dump
+                programs / "pg_restore",
+                "--no-owner",
+                "--exit-on-error",
+                f"--dbname={database(server, restored)}",
+                dump,
             )
             folder = tmp_path / "restored"
             shutil.copytree(tmp_path / "data" / "media", folder / "media")
@@ -161,7 +187,9 @@ class TestPostgresql:
 
 
 def run(*command: Any) -> None:
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
 
 

@@ -1,4 +1,5 @@
-"""A rater never waits for the broker and never learns that it is in trouble: the rating is on disk before."""
+"""A rater never waits for the broker and never learns that it is in trouble: the rating is on disk
+before."""
 
 from __future__ import annotations
 
@@ -50,7 +51,9 @@ def post(project: Any, lead: Any, api_for: Any) -> Callable[..., Any]:
     def send(item: str, label: str = "minor") -> Any:
         Item.objects.get_or_create(project=project, key=item)
         row = {"item": item, "rater": "bob", "label": label}
-        return within_bounds(lambda: client.post(f"/api/v1/projects/{project.pk}/ratings/", row, format="json"))
+        return within_bounds(
+            lambda: client.post(f"/api/v1/projects/{project.pk}/ratings/", row, format="json")
+        )
 
     return send
 
@@ -70,7 +73,9 @@ def connections(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return tried
 
 
-def test_a_rating_is_answered_while_the_broker_is_frozen(broker: Broker, post: Any, connections: list[Any]) -> None:
+def test_a_rating_is_answered_while_the_broker_is_frozen(
+    broker: Broker, post: Any, connections: list[Any]
+) -> None:
     assert post("first").status_code == 200
     assert broker.messages() == 1
     broker.freeze()
@@ -106,18 +111,28 @@ def test_a_broker_that_freezes_between_the_mark_and_the_message_holds_up_nobody(
 
 
 def test_all_that_a_rater_can_wait_for_the_broker_is_two_seconds(settings: Any) -> None:
-    """One answer to the mark, then a connection and one answer to the message; the libraries' own bounds are longer."""
+    """One answer to the mark, then a connection and one answer to the message; the libraries' own
+    bounds are longer."""
     mark = hints.client().connection_pool.connection_kwargs
     message = app.conf.broker_transport_options
-    assert mark["socket_timeout"] + message["socket_connect_timeout"] + message["socket_timeout"] <= 2
-    assert mark["socket_connect_timeout"] + message["socket_connect_timeout"] + message["socket_timeout"] <= 2
+    assert (
+        mark["socket_timeout"] + message["socket_connect_timeout"] + message["socket_timeout"] <= 2
+    )
+    assert (
+        mark["socket_connect_timeout"]
+        + message["socket_connect_timeout"]
+        + message["socket_timeout"]
+        <= 2
+    )
 
 
 def test_sending_a_hint_gives_up_by_itself(broker: Broker) -> None:
     """What `.delay()` does without bounds: it hangs for ever on a frozen broker."""
     broker.freeze()
     with pytest.raises(Exception, match=r"[Tt]im(ed|eout)"):
-        within_bounds(lambda: app.send_task("metrics.tasks.count_question", [1], ignore_result=True))
+        within_bounds(
+            lambda: app.send_task("metrics.tasks.count_question", [1], ignore_result=True)
+        )
     broker.thaw()
 
 

@@ -1,4 +1,5 @@
-"""Two at once, with real transactions: nothing is counted twice, nothing is missed, nobody is thrown out."""
+"""Two at once, with real transactions: nothing is counted twice, nothing is missed, nobody is
+thrown out."""
 
 from __future__ import annotations
 
@@ -81,7 +82,8 @@ def test_a_rating_that_began_first_and_commits_last_is_counted(question: Any, id
 def test_a_rating_committed_between_reading_and_marking_stays_uncounted(
     question: Any, ids: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By another transaction, while the counter's is open: both the change of a counted rating and a new one."""
+    """By another transaction, while the counter's is open: both the change of a counted rating and
+    a new one."""
     (item, *_), (one, two, three, _) = ids
     put(question, (item, one, 1), (item, two, 2))
     sweep.bring_up_to_date(question.pk)
@@ -100,7 +102,9 @@ def test_a_rating_committed_between_reading_and_marking_stays_uncounted(
     gate.open()
     finish(futures)
     monkeypatch.undo()
-    left = Rating.objects.uncounted().order_by("rater_id").values_list("rater_id", "code", "counted")
+    left = (
+        Rating.objects.uncounted().order_by("rater_id").values_list("rater_id", "code", "counted")
+    )
     assert list(left) == [(one, 0, 2), (three, 3, -1)]
     sweep.sweep()
     invariants.check(question.pk)
@@ -122,8 +126,11 @@ def test_counters_at_once_count_each_rating_once(question: Any, ids: Any) -> Non
     assert CountState.objects.get(question=question).ratings == len(items) * len(raters)
 
 
-def test_workers_share_a_backlog(question: Any, ids: Any, small_shares: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each reads and tallies while the others do; no lease lasts, so that they also take shares from each other."""
+def test_workers_share_a_backlog(
+    question: Any, ids: Any, small_shares: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each reads and tallies while the others do; no lease lasts, so that they also take shares
+    from each other."""
     items, raters = ids
     put(question, *((item, rater, (item + rater) % 4) for item in items for rater in raters))
     together = threading.Barrier(3)
@@ -140,7 +147,9 @@ def test_workers_share_a_backlog(question: Any, ids: Any, small_shares: None, mo
 
 
 @postgresql_only
-def test_workers_share_the_readings_of_raters(question: Any, ids: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_share_the_readings_of_raters(
+    question: Any, ids: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Beside each other: neither waits for the other, and together they make all."""
     items, raters = ids
     put(question, *((item, rater, (item + rater) % 4) for item in items for rater in raters))
@@ -161,7 +170,11 @@ def test_workers_share_the_readings_of_raters(question: Any, ids: Any, monkeypat
     monkeypatch.setattr(rater_readings, "refresh_whole", noting)
     worker = start(lambda: project_readings.refresh(question.pk))
     gate.wait_until_reached()
-    free = list(RaterReading.objects.filter(question=question, span="all").values_list("rater_id", flat=True))
+    free = list(
+        RaterReading.objects.filter(question=question, span="all").values_list(
+            "rater_id", flat=True
+        )
+    )
     while project_readings._refresh_beside(question.pk):
         pass
     done = RaterReading.objects.filter(question=question, span="all").count()
@@ -198,7 +211,9 @@ def test_a_recount_waits_for_a_worker_that_finishes_a_share(
     invariants.check(question.pk)
 
 
-def test_the_second_counter_waits_for_the_first(question: Any, ids: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_second_counter_waits_for_the_first(
+    question: Any, ids: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Both would read the same uncounted ratings and add them twice."""
     (item, *_), (one, two, *_) = ids
     put(question, (item, one, 1), (item, two, 1))
@@ -229,7 +244,8 @@ def test_the_second_counter_waits_for_the_first(question: Any, ids: Any, monkeyp
 def test_raters_and_counters_and_leads_at_once(
     question: Any, ids: Any, lead: User, request: pytest.FixtureRequest, shares: bool
 ) -> None:
-    """Overlapping portions in opposite orders, counters and recounts meanwhile: no deadlock, exact at the end."""
+    """Overlapping portions in opposite orders, counters and recounts meanwhile: no deadlock, exact
+    at the end."""
     if shares:
         request.getfixturevalue("small_shares")
     items, raters = ids
@@ -265,7 +281,8 @@ def test_raters_and_counters_and_leads_at_once(
 def test_a_counter_waits_for_a_rater_without_holding_what_the_rater_needs_next(
     question: Any, ids: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else the two wait for each other, and PostgreSQL throws one of them out: perhaps the rater."""
+    """Else the two wait for each other, and PostgreSQL throws one of them out: perhaps the
+    rater."""
     (first, second, *_), (rater, *_) = ids
     put(question, (first, rater, 1), (second, rater, 1))
     read = counting.uncounted_items
@@ -287,8 +304,11 @@ def test_a_counter_waits_for_a_rater_without_holding_what_the_rater_needs_next(
 
 
 @postgresql_only
-def test_a_rater_waits_for_an_item_without_holding_another(project: Any, question: Any, ids: Any) -> None:
-    """The queue tries items in each rater's own order: two who waited with items in hand could wait in a circle."""
+def test_a_rater_waits_for_an_item_without_holding_another(
+    project: Any, question: Any, ids: Any
+) -> None:
+    """The queue tries items in each rater's own order: two who waited with items in hand could wait
+    in a circle."""
     (first, *others), (one, two, rater, _) = ids
     put(question, *((item, by, 1) for item in others for by in (one, two)))
     # As after the overlap was raised: more raters than the row says.
@@ -303,7 +323,9 @@ def test_a_rater_waits_for_an_item_without_holding_another(project: Any, questio
 
 
 @postgresql_only
-def test_writers_of_the_same_new_ratings_take_turns_whatever_their_order(question: Any, ids: Any) -> None:
+def test_writers_of_the_same_new_ratings_take_turns_whatever_their_order(
+    question: Any, ids: Any
+) -> None:
     (first, second, *_), (rater, *_) = ids
     with transaction.atomic():
         put(question, (first, rater, 1))
@@ -324,7 +346,11 @@ def test_large_requests_at_once_are_all_stored_exactly(
     labels = [category.label for category in question.active_categories()]
     halves = [(range(first, first + 300), raters) for first in (0, 300) for raters in ("ab", "cd")]
     bodies = [
-        [{"item": f"i{n:03}", "rater": rater, "label": labels[n % len(labels)]} for n in items for rater in raters]
+        [
+            {"item": f"i{n:03}", "rater": rater, "label": labels[n % len(labels)]}
+            for n in items
+            for rater in raters
+        ]
         for items, raters in halves
     ]
     bodies[1::2] = [body[::-1] for body in bodies[1::2]]
@@ -336,11 +362,15 @@ def test_large_requests_at_once_are_all_stored_exactly(
         return client.post(f"/api/v1/projects/{project.pk}/ratings/", body, format="json")
 
     answers = finish(start(*(lambda body=body: send(body) for body in bodies)))
-    assert [(answer.status_code, answer.json()["created"]) for answer in answers] == [(200, 600)] * 4
+    assert [(answer.status_code, answer.json()["created"]) for answer in answers] == [
+        (200, 600)
+    ] * 4
     sent = {(row["item"], row["rater"], row["label"]) for body in bodies for row in body}
     names = dict(question.categories.values_list("code", "label"))
     stored = [(item, rater, names[code]) for item, rater, code in Rating.objects.values_list(*SAID)]
-    said = [(item, rater, names[code]) for item, rater, code in Revision.objects.values_list(*SAID_ONCE)]
+    said = [
+        (item, rater, names[code]) for item, rater, code in Revision.objects.values_list(*SAID_ONCE)
+    ]
     assert len(stored) == len(said) == len(sent)
     assert set(stored) == set(said) == sent
     assert set(Item.objects.values_list("places_taken", flat=True)) == {4}
@@ -349,9 +379,14 @@ def test_large_requests_at_once_are_all_stored_exactly(
 
 
 @postgresql_only
-def test_a_request_of_many_raters_waits_for_no_rating_that_it_does_not_name(question: Any, ids: Any) -> None:
+def test_a_request_of_many_raters_waits_for_no_rating_that_it_does_not_name(
+    question: Any, ids: Any
+) -> None:
     (item, *_), (other, *_) = ids
-    raters = [Rater.objects.create(project=question.project, key=f"more {number}").pk for number in range(8)]
+    raters = [
+        Rater.objects.create(project=question.project, key=f"more {number}").pk
+        for number in range(8)
+    ]
     put(question, *((item, rater, 1) for rater in (other, *raters)))
     with transaction.atomic():
         Rating.objects.select_for_update().get(rater=other)
@@ -363,7 +398,8 @@ def test_a_request_of_many_raters_waits_for_no_rating_that_it_does_not_name(ques
 def test_batches_of_several_questions_whose_items_cross_do_not_wait_in_a_circle(
     question: Any, ids: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each has written its ratings of the first question, on the item that the other's second question is about."""
+    """Each has written its ratings of the first question, on the item that the other's second
+    question is about."""
     (first, second, *_), (one, two, *_) = ids
     other = Question.objects.create(project=question.project, key="tone", text="Tone?", position=1)
     Category.objects.create(question=other, code=0, label="kind", position=0)
@@ -378,14 +414,17 @@ def test_batches_of_several_questions_whose_items_cross_do_not_wait_in_a_circle(
     def batch(rater: int, items: tuple[int, int]) -> None:
         with transaction.atomic():
             groups = [
-                (asked, [NewRating(item, rater, 0)]) for asked, item in zip((question, other), items, strict=True)
+                (asked, [NewRating(item, rater, 0)])
+                for asked, item in zip((question, other), items, strict=True)
             ]
             record_all(groups, by=None, source="api")
 
     monkeypatch.setattr(writing, "write", pausing)
     finish(start(lambda: batch(one, (first, second)), lambda: batch(two, (second, first))))
     assert Rating.objects.count() == 4
-    assert set(Item.objects.filter(pk__in=(first, second)).values_list("places_taken", flat=True)) == {2}
+    assert set(
+        Item.objects.filter(pk__in=(first, second)).values_list("places_taken", flat=True)
+    ) == {2}
 
 
 @postgresql_only
@@ -396,7 +435,12 @@ def test_moving_the_days_waits_for_a_counter_in_the_common_order(
     (first, second, *_), (rater, *_) = ids
     evening = datetime.datetime(2026, 3, 1, 22, tzinfo=datetime.UTC)
     for item in (second, first):  # ids in the opposite order of the items
-        record(question=question, ratings=[NewRating(item, rater, 1, rated_at=evening)], by=None, source="api")
+        record(
+            question=question,
+            ratings=[NewRating(item, rater, 1, rated_at=evening)],
+            by=None,
+            source="api",
+        )
     Project.objects.filter(pk=question.project_id).update(time_zone="Pacific/Kiritimati")
     with transaction.atomic():
         # As a counter does after its first row.
@@ -410,7 +454,9 @@ def test_moving_the_days_waits_for_a_counter_in_the_common_order(
 
 
 @postgresql_only
-def test_a_recount_waits_for_raters_without_holding_what_they_need_next(question: Any, ids: Any) -> None:
+def test_a_recount_waits_for_raters_without_holding_what_they_need_next(
+    question: Any, ids: Any
+) -> None:
     (first, second, *_), (rater, *_) = ids
     for item in (second, first):  # on disk in the opposite order of the items
         put(question, (item, rater, 1))
@@ -429,9 +475,15 @@ def test_a_recount_waits_for_raters_without_holding_what_they_need_next(question
 def test_a_counter_that_waited_uses_the_weights_of_now(
     question: Any, ids: Any, lead: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It began before the change of weights, and the readings were made anew before its turn came."""
+    """It began before the change of weights, and the readings were made anew before its turn
+    came."""
     (item, other, *_), (one, two, *_) = ids
-    put(question, *((item, rater, code) for rater, code in ((one, 1), (two, 2))), (other, one, 0), (other, two, 0))
+    put(
+        question,
+        *((item, rater, code) for rater, code in ((one, 1), (two, 2))),
+        (other, one, 0),
+        (other, two, 0),
+    )
     identity = [[float(i == j) for j in range(4)] for i in range(4)]
     set_up.change_weights(question=question, weights="custom", matrix=identity, by=lead)
     sweep.bring_up_to_date(question.pk)
@@ -449,7 +501,9 @@ def test_a_counter_that_waited_uses_the_weights_of_now(
     futures = start(lambda: counting.count_some(question.pk))
     gate.wait_until_reached()
     half = [[1.0 if i == j else 0.9 * (abs(i - j) == 1) for j in range(4)] for i in range(4)]
-    set_up.change_weights(question=Question.objects.get(pk=question.pk), weights="custom", matrix=half, by=lead)
+    set_up.change_weights(
+        question=Question.objects.get(pk=question.pk), weights="custom", matrix=half, by=lead
+    )
     project_readings.refresh(question.pk)
     assert PairTally.objects.get(question=question).kappa_custom != before
     gate.open()
@@ -463,13 +517,22 @@ def test_a_rating_written_with_an_old_copy_of_the_project_is_on_the_day_of_the_z
 ) -> None:
     (item, *_), (rater, *_) = ids
     stale = Question.objects.select_related("project").get(pk=question.pk)
-    set_up.change_project(project=Project.objects.get(pk=question.project_id), by=lead, time_zone="Pacific/Kiritimati")
+    set_up.change_project(
+        project=Project.objects.get(pk=question.project_id), by=lead, time_zone="Pacific/Kiritimati"
+    )
     evening = datetime.datetime(2026, 3, 1, 22, tzinfo=datetime.UTC)
-    record(question=stale, ratings=[NewRating(item, rater, 1, rated_at=evening)], by=lead, source="form")
+    record(
+        question=stale,
+        ratings=[NewRating(item, rater, 1, rated_at=evening)],
+        by=lead,
+        source="form",
+    )
     assert Rating.objects.get().day == (datetime.date(2026, 3, 2) - datetime.date(1970, 1, 1)).days
 
 
-def test_the_same_rating_from_many_at_once_is_one_rating_with_its_whole_history(question: Any, ids: Any) -> None:
+def test_the_same_rating_from_many_at_once_is_one_rating_with_its_whole_history(
+    question: Any, ids: Any
+) -> None:
     (item, *_), (rater, *_) = ids
     together = threading.Barrier(8)
 

@@ -1,4 +1,5 @@
-"""A process may die between any two statements: nothing is half done, and the next try ends exact."""
+"""A process may die between any two statements: nothing is half done, and the next try ends
+exact."""
 
 from __future__ import annotations
 
@@ -11,7 +12,15 @@ import pytest
 from django.db import transaction
 
 from metrics.counting import backlog, count
-from metrics.models import CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading, Share
+from metrics.models import (
+    CountState,
+    PairTally,
+    PatternTally,
+    PeerTally,
+    RaterReading,
+    Reading,
+    Share,
+)
 from metrics.readings import project as readings
 from metrics.work import sweep
 from projects.models import Item, Project, Question, Rater
@@ -54,7 +63,10 @@ def ids(question: Any) -> tuple[list[int], list[int]]:
     raters = [Rater.objects.create(project=project, key=str(number)).pk for number in range(3)]
     put(question, [(item, rater, (item + rater) % 4) for item in items[:2] for rater in raters])
     sweep.sweep()
-    put(question, [(items[0], raters[0], 3), (items[0], raters[1], NOTHING), (items[2], raters[0], 1)])
+    put(
+        question,
+        [(items[0], raters[0], 3), (items[0], raters[1], NOTHING), (items[2], raters[0], 1)],
+    )
     put(question, [(items[2], raters[2], 0)])
     return items, raters
 
@@ -64,7 +76,8 @@ def put(question: Any, rows: list[tuple[int, int, int]]) -> None:
 
 
 def crash_everywhere(work: Callable[[], Any]) -> int:
-    """Crash at each statement of ``work`` in turn: each time all is as before. Returns the number of statements."""
+    """Crash at each statement of ``work`` in turn: each time all is as before. Returns the number
+    of statements."""
     before = everything()
     for number in range(MOST):
         try:
@@ -104,7 +117,9 @@ def test_taking_a_share_of_a_backlog(question: Any, ids: Any, small_shares: None
 
 
 @pytest.mark.parametrize("finish", [backlog.finish, backlog.finish_and_take])
-def test_finishing_a_share_of_a_backlog(question: Any, ids: Any, small_shares: None, finish: Any) -> None:
+def test_finishing_a_share_of_a_backlog(
+    question: Any, ids: Any, small_shares: None, finish: Any
+) -> None:
     backlog.open_for(question.pk)
     share = backlog.take(question.pk)
     assert share is not None
@@ -130,7 +145,9 @@ def test_readings_after_a_change_of_scale(question: Any, ids: Any, lead: Any) ->
 
 
 @pytest.mark.parametrize("shares", [False, True])
-def test_counting_and_readings(question: Any, ids: Any, request: pytest.FixtureRequest, shares: bool) -> None:
+def test_counting_and_readings(
+    question: Any, ids: Any, request: pytest.FixtureRequest, shares: bool
+) -> None:
     """Many transactions: what the first ones counted stays, and the sweep does the rest."""
     if shares:
         request.getfixturevalue("small_shares")
@@ -149,7 +166,8 @@ def test_counting_and_readings(question: Any, ids: Any, request: pytest.FixtureR
 
 
 def test_changes_that_take_each_other_back_are_not_waited_for_ever(question: Any) -> None:
-    """They move no count, so that no reading is stale; the page must not say "1 not counted yet" from then on."""
+    """They move no count, so that no reading is stale; the page must not say "1 not counted yet"
+    from then on."""
     item = Item.objects.create(project=question.project, key="item").pk
     rater = Rater.objects.create(project=question.project, key="rater").pk
     put(question, [(item, rater, 1)])
@@ -167,7 +185,8 @@ def test_recount(question: Any, ids: Any) -> None:
 def test_record(question: Any, ids: Any) -> None:
     items, raters = ids
     rows = [(item, rater, 2) for item in items for rater in raters]
-    assert crash_everywhere(lambda: put(question, rows)) >= 3  # on PostgreSQL some go on one journey
+    # on PostgreSQL some go on one journey
+    assert crash_everywhere(lambda: put(question, rows)) >= 3
 
 
 def test_change_of_the_time_zone(question: Any, ids: Any, lead: Any) -> None:
@@ -178,8 +197,11 @@ def test_change_of_the_time_zone(question: Any, ids: Any, lead: Any) -> None:
     assert crash_everywhere(change) > 3
 
 
-def test_a_step_of_a_move_of_days(question: Any, ids: Any, lead: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The ratings of a large project follow its new time zone a few at a time: a step is done whole or not at all."""
+def test_a_step_of_a_move_of_days(
+    question: Any, ids: Any, lead: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ratings of a large project follow its new time zone a few at a time: a step is done whole
+    or not at all."""
     evening = datetime.datetime(2026, 3, 1, 22, tzinfo=datetime.UTC)
     east = ZoneInfo("Pacific/Kiritimati")
     Rating.objects.update(rated_at=evening, day=day_of(evening, ZoneInfo("UTC")))
@@ -196,7 +218,10 @@ def test_a_step_of_a_move_of_days(question: Any, ids: Any, lead: Any, monkeypatc
 def test_change_of_the_categories(question: Any, ids: Any, lead: Any) -> None:
     def reverse() -> None:
         categories = [
-            (category.code, set_up.NewCategory(category.label, value=category.value, hotkey=category.hotkey))
+            (
+                category.code,
+                set_up.NewCategory(category.label, value=category.value, hotkey=category.hotkey),
+            )
             for category in reversed(question.active_categories())
         ]
         set_up.change_categories(question=question, scale="ordinal", categories=categories, by=lead)

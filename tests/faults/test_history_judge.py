@@ -1,4 +1,5 @@
-"""The judge of the drills finds each kind of trouble; else a drill that passes would say nothing."""
+"""The judge of the drills finds each kind of trouble; else a drill that passes would say
+nothing."""
 
 from __future__ import annotations
 
@@ -46,7 +47,9 @@ def test_an_unknown_operation_may_have_happened_at_any_later_time(stored: Stored
 
 
 def test_an_unanswered_operation_may_have_happened() -> None:
-    assert judge(TOLD, {**RIGHT, ("b", "r"): Stored("critical", "r-5", ["r-1", "r-5"])}).problems == {}
+    assert (
+        judge(TOLD, {**RIGHT, ("b", "r"): Stored("critical", "r-5", ["r-1", "r-5"])}).problems == {}
+    )
 
 
 @pytest.mark.parametrize(

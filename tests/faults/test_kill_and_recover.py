@@ -33,7 +33,10 @@ def write_file(path: Path) -> dict[tuple[str, str], str]:
         (f"item {item}", rater): chance.choice(LABELS)
         for item, rater in itertools.product(range(IMPORTED_ITEMS), IMPORTED)
     }
-    lines = ["item,rater,label", *(f"{item},{rater},{label}" for (item, rater), label in rows.items())]
+    lines = [
+        "item,rater,label",
+        *(f"{item},{rater},{label}" for (item, rater), label in rows.items()),
+    ]
     path.write_text("\n".join(lines) + "\n")
     return rows
 
@@ -45,7 +48,9 @@ def test_nothing_is_lost_and_all_is_counted_soon_after(tmp_path: Path) -> None:
         rows = write_file(tmp_path / "ratings.csv")
         clients.start(3)
         file = str(tmp_path / "ratings.csv")
-        importing = threading.Thread(target=site.python, args=["-m", "tests.drills.start_import", file])
+        importing = threading.Thread(
+            target=site.python, args=["-m", "tests.drills.start_import", file]
+        )
         importing.start()
         try:
             wait_for(lambda: site.import_run()[0] == "checking", "the check of the file")
@@ -76,13 +81,16 @@ def test_a_worker_counts_without_any_broker() -> None:
     """Nobody listens at the address of its broker; its sweep needs none."""
     with running_site(postgres=False, REDIS_URL="redis://127.0.0.1:1/0", SWEEP_SECONDS="1") as site:
         site.set_up(raters=["ann"], items=1)
-        assert site.call("POST", site.at("ratings"), {"item": "item 0", "rater": "ann", "label": "minor"})
+        assert site.call(
+            "POST", site.at("ratings"), {"item": "item 0", "rater": "ann", "label": "minor"}
+        )
         wait_for(site.is_quiet, "the sweep")
         assert site.stored("--counts")["item 0", "ann"].label == "minor"
 
 
 def test_a_worker_survives_a_broker_that_restarts_while_a_task_is_in_its_hands() -> None:
-    """With late acknowledgement Celery 5.7 exits here; with its early one it goes on, and needs no sweep for that."""
+    """With late acknowledgement Celery 5.7 exits here; with its early one it goes on, and needs no
+    sweep for that."""
     with running_site(postgres=False, SWEEP_SECONDS="3600") as site:
         site.set_up(raters=["ann"], items=1)
         wait_for(site.worker_listens, "the worker at the broker")
@@ -94,5 +102,8 @@ def test_a_worker_survives_a_broker_that_restarts_while_a_task_is_in_its_hands()
             wait_for(lambda: site.pids("valkey-server") - {broker}, "the broker")
         wait_for(site.worker_listens, "the worker at the broker")
         site.call("POST", site.at("ratings"), {"item": "item 0", "rater": "ann", "label": "major"})
-        wait_for(lambda: site.call("GET", "/healthz")["uncounted"] == 0, "the rating to be counted by its hint")
+        wait_for(
+            lambda: site.call("GET", "/healthz")["uncounted"] == 0,
+            "the rating to be counted by its hint",
+        )
         assert site.pids("celery") == {worker}

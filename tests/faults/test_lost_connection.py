@@ -1,4 +1,5 @@
-"""PostgreSQL restarts between two requests of one web thread: the second one opens a new connection."""
+"""PostgreSQL restarts between two requests of one web thread: the second one opens a new
+connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Messages come twice, late, in any order or never: each task is written so that this changes nothing."""
+"""Messages come twice, late, in any order or never: each task is written so that this changes
+nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +11,16 @@ import pytest
 from agreement_site.celery import Sweeper, app
 from metrics import tasks as counting_tasks
 from metrics.filters import Filter
-from metrics.models import Attribution, CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading, Slice
+from metrics.models import (
+    Attribution,
+    CountState,
+    PairTally,
+    PatternTally,
+    PeerTally,
+    RaterReading,
+    Reading,
+    Slice,
+)
 from metrics.on_request import attributing, slices
 from projects.models import Item, Rater
 from ratings import tasks as rating_tasks
@@ -41,9 +51,12 @@ def everything() -> list[Any]:
 
 
 def test_messages_are_acknowledged_early() -> None:
-    """Late acknowledgement would end the worker when the broker restarts, and hand tasks out twice (decision 3)."""
+    """Late acknowledgement would end the worker when the broker restarts, and hand tasks out twice
+    (decision 3)."""
     assert app.conf.task_acks_late is False
-    assert not any(app.tasks[name].acks_late or app.tasks[name].reject_on_worker_lost for name in OWN)
+    assert not any(
+        app.tasks[name].acks_late or app.tasks[name].reject_on_worker_lost for name in OWN
+    )
 
 
 def test_nothing_rests_on_results_or_pickles() -> None:
@@ -59,7 +72,9 @@ def test_a_worker_never_gives_up_looking_for_its_broker() -> None:
 
 
 def test_every_task_is_tried_here() -> None:
-    counting = {f"metrics.tasks.{name}" for name in ("count_question", "attribute_move", "compute_slice")}
+    counting = {
+        f"metrics.tasks.{name}" for name in ("count_question", "attribute_move", "compute_slice")
+    }
     assert counting | {"ratings.tasks.run_import"} == OWN
 
 
@@ -85,7 +100,9 @@ def test_a_count_of_a_question_that_is_gone_does_nothing() -> None:
     counting_tasks.count_question(2**40)
 
 
-def test_an_import_delivered_three_times_changes_nothing(project: Any, lead: Any, client_for: Any) -> None:
+def test_an_import_delivered_three_times_changes_nothing(
+    project: Any, lead: Any, client_for: Any
+) -> None:
     wizard = Wizard(client_for(lead), project)
     run = wizard.all(b"item,rater,label\na,r1,none\na,r2,minor\nb,r1,major\n")
     assert run.state == "done"
@@ -96,10 +113,18 @@ def test_an_import_delivered_three_times_changes_nothing(project: Any, lead: Any
     assert everything() == before
 
 
-def test_an_attribution_delivered_three_times_changes_nothing(question: Any, rate: Any, utc: Any) -> None:
+def test_an_attribution_delivered_three_times_changes_nothing(
+    question: Any, rate: Any, utc: Any
+) -> None:
     for number in range(24):
         moment = utc(2026, 3, 2 + 7 * (number % 2), 12)
-        rate(question, f"item {number % 8}", f"rater {number % 3}", ("none", "minor")[number % 5 % 2], rated_at=moment)
+        rate(
+            question,
+            f"item {number % 8}",
+            f"rater {number % 3}",
+            ("none", "minor")[number % 5 % 2],
+            rated_at=moment,
+        )
     counting_tasks.sweep_all()
     weeks = {"start_from": datetime.date(2026, 3, 2), "start_to": datetime.date(2026, 3, 9)}
     row = attributing.ask(question, span="week", weights="none", **weeks)

@@ -36,13 +36,19 @@ def parents(project: Any) -> dict[str, Any]:
 
 def made(model: Any, **fields: Any) -> Any:
     now = timezone.now()
-    more = {"changed_at": now, "day": 0} if model is Rating else {"recorded_at": now, "source": "api"}
+    more = (
+        {"changed_at": now, "day": 0} if model is Rating else {"recorded_at": now, "source": "api"}
+    )
     return model.objects.create(code=0, rated_at=now, **more, **fields)
 
 
 def child(parents: dict[str, Any], name: str) -> Any:
     """A new row that refers to the parent ``name``."""
-    model, names = (Revision, ["rating", "by"]) if name in ("rating", "by") else (Rating, ["question", "item", "rater"])
+    model, names = (
+        (Revision, ["rating", "by"])
+        if name in ("rating", "by")
+        else (Rating, ["question", "item", "rater"])
+    )
     return made(model, **{one: parents[one] for one in names})
 
 
@@ -98,7 +104,9 @@ def test_nobody_need_be_named(parents: dict[str, Any]) -> None:
 
 @postgresql_only
 @each_reference
-def test_a_writer_waits_for_who_deletes_and_then_finds_nothing_to_refer_to(parents: dict[str, Any], name: str) -> None:
+def test_a_writer_waits_for_who_deletes_and_then_finds_nothing_to_refer_to(
+    parents: dict[str, Any], name: str
+) -> None:
     with transaction.atomic():
         delete(parents[name])
         futures = start(lambda: child(parents, name))
@@ -110,7 +118,9 @@ def test_a_writer_waits_for_who_deletes_and_then_finds_nothing_to_refer_to(paren
 
 @postgresql_only
 @each_reference
-def test_a_writer_goes_on_when_nothing_was_deleted_after_all(parents: dict[str, Any], name: str) -> None:
+def test_a_writer_goes_on_when_nothing_was_deleted_after_all(
+    parents: dict[str, Any], name: str
+) -> None:
     with transaction.atomic():
         delete(parents[name])
         futures = start(lambda: child(parents, name))
@@ -123,7 +133,9 @@ def test_a_writer_goes_on_when_nothing_was_deleted_after_all(parents: dict[str, 
 
 @postgresql_only
 @each_reference
-def test_a_row_may_be_deleted_and_made_again_in_one_transaction(parents: dict[str, Any], name: str) -> None:
+def test_a_row_may_be_deleted_and_made_again_in_one_transaction(
+    parents: dict[str, Any], name: str
+) -> None:
     kept, parent = child(parents, name), parents[name]
     with transaction.atomic():
         delete(parent)

@@ -1,4 +1,5 @@
-"""`manage.py status` tells an administrator, and a monitor by its exit status, whether counting goes on."""
+"""`manage.py status` tells an administrator, and a monitor by its exit status, whether counting
+goes on."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Several requests in one transaction: each answered after its commit, as if it had been alone, and none at another's
-cost."""
+"""Several requests in one transaction: each answered after its commit, as if it had been alone, and
+none at another's cost."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ Held = Callable[[str, list[Any]], Any]
 
 @contextlib.contextmanager
 def writers_held(question: Question) -> Iterator[Held]:
-    """Nobody else can write ratings of the question meanwhile, but SQL can be done that they find done afterwards."""
+    """Nobody else can write ratings of the question meanwhile, but SQL can be done that they find
+    done afterwards."""
     with contextlib.closing(connection.copy()) as other, other.cursor() as cursor:
         if other.vendor == "postgresql":
             cursor.execute("BEGIN")
@@ -78,8 +79,8 @@ def waiting() -> list[int]:
 def behind(leader: Callable[[], Any], *works: Callable[[], Any]) -> list[Future[Any]]:
     """The first work leads and is held by somebody; the others wait behind it, in this order.
 
-    On SQLite the leader waits for its turn to write, and takes the others along. On PostgreSQL it has begun: the others
-    are the next group.
+    On SQLite the leader waits for its turn to write, and takes the others along. On PostgreSQL it
+    has begun: the others are the next group.
     """
     first = 0 if connection.vendor == "postgresql" else 1
     futures = start(leader)
@@ -111,7 +112,10 @@ def make_post() -> Callable[..., Any]:
 
         def send(item: str, label: str | None, *more: tuple[str, str | None]) -> Any:
             client = APIClient(headers={"Authorization": f"Bearer {token}"})
-            rows = [{"item": item, "rater": "ann", "label": label} for item, label in ((item, label), *more)]
+            rows = [
+                {"item": item, "rater": "ann", "label": label}
+                for item, label in ((item, label), *more)
+            ]
             return client.post(path, rows, format="json")
 
         send("none", "none")  # the token's first use writes
@@ -125,7 +129,9 @@ def post(project: Project, lead: User, make_post: Any) -> Any:
     return make_post(project, lead)
 
 
-def test_requests_that_wait_share_one_transaction(items: Any, question: Any, post: Any, groups: list[int]) -> None:
+def test_requests_that_wait_share_one_transaction(
+    items: Any, question: Any, post: Any, groups: list[int]
+) -> None:
     with writers_held(question):
         futures = behind(*(lambda item=item: post(item, "major") for item in items))
     assert [answer.json()["created"] for answer in finish(futures)] == [1] * REQUESTS
@@ -136,11 +142,18 @@ def test_requests_that_wait_share_one_transaction(items: Any, question: Any, pos
 
 
 def test_each_keeps_its_user_and_its_outcome(
-    items: Any, question: Any, lead: User, annotator: User, project: Any, make_post: Any, groups: list[int]
+    items: Any,
+    question: Any,
+    lead: User,
+    annotator: User,
+    project: Any,
+    make_post: Any,
+    groups: list[int],
 ) -> None:
     by_lead, by_annotator = make_post(project, lead), make_post(project, annotator)
     by_lead("i1", "minor", ("i2", "minor"), ("i3", "minor"))
-    Project.objects.filter(pk=project.pk).update(overlap=1)  # a place is freed of an item that is full
+    # a place is freed of an item that is full
+    Project.objects.filter(pk=project.pk).update(overlap=1)
     Revision.objects.all().delete()
     groups.clear()
     said = [
@@ -148,16 +161,32 @@ def test_each_keeps_its_user_and_its_outcome(
         *((by_annotator, "i3", "major"), (by_lead, "i4", "critical")),
     ]
     with writers_held(question):
-        futures = behind(*(lambda post=post, item=item, label=label: post(item, label) for post, item, label in said))
-    outcomes = [{name for name, number in answer.json().items() if number} for answer in finish(futures)]
+        futures = behind(
+            *(
+                lambda post=post, item=item, label=label: post(item, label)
+                for post, item, label in said
+            )
+        )
+    outcomes = [
+        {name for name, number in answer.json().items() if number} for answer in finish(futures)
+    ]
     assert outcomes == [{"created"}, {"withdrawn"}, {"unchanged"}, {"changed"}, {"created"}]
     assert groups == shared(5)
-    lines = Revision.objects.order_by("rating__item__key").values_list("rating__item__key", "by__username", "code")
+    lines = Revision.objects.order_by("rating__item__key").values_list(
+        "rating__item__key", "by__username", "code"
+    )
     assert list(lines) == [
         *(("i0", "lead", 0), ("i1", "annotator", NOTHING)),
         *(("i3", "annotator", 2), ("i4", "lead", 3)),
     ]
-    assert list(Item.objects.order_by("key").values_list("places_taken", flat=True)) == [1, 0, 1, 1, 1, 0]
+    assert list(Item.objects.order_by("key").values_list("places_taken", flat=True)) == [
+        1,
+        0,
+        1,
+        1,
+        1,
+        0,
+    ]
 
 
 def test_nobody_is_answered_before_the_commit(
@@ -196,7 +225,9 @@ def test_one_that_is_refused_spoils_no_other(
     """It is told so as if it had been alone."""
     labels = {"i2": "minor"}
     with writers_held(question) as execute:
-        futures = behind(*(lambda item=item: post(item, labels.get(item, "major")) for item in items))
+        futures = behind(
+            *(lambda item=item: post(item, labels.get(item, "major")) for item in items)
+        )
         execute(REFUSED[what], ["minor" if what == "label" else "i2"])
     answers = finish(futures)
     assert [answer.status_code for answer in answers] == [200, 200, 400, 200, 200, 200]
@@ -210,7 +241,12 @@ def test_one_that_is_refused_spoils_no_other(
 @pytest.mark.postgresql_only("on SQLite nobody changes anything between look-up and writing")
 @pytest.mark.parametrize("what", REFUSED)
 def test_one_that_is_refused_after_the_look_up_spoils_no_other(
-    what: str, items: Any, question: Any, post: Any, groups: list[int], monkeypatch: pytest.MonkeyPatch
+    what: str,
+    items: Any,
+    question: Any,
+    post: Any,
+    groups: list[int],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The transaction that they share is given up."""
     labels, write = {"i2": "minor"}, together._write
@@ -222,7 +258,9 @@ def test_one_that_is_refused_after_the_look_up_spoils_no_other(
         return write(ready)
 
     with writers_held(question):
-        futures = behind(*(lambda item=item: post(item, labels.get(item, "major")) for item in items))
+        futures = behind(
+            *(lambda item=item: post(item, labels.get(item, "major")) for item in items)
+        )
         monkeypatch.setattr(together, "_write", late)
     assert [answer.status_code for answer in finish(futures)] == [200, 200, 400, 200, 200, 200]
     assert groups == shared(REQUESTS)
@@ -233,7 +271,8 @@ def test_one_that_is_refused_after_the_look_up_spoils_no_other(
 def test_who_may_not_rate_spoils_no_other(
     items: Any, question: Any, annotator: User, lead: User, project: Any, groups: list[int]
 ) -> None:
-    """An annotator without a rater, an annotator as somebody else, and one who need not say who they are."""
+    """An annotator without a rater, an annotator as somebody else, and one who need not say who
+    they are."""
     without = User.objects.create_user("without")
     Member.objects.create(project=project, user=without, role=Member.Role.ANNOTATOR)
     Rater.objects.create(project=project, key="bob")
@@ -244,7 +283,9 @@ def test_who_may_not_rate_spoils_no_other(
         clients[user].get(path)  # the token's first use writes
 
     def send(user: User, item: str, **more: str) -> Callable[[], Any]:
-        return lambda: clients[user].post(path, {"item": item, "label": "major", **more}, format="json")
+        return lambda: clients[user].post(
+            path, {"item": item, "label": "major", **more}, format="json"
+        )
 
     with writers_held(question):
         futures = behind(
@@ -300,19 +341,27 @@ def test_a_leader_that_is_ended_holds_nobody(
     assert not together._lanes
 
 
-def test_who_names_the_same_rating_comes_after_it(items: Any, question: Any, post: Any, groups: list[int]) -> None:
+def test_who_names_the_same_rating_comes_after_it(
+    items: Any, question: Any, post: Any, groups: list[int]
+) -> None:
     """And before who came later still; others overtake them."""
     said = [("i0", "none"), ("i1", "none"), ("i1", "minor"), ("i2", "none"), ("i1", "major")]
     with writers_held(question):
-        futures = behind(*(lambda item=item, label=label: post(item, label) for item, label in said))
-    outcomes = [{name for name, number in answer.json().items() if number} for answer in finish(futures)]
+        futures = behind(
+            *(lambda item=item, label=label: post(item, label) for item, label in said)
+        )
+    outcomes = [
+        {name for name, number in answer.json().items() if number} for answer in finish(futures)
+    ]
     assert outcomes == [{"created"}, {"created"}, {"changed"}, {"created"}, {"changed"}]
     assert groups == ([1, 2, 1, 1] if connection.vendor == "postgresql" else [3, 1, 1])
     history = Revision.objects.filter(rating__item__key="i1").order_by("pk")
     assert list(history.values_list("code", flat=True)) == [0, 1, 2]
 
 
-def test_a_group_is_bounded(items: Any, question: Any, post: Any, groups: list[int], monkeypatch: Any) -> None:
+def test_a_group_is_bounded(
+    items: Any, question: Any, post: Any, groups: list[int], monkeypatch: Any
+) -> None:
     monkeypatch.setattr(together, "MOST", 3)
     with writers_held(question):
         futures = behind(
@@ -326,9 +375,16 @@ def test_a_group_is_bounded(items: Any, question: Any, post: Any, groups: list[i
 
 
 def test_projects_do_not_mix(
-    items: Any, question: Any, post: Any, lead: User, make_project: Any, make_post: Any, project: Project
+    items: Any,
+    question: Any,
+    post: Any,
+    lead: User,
+    make_project: Any,
+    make_post: Any,
+    project: Project,
 ) -> None:
-    """On SQLite they share the commit. On PostgreSQL the one does not wait for the other's locks."""
+    """On SQLite they share the commit. On PostgreSQL the one does not wait for the other's
+    locks."""
     other = make_project("Other", key="tone", overlap=1)
     Member.objects.create(project=other, user=lead, role=Member.Role.LEAD)
     Rater.objects.create(project=other, key="ann")
@@ -342,7 +398,9 @@ def test_projects_do_not_mix(
             works = [lambda item=item: post(item, "major") for item in items]
             futures = behind(*works[:2], lambda: elsewhere("theirs", "minor"), *works[2:])
     assert {answer.json()["created"] for answer in finish(futures)} == {1}
-    assert Rating.objects.filter(question__project=project, item__project=project).count() == REQUESTS
+    assert (
+        Rating.objects.filter(question__project=project, item__project=project).count() == REQUESTS
+    )
     assert Rating.objects.filter(question__project=other, item__project=other).count() == 1
     assert set(Item.objects.values_list("places_taken", flat=True)) == {1}
 
@@ -357,7 +415,10 @@ def test_nobody_waits_long_for_a_leader_who_waits_for_a_lock(
         Rating.objects.select_for_update().get(item__key="i0")
         blocked = start(lambda: post("i0", "minor"))
         wait_until(lambda: waiting() == [0])
-        assert finish(start(lambda: post("i1", "minor"), lambda: post("i2", "minor")))[1].status_code == 200
+        assert (
+            finish(start(lambda: post("i1", "minor"), lambda: post("i2", "minor")))[1].status_code
+            == 200
+        )
         assert not blocked[0].done()
     assert finish(blocked)[0].json()["changed"] == 1
 
@@ -383,8 +444,13 @@ def test_inside_a_transaction_it_is_part_of_that(items: Any, post: Any) -> None:
 
 
 def test_the_places_of_a_group_are_asked_for_in_one_order() -> None:
-    """Also where one item's place is freed and another's is taken: else two groups could wait in a circle."""
-    written = [(NewRating(7, 1, NOTHING), 2), (NewRating(3, 2, 1), NOTHING), (NewRating(9, 2, 1), NOTHING)]
+    """Also where one item's place is freed and another's is taken: else two groups could wait in a
+    circle."""
+    written = [
+        (NewRating(7, 1, NOTHING), 2),
+        (NewRating(3, 2, 1), NOTHING),
+        (NewRating(9, 2, 1), NOTHING),
+    ]
     statements = places.following(written, overlap=3)
     order = [values[0] for _sql, values in statements]
     assert order == sorted(order)

@@ -1,5 +1,6 @@
-"""PostgreSQL plans by what it last heard of a table, and that may be that a full table is empty: when it was looked at,
-all rows were still being written. No statement may then read all ratings again for each of many items."""
+"""PostgreSQL plans by what it last heard of a table, and that may be that a full table is empty:
+when it was looked at, all rows were still being written. No statement may then read all ratings
+again for each of many items."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ from tests.metrics import invariants
 ITEMS = 300
 MANY_ITEMS = 1_800  # no portion is larger
 RATERS = 4
-LOOKS = 60  # at each rating, by everything below together; ITEMS of them already, when one statement goes astray
+# at each rating, by everything below together; ITEMS of them already, when one statement goes
+# astray
+LOOKS = 60
 
 pytestmark = [
     pytest.mark.django_db,
@@ -61,13 +64,21 @@ def said_of(items: list[Item], raters: list[Rater], code: int) -> list[NewRating
     return [NewRating(item.pk, rater.pk, code) for item in items for rater in raters]
 
 
-def test_no_statement_reads_all_ratings_for_each_item(question: Question, believed_empty: Callable[[], None]) -> None:
+def test_no_statement_reads_all_ratings_for_each_item(
+    question: Question, believed_empty: Callable[[], None]
+) -> None:
     project = question.project
-    items = Item.objects.bulk_create(Item(project=project, key=f"i{number}", body={}) for number in range(ITEMS))
-    raters = Rater.objects.bulk_create(Rater(project=project, key=f"r{number}") for number in range(RATERS))
+    items = Item.objects.bulk_create(
+        Item(project=project, key=f"i{number}", body={}) for number in range(ITEMS)
+    )
+    raters = Rater.objects.bulk_create(
+        Rater(project=project, key=f"r{number}") for number in range(RATERS)
+    )
 
     def rate(code: int) -> Any:
-        return record(question=question, ratings=said_of(items, raters, code), by=None, source="api")
+        return record(
+            question=question, ratings=said_of(items, raters, code), by=None, source="api"
+        )
 
     rate(0)
     before = read("ratings_rating")
@@ -90,8 +101,12 @@ def test_what_was_counted_is_not_looked_through_for_each_rating(
     question: Question, believed_empty: Callable[[], None], step: int
 ) -> None:
     project = question.project
-    items = Item.objects.bulk_create(Item(project=project, key=f"i{number}", body={}) for number in range(MANY_ITEMS))
-    raters = Rater.objects.bulk_create(Rater(project=project, key=f"r{number}") for number in range(RATERS))
+    items = Item.objects.bulk_create(
+        Item(project=project, key=f"i{number}", body={}) for number in range(MANY_ITEMS)
+    )
+    raters = Rater.objects.bulk_create(
+        Rater(project=project, key=f"r{number}") for number in range(RATERS)
+    )
     believed_empty()
     record(question=question, ratings=said_of(items[::step], raters, 1), by=None, source="api")
     plans: list[str] = []
@@ -108,20 +123,32 @@ def test_what_was_counted_is_not_looked_through_for_each_rating(
     assert not [plan for plan in plans if "Nested Loop" in plan]
 
 
-def test_the_queue_reads_a_few_rows_of_each_item(question: Question, believed_empty: Callable[[], None]) -> None:
+def test_the_queue_reads_a_few_rows_of_each_item(
+    question: Question, believed_empty: Callable[[], None]
+) -> None:
     project = question.project
     project.overlap = 2 * RATERS
     project.save()
-    items = Item.objects.bulk_create(Item(project=project, key=f"i{number}", body={}) for number in range(ITEMS))
-    raters = Rater.objects.bulk_create(Rater(project=project, key=f"r{number}") for number in range(2 * RATERS))
+    items = Item.objects.bulk_create(
+        Item(project=project, key=f"i{number}", body={}) for number in range(ITEMS)
+    )
+    raters = Rater.objects.bulk_create(
+        Rater(project=project, key=f"r{number}") for number in range(2 * RATERS)
+    )
     *done, last = items
     said = [NewRating(item.pk, rater.pk, 0) for item in done for rater in raters[:RATERS]]
     record(question=question, ratings=said, by=None, source="api")
     times = {"leased_until": timezone.now(), "closed_at": timezone.now()}
-    asked = [Assignment(item=item, rater=rater, state="skipped", **times) for item in done for rater in raters]
+    asked = [
+        Assignment(item=item, rater=rater, state="skipped", **times)
+        for item in done
+        for rater in raters
+    ]
     Assignment.objects.bulk_create(asked)
     before = read("ratings_rating") + read("ratings_assignment")
     believed_empty()
     for rater in (raters[0], raters[-1]):  # who rated all the others, and who skipped them
         assert queue.next_item(rater) == last
-    assert read("ratings_rating") + read("ratings_assignment") - before < 2 * (len(said) + len(asked))
+    assert read("ratings_rating") + read("ratings_assignment") - before < 2 * (
+        len(said) + len(asked)
+    )

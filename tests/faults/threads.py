@@ -14,7 +14,8 @@ PATIENCE = 30.0  # seconds; only what hangs needs them
 
 
 def start(*works: Callable[[], Any]) -> list[Future[Any]]:
-    """Each work in a thread of its own; ``result(timeout=PATIENCE)`` of what comes back gives its value or error."""
+    """Each work in a thread of its own; ``result(timeout=PATIENCE)`` of what comes back gives its
+    value or error."""
     pool = ThreadPoolExecutor(len(works))
 
     def closing(work: Callable[[], Any]) -> Any:

@@ -13,13 +13,16 @@ from ratings.models import Rating
 
 
 def recounted(question: Any) -> dict[str, dict[Any, int]]:
-    """patterns (day, counts) -> items; pairs (a, b, code of a, code of b) -> items; peers (rater, day, own, other) ->
-    pairs; own (rater, day) -> ratings. Pure Python, straight from the definitions."""
+    """patterns (day, counts) -> items; pairs (a, b, code of a, code of b) -> items; peers (rater,
+    day, own, other) -> pairs; own (rater, day) -> ratings. Pure Python, straight from the
+    definitions."""
     by_item: dict[int, list[Rating]] = defaultdict(list)
     for rating in Rating.objects.filter(question=question, code__gte=0):
         by_item[rating.item_id].append(rating)
     width = QuestionScale.of(question).width
-    found: dict[str, Counter[Any]] = {name: Counter() for name in ("patterns", "pairs", "peers", "own")}
+    found: dict[str, Counter[Any]] = {
+        name: Counter() for name in ("patterns", "pairs", "peers", "own")
+    }
     for ratings in by_item.values():
         counts = tuple(sum(rating.code == code for rating in ratings) for code in range(width))
         for day in (max(rating.day for rating in ratings), EVER):
@@ -56,4 +59,6 @@ def stored(question: Any) -> dict[str, dict[Any, int]]:
 
 
 def _cells(table: Any) -> list[tuple[tuple[int, int], int]]:
-    return [((i, j), int(n)) for i, row in enumerate(table.tolist()) for j, n in enumerate(row) if n]
+    return [
+        ((i, j), int(n)) for i, row in enumerate(table.tolist()) for j, n in enumerate(row) if n
+    ]

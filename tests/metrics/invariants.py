@@ -1,4 +1,5 @@
-"""What must hold of a question of which nothing is uncounted: said in full, and checked from the ratings alone."""
+"""What must hold of a question of which nothing is uncounted: said in full, and checked from the
+ratings alone."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ Key = tuple[Any, ...]
 
 
 def check(question_id: int) -> None:
-    """Nothing is left to do, and counts, sums and readings are those of the ratings as they stand."""
+    """Nothing is left to do, and counts, sums and readings are those of the ratings as they
+    stand."""
     question = Question.objects.select_related("project").get(pk=question_id)
     assert not Rating.objects.filter(question=question).uncounted().exists()
     for model in (PatternTally, PeerTally):
@@ -43,14 +45,19 @@ def check(question_id: int) -> None:
 
 
 def check_pairs(question: Question, scale: QuestionScale) -> None:
-    """Each pair's kappas are those of its own table under the scale as it is, and the sums are those of the pairs."""
+    """Each pair's kappas are those of its own table under the scale as it is, and the sums are
+    those of the pairs."""
     sums = store.no_sums()
     for row in PairTally.objects.filter(question=question):
         table = store.stacked([row.table], [row.width], scale.width, axes=2)[0]
         for name in store.KAPPAS:
             kept = getattr(row, f"kappa_{name}")
             matrix = scale.weightings().get(name)
-            fresh = None if matrix is None else cohen.kappa(scale.ordered(table, axes=2), matrix).reading()["value"]
+            fresh = (
+                None
+                if matrix is None
+                else cohen.kappa(scale.ordered(table, axes=2), matrix).reading()["value"]
+            )
             assert near(kept, fresh), (row.rater_a_id, row.rater_b_id, name, kept, fresh)
             if kept is not None:
                 sums[name][0] += round(kept * store.UNIT)
@@ -74,15 +81,24 @@ def check_state(question: Question, standing: int) -> None:
 
 def project_readings(question: Question) -> dict[Key, Any]:
     rows = Reading.objects.filter(question=question)
-    return {(row.span, row.start): {"each": row.coefficients, "cumulative": row.cumulative} for row in rows}
+    return {
+        (row.span, row.start): {"each": row.coefficients, "cumulative": row.cumulative}
+        for row in rows
+    }
 
 
 def stored_rater_readings(question: Question) -> dict[Key, Any]:
     """With the single days, which are read off the counts."""
     rows = RaterReading.objects.filter(question=question)
-    found = {(row.rater_id, row.span, row.start): {"n": row.n_ratings, "each": row.coefficients} for row in rows}
+    found = {
+        (row.rater_id, row.span, row.start): {"n": row.n_ratings, "each": row.coefficients}
+        for row in rows
+    }
     scale = QuestionScale.of(question)
-    names = [weighted("vs_peers", name) for name in scale.weightings()] + ["vs_peers_percent", "vs_peers_bias"]
+    names = [weighted("vs_peers", name) for name in scale.weightings()] + [
+        "vs_peers_percent",
+        "vs_peers_bias",
+    ]
     for rater in question.project.raters.all():
         days = raters.days_of(question, rater)
         numbers = days.order_by("day").values_list("n_ratings", flat=True)
@@ -106,14 +122,23 @@ def expected_readings(ratings: list[Rating], scale: QuestionScale) -> dict[Key, 
         for start in set(starts.values()):
             here = [codes[item] for item in codes if starts[item] == start]
             until = [codes[item] for item in codes if starts[item] <= start]
-            found[span, start] = {"each": coefficients(here, scale), "cumulative": coefficients(until, scale)}
+            found[span, start] = {
+                "each": coefficients(here, scale),
+                "cumulative": coefficients(until, scale),
+            }
     return found
 
 
 def coefficients(items: Iterable[list[int]], scale: QuestionScale) -> dict[str, Any]:
-    counts = np.array([[codes.count(code) for code in scale.codes.tolist()] for codes in items], np.int64)
+    counts = np.array(
+        [[codes.count(code) for code in scale.codes.tolist()] for codes in items], np.int64
+    )
     estimates = pattern_coefficients(
-        counts, np.ones(len(counts), np.int64), scale=scale.kind, values=scale.values, weight_matrix=scale.matrix
+        counts,
+        np.ones(len(counts), np.int64),
+        scale=scale.kind,
+        values=scale.values,
+        weight_matrix=scale.matrix,
     )
     return {name: estimate.reading() for name, estimate in estimates.items()}
 
@@ -121,21 +146,29 @@ def coefficients(items: Iterable[list[int]], scale: QuestionScale) -> dict[str, 
 def expected_rater_readings(
     ratings: list[Rating], scale: QuestionScale, spans: tuple[str, ...] = SPANS
 ) -> dict[Key, Any]:
-    columns = [[getattr(rating, name) for rating in ratings] for name in ("item_id", "rater_id", "code")]
+    columns = [
+        [getattr(rating, name) for rating in ratings] for name in ("item_id", "rater_id", "code")
+    ]
     found: dict[Key, Any] = {}
     for span in spans:
         starts = [start_of(rating.day, span) for rating in ratings]
         periods = [(start - EPOCH).days for start in starts]
         tables = tally.peer_tables(*columns, scale.width, day=periods)
         assert tables.day is not None
-        places = {key: at for at, key in enumerate(zip(tables.rater.tolist(), tables.day.tolist(), strict=True))}
+        places = {
+            key: at
+            for at, key in enumerate(zip(tables.rater.tolist(), tables.day.tolist(), strict=True))
+        }
         for rating, start, period in zip(ratings, starts, periods, strict=True):
             key = (rating.rater_id, span, start)
             if key in found:
                 found[key]["n"] += 1
                 continue
             place = places.get((rating.rater_id, period))
-            found[key] = {"n": 1, "each": {} if place is None else against_peers(tables, place, scale)}
+            found[key] = {
+                "n": 1,
+                "each": {} if place is None else against_peers(tables, place, scale),
+            }
     return found
 
 
@@ -166,7 +199,8 @@ def start_of(day: int, span: str) -> datetime.date:
 
 
 def same(kept: dict[Key, Any], fresh: dict[Key, Any]) -> None:
-    """The same periods (an empty question may keep its reading of nothing), and every value of ``fresh``."""
+    """The same periods (an empty question may keep its reading of nothing), and every value of
+    ``fresh``."""
     extra = set(kept) - set(fresh)
     assert not extra or (not fresh and all(key[-2] == "all" for key in extra)), extra
     assert not set(fresh) - set(kept), set(fresh) - set(kept)
@@ -175,9 +209,12 @@ def same(kept: dict[Key, Any], fresh: dict[Key, Any]) -> None:
 
 
 def holds(kept: Any, fresh: Any) -> bool:
-    """Whether ``kept`` says all that ``fresh`` says; sums of floats may be taken in another order."""
+    """Whether ``kept`` says all that ``fresh`` says; sums of floats may be taken in another
+    order."""
     if isinstance(fresh, dict):
-        return isinstance(kept, dict) and all(name in kept and holds(kept[name], fresh[name]) for name in fresh)
+        return isinstance(kept, dict) and all(
+            name in kept and holds(kept[name], fresh[name]) for name in fresh
+        )
     return near(kept, fresh)
 
 

@@ -1,4 +1,5 @@
-"""`manage.py agreement FILE.csv` works without a database and says what is wrong with a file, and where."""
+"""`manage.py agreement FILE.csv` works without a database and says what is wrong with a file, and
+where."""
 
 import gzip
 import json
@@ -8,7 +9,13 @@ from django.core.management import CommandError, call_command
 
 from metrics.agreement import report
 
-ROWS = [("a", "ann", "minor"), ("a", "bob", "major"), ("b", "ann", "none"), ("b", "bob", "none"), ("c", "ann", "major")]
+ROWS = [
+    ("a", "ann", "minor"),
+    ("a", "bob", "major"),
+    ("b", "ann", "none"),
+    ("b", "bob", "none"),
+    ("c", "ann", "major"),
+]
 
 
 @pytest.fixture
@@ -51,7 +58,11 @@ def test_without_an_order_labels_are_sorted_and_numbers_by_size(file, capsys):
     rows = [("a", "x", "10"), ("a", "y", "9"), ("b", "x", "9"), ("b", "y", "9")]
     found = json.loads(run(capsys, file(lines(rows)), "--json"))
     assert (found["categories"], found["values"]) == (["9", "10"], [9, 10])
-    assert json.loads(run(capsys, file(lines(ROWS)), "--json"))["categories"] == ["major", "minor", "none"]
+    assert json.loads(run(capsys, file(lines(ROWS)), "--json"))["categories"] == [
+        "major",
+        "minor",
+        "none",
+    ]
 
 
 @pytest.mark.parametrize(("scale", "shown", "hidden"), [
@@ -60,7 +71,11 @@ def test_without_an_order_labels_are_sorted_and_numbers_by_size(file, capsys):
     ("interval", "icc2", None),
 ])  # fmt: skip
 def test_the_scale_decides_what_is_printed(file, capsys, scale, shown, hidden):
-    names = [line.split()[0] for line in run(capsys, file(lines(ROWS)), "--scale", scale).splitlines() if line]
+    names = [
+        line.split()[0]
+        for line in run(capsys, file(lines(ROWS)), "--scale", scale).splitlines()
+        if line
+    ]
     assert shown in names
     assert hidden not in names
 
@@ -110,13 +125,25 @@ def test_rows_of_one_question(file, capsys):
         ("item,rater,label\n", [], "There is no rating in the file"),
         ("item,rater,label\na,b,x\nc,d\n", [], "Line 3: 2 cells, where the line of names has 3"),
         ("item,rater,label\na,b,\n", [], "Line 2: The label is empty"),
-        ("item,rater,label\na,b,x\na,c,mjor\n", ["--order", "x,y"], "Line 3: Unknown label 'mjor'; one of x, y"),
+        (
+            "item,rater,label\na,b,x\na,c,mjor\n",
+            ["--order", "x,y"],
+            "Line 3: Unknown label 'mjor'; one of x, y",
+        ),
         ("item,rater,label\na,b,x\n", ["--order", "x,y,x"], "The order names 'x' twice"),
         ("item,rater,label\na,b,x\n", [], "at least two categories, not 1"),
-        ("item,rater,label,timestamp\na,b,x,yesterday\n", [], "Line 2: 'yesterday' is no time such as 2026-"),
+        (
+            "item,rater,label,timestamp\na,b,x,yesterday\n",
+            [],
+            "Line 2: 'yesterday' is no time such as 2026-",
+        ),
         ('item,rater,label\na,b,"x\n', [], "Line 2: A cell that begins with a quotation mark"),
         ("item,rater,label\na,b,x\0\n", [], "Line 2: There is a NUL character"),
-        (lines(ROWS), ["--values", "1,b,3"], "--values must be numbers separated by commas, not '1,b,3'"),
+        (
+            lines(ROWS),
+            ["--values", "1,b,3"],
+            "--values must be numbers separated by commas, not '1,b,3'",
+        ),
         (lines(ROWS), ["--values", "1,2"], "values must be 3 numbers"),
         (lines(ROWS), ["--matrix", "[[1"], "--matrix is no JSON"),
         (lines(ROWS), ["--matrix", "[[1,0],[0,1]]"], "square, 3 x 3 for 3 categories, not 2 x 2"),
@@ -128,7 +155,9 @@ def test_a_bad_file_is_refused_with_its_line(file, text, options, message):
 
 
 def test_another_encoding_is_refused(file):
-    with pytest.raises(CommandError, match="Line 2: Byte 0xE9 does not belong into a text in UTF-8"):
+    with pytest.raises(
+        CommandError, match="Line 2: Byte 0xE9 does not belong into a text in UTF-8"
+    ):
         call_command("agreement", file("item,rater,label\na,b,r\u00e9sum\u00e9\n", "latin-1"))
 
 

@@ -1,4 +1,5 @@
-"""An attribution that somebody asks for: computed by a task or the sweep, kept, and anew when numbers moved."""
+"""An attribution that somebody asks for: computed by a task or the sweep, kept, and anew when
+numbers moved."""
 
 from __future__ import annotations
 
@@ -21,17 +22,24 @@ MAY, NEXT = datetime.date(2026, 5, 4), datetime.date(2026, 5, 11)
 
 @pytest.fixture
 def moved(question: Any, rate: Any, utc: Any) -> Any:
-    """Three raters on 16 items a week, for two weeks; in the second, c answers one step higher than the others."""
+    """Three raters on 16 items a week, for two weeks; in the second, c answers one step higher than
+    the others."""
     labels = ["none", "minor", "major"]
     for week in (0, 1):
         for number in range(16):
             for rater in "abc":
                 step = int(rater == "c" and week == 1)
-                label = ["none", "minor", "major", "critical"][labels.index(labels[number % 3]) + step]
+                label = ["none", "minor", "major", "critical"][
+                    labels.index(labels[number % 3]) + step
+                ]
                 moment = utc(2026, 5, 5 + 7 * week, 12)
                 rate(question, f"w{week}-{number}", rater, label, rated_at=moment)
     for item in Item.objects.all():
-        item.attributes = {"language": "en" if item.key.endswith(("1", "2", "3")) else "de", "id": item.key, "x": None}
+        item.attributes = {
+            "language": "en" if item.key.endswith(("1", "2", "3")) else "de",
+            "id": item.key,
+            "x": None,
+        }
         item.save()
     bring_up_to_date(question.pk)
     return question
@@ -48,7 +56,9 @@ def test_the_result_says_who_explains_the_move(moved: Any) -> None:
     assert not found.waiting
     result = found.result
     for name, start in (("before", MAY), ("after", NEXT)):
-        stored = Reading.objects.get(question=moved, span="week", start=start).coefficients["fleiss_kappa"]
+        stored = Reading.objects.get(question=moved, span="week", start=start).coefficients[
+            "fleiss_kappa"
+        ]
         assert result[name]["value"] == pytest.approx(stored["value"], abs=1e-12)
         assert result[name]["n_ratings"] == stored["n_ratings"] == 48
     assert result["before"]["value"] == 1
@@ -57,7 +67,12 @@ def test_the_result_says_who_explains_the_move(moved: Any) -> None:
     assert first["name"] == moved.project.raters.get(key="c").pk
     assert first["contribution"] == pytest.approx(result["move"])
     assert first["n_ratings"] == [16, 16]
-    assert [entry["name"] for entry in result["categories"]] == ["none", "minor", "major", "critical"]
+    assert [entry["name"] for entry in result["categories"]] == [
+        "none",
+        "minor",
+        "major",
+        "critical",
+    ]
     assert [attribute["name"] for attribute in result["attributes"]] == ["language"]
     assert {value["name"] for value in result["attributes"][0]["values"]} == {"en", "de"}
 
@@ -130,7 +145,9 @@ def test_computing_twice_or_for_nobody_does_nothing(moved: Any) -> None:
     assert Attribution.objects.get().computed_at == first.computed_at
 
 
-def test_computed_anew_only_when_numbers_moved_and_not_more_often_than_allowed(moved: Any, rate: Any, utc: Any) -> None:
+def test_computed_anew_only_when_numbers_moved_and_not_more_often_than_allowed(
+    moved: Any, rate: Any, utc: Any
+) -> None:
     tasks.attribute_move(ask(moved).pk)
     assert not ask(moved).waiting
     rate(moved, "w1-0", "a", "critical", rated_at=utc(2026, 5, 12, 12))
@@ -149,12 +166,18 @@ def test_computed_anew_only_when_numbers_moved_and_not_more_often_than_allowed(m
     assert not ask(moved).waiting  # nothing moved since
 
 
-def test_uncounted_ratings_are_not_in_it_as_they_are_not_in_the_readings(moved: Any, rate: Any, utc: Any) -> None:
+def test_uncounted_ratings_are_not_in_it_as_they_are_not_in_the_readings(
+    moved: Any, rate: Any, utc: Any
+) -> None:
     rate(moved, "w1-0", "a", "critical", rated_at=utc(2026, 5, 12, 12))
     rate(moved, "w1-99", "a", "critical", rated_at=utc(2026, 5, 12, 12))
     tasks.attribute_move(ask(moved).pk)
-    stored = Reading.objects.get(question=moved, span="week", start=NEXT).coefficients["fleiss_kappa"]
-    assert Attribution.objects.get().result["after"]["value"] == pytest.approx(stored["value"], abs=1e-12)
+    stored = Reading.objects.get(question=moved, span="week", start=NEXT).coefficients[
+        "fleiss_kappa"
+    ]
+    assert Attribution.objects.get().result["after"]["value"] == pytest.approx(
+        stored["value"], abs=1e-12
+    )
 
 
 def test_an_item_belongs_to_the_week_of_its_latest_rating(moved: Any, rate: Any, utc: Any) -> None:
@@ -164,7 +187,9 @@ def test_an_item_belongs_to_the_week_of_its_latest_rating(moved: Any, rate: Any,
     tasks.attribute_move(ask(moved).pk)
     result = Attribution.objects.get().result
     for name, start in (("before", MAY), ("after", NEXT)):
-        stored = Reading.objects.get(question=moved, span="week", start=start).coefficients["fleiss_kappa"]
+        stored = Reading.objects.get(question=moved, span="week", start=start).coefficients[
+            "fleiss_kappa"
+        ]
         assert result[name]["value"] == pytest.approx(stored["value"], abs=1e-12)
         assert result[name]["n_items"] == stored["n_items"]
 

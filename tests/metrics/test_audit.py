@@ -33,7 +33,8 @@ def differences(*arguments: str) -> str:
 
 @pytest.fixture
 def counted(question: Question, rate: Callable[..., Any], utc: Callable[..., Any]) -> Question:
-    """Ratings of six weeks by four raters, some changed, withdrawn or added after a first counting."""
+    """Ratings of six weeks by four raters, some changed, withdrawn or added after a first
+    counting."""
     chance = random.Random(5)
     labels = ["none", "minor", "major", None]
 
@@ -41,7 +42,9 @@ def counted(question: Question, rate: Callable[..., Any], utc: Callable[..., Any
         for _ in range(number):
             rater = chance.choice(["ann", "ben", "cleo", "dan"])
             moment = utc(2026, chance.choice([1, 2, 3]), chance.randint(1, 14), 9)
-            rate(question, f"i{chance.randint(1, 12)}", rater, chance.choice(labels), rated_at=moment)
+            rate(
+                question, f"i{chance.randint(1, 12)}", rater, chance.choice(labels), rated_at=moment
+            )
 
     some(40)
     bring_up_to_date(question.pk)
@@ -72,7 +75,9 @@ def test_withdrawing_everything_passes(counted: Question, rate: Callable[..., An
     assert "0 ratings counted, 0 waiting, exact" in run("audit")
 
 
-def test_what_is_not_counted_yet_is_no_difference(counted: Question, rate: Callable[..., Any]) -> None:
+def test_what_is_not_counted_yet_is_no_difference(
+    counted: Question, rate: Callable[..., Any]
+) -> None:
     rate(counted, "new", "ann", "minor")
     assert "1 waiting, exact" in run("audit")
 
@@ -87,7 +92,9 @@ def test_a_grown_and_turned_scale_passes(counted: Question) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 3, 7])
-def test_parts_of_any_size_give_the_same(counted: Question, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+def test_parts_of_any_size_give_the_same(
+    counted: Question, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
     monkeypatch.setattr(recount, "RATINGS_AT_ONCE", size)
     assert "exact" in run("audit")
 
@@ -110,7 +117,9 @@ def spoil_reading(row: Any, name: str, coefficient: str) -> None:
 
 
 SPOILERS: dict[str, Callable[[], Any]] = {
-    "counted": lambda: Rating.objects.filter(pk=Rating.objects.filter(code=1).first().pk).update(counted=2),
+    "counted": lambda: Rating.objects.filter(pk=Rating.objects.filter(code=1).first().pk).update(
+        counted=2
+    ),
     "number of ratings": lambda: CountState.objects.update(ratings=1),
     "pattern": lambda: spoil_blob(a_day(), "patterns"),
     "pattern of all days": lambda: spoil_blob(PatternTally.objects.order_by("day")[0], "patterns"),
@@ -124,8 +133,12 @@ SPOILERS: dict[str, Callable[[], Any]] = {
     "peer moments": lambda: spoil_blob(PeerTally.objects.first(), "moments"),
     "ratings of a rater": lambda: PeerTally.objects.update(n_ratings=99),
     "lost rater": lambda: PeerTally.objects.filter(n_items__gt=0).first().delete(),
-    "reading": lambda: spoil_reading(Reading.objects.filter(span="all").get(), "coefficients", "fleiss_kappa"),
-    "reading of a week": lambda: spoil_reading(Reading.objects.filter(span="week").first(), "coefficients", "gwet_ac1"),
+    "reading": lambda: spoil_reading(
+        Reading.objects.filter(span="all").get(), "coefficients", "fleiss_kappa"
+    ),
+    "reading of a week": lambda: spoil_reading(
+        Reading.objects.filter(span="week").first(), "coefficients", "gwet_ac1"
+    ),
     "cumulative reading": lambda: spoil_reading(
         Reading.objects.filter(span="day").first(), "cumulative", "percent_agreement"
     ),
@@ -166,8 +179,16 @@ def test_recount_gives_the_same_again(counted: Question) -> None:
                     "rater_a", "rater_b", "table", "kappa_none"
                 )
             ),
-            [row for row in PatternTally.objects.order_by("day").values_list("day", "patterns") if len(row[1])],
-            list(Reading.objects.order_by("span", "start").values_list("span", "start", "coefficients", "cumulative")),
+            [
+                row
+                for row in PatternTally.objects.order_by("day").values_list("day", "patterns")
+                if len(row[1])
+            ],
+            list(
+                Reading.objects.order_by("span", "start").values_list(
+                    "span", "start", "coefficients", "cumulative"
+                )
+            ),
         ]
 
     before = state()

@@ -1,4 +1,5 @@
-"""A backlog is counted in shares by any number of workers, exactly, whatever they do to each other."""
+"""A backlog is counted in shares by any number of workers, exactly, whatever they do to each
+other."""
 
 from __future__ import annotations
 
@@ -35,9 +36,20 @@ def shares_of_two_items(small_shares: None, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.fixture
 def ids(question: Any) -> Ids:
     """A backlog: nine items that three raters rated."""
-    items = [Item.objects.create(project=question.project, key=str(number)).pk for number in range(9)]
-    raters = [Rater.objects.create(project=question.project, key=str(number)).pk for number in range(3)]
-    put(question, *((item, rater, (i + r) % 3) for i, item in enumerate(items) for r, rater in enumerate(raters)))
+    items = [
+        Item.objects.create(project=question.project, key=str(number)).pk for number in range(9)
+    ]
+    raters = [
+        Rater.objects.create(project=question.project, key=str(number)).pk for number in range(3)
+    ]
+    put(
+        question,
+        *(
+            (item, rater, (i + r) % 3)
+            for i, item in enumerate(items)
+            for r, rater in enumerate(raters)
+        ),
+    )
     return items, raters
 
 
@@ -56,13 +68,22 @@ def be_late() -> None:
     Share.objects.update(leased_until=timezone.now() - datetime.timedelta(seconds=1))
 
 
-def test_it_is_counted_in_shares_and_then_closed(question: Any, ids: Ids, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_counted_in_shares_and_then_closed(
+    question: Any, ids: Ids, monkeypatch: pytest.MonkeyPatch
+) -> None:
     taken = []
     read = backlog.read
-    monkeypatch.setattr(backlog, "read", lambda share: (taken.append((share.first, share.last)), read(share))[1])
+    monkeypatch.setattr(
+        backlog, "read", lambda share: (taken.append((share.first, share.last)), read(share))[1]
+    )
     assert sweep.bring_up_to_date(question.pk) == 9
     items = ids[0]
-    assert taken == [(items[1], items[2]), (items[3], items[4]), (items[5], items[6]), (items[7], items[8])]
+    assert taken == [
+        (items[1], items[2]),
+        (items[3], items[4]),
+        (items[5], items[6]),
+        (items[7], items[8]),
+    ]
     invariants.check(question.pk)
     assert not Share.objects.exists()
     state = CountState.objects.get()
@@ -102,7 +123,8 @@ def test_a_worker_goes_on_with_the_next_share(question: Any, ids: Ids) -> None:
     assert following is not None
     assert following.first > share.last
     assert list(Share.objects.all()) == [following]
-    assert backlog.count_shares(question.pk, seconds=60) == 5  # the other worker has two items in hand
+    # the other worker has two items in hand
+    assert backlog.count_shares(question.pk, seconds=60) == 5
     assert backlog.finish_and_take(following, backlog.read(following)) == (True, None)
     assert CountState.objects.get().backlog_from is None
     sweep.bring_up_to_date(question.pk)
@@ -110,7 +132,9 @@ def test_a_worker_goes_on_with_the_next_share(question: Any, ids: Ids) -> None:
 
 
 @pytest.mark.parametrize("late_first", [True, False])
-def test_a_worker_that_was_taken_for_dead_adds_nothing(question: Any, ids: Ids, late_first: bool) -> None:
+def test_a_worker_that_was_taken_for_dead_adds_nothing(
+    question: Any, ids: Ids, late_first: bool
+) -> None:
     backlog.open_for(question.pk)
     late = take(question)
     of_late = backlog.read(late)
@@ -125,7 +149,9 @@ def test_a_worker_that_was_taken_for_dead_adds_nothing(question: Any, ids: Ids, 
     invariants.check(question.pk)
 
 
-def test_a_share_that_nobody_finishes_is_counted_by_the_sweep_when_its_time_is_over(question: Any, ids: Ids) -> None:
+def test_a_share_that_nobody_finishes_is_counted_by_the_sweep_when_its_time_is_over(
+    question: Any, ids: Ids
+) -> None:
     backlog.open_for(question.pk)
     take(question)
     sweep.sweep()
@@ -137,7 +163,8 @@ def test_a_share_that_nobody_finishes_is_counted_by_the_sweep_when_its_time_is_o
 
 
 def test_what_changes_while_a_share_is_counted_stays_uncounted(question: Any, ids: Ids) -> None:
-    """Also where a rating that was not read as changed changes, and one that was is taken back (see count_some)."""
+    """Also where a rating that was not read as changed changes, and one that was is taken back (see
+    count_some)."""
     items, raters = ids
     sweep.bring_up_to_date(question.pk)
     put(question, (items[0], raters[0], 3), (items[0], raters[1], 3), (items[4], raters[1], 3))
@@ -182,7 +209,9 @@ def test_a_category_that_is_added_meanwhile_widens_the_tally(question: Any, ids:
     invariants.check(question.pk)
 
 
-def test_a_share_whose_counting_fails_is_free_at_once(question: Any, ids: Ids, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_share_whose_counting_fails_is_free_at_once(
+    question: Any, ids: Ids, monkeypatch: pytest.MonkeyPatch
+) -> None:
     backlog.open_for(question.pk)
 
     def fail(*args: Any) -> None:
@@ -257,13 +286,20 @@ def test_readings_of_a_long_backlog_are_made_meanwhile(
 ) -> None:
     refreshed: list[int] = []
     refresh = project.refresh
-    monkeypatch.setattr(project, "refresh", lambda question_id: (refreshed.append(1), refresh(question_id))[1])
+    monkeypatch.setattr(
+        project, "refresh", lambda question_id: (refreshed.append(1), refresh(question_id))[1]
+    )
     sweep.work_on(question.pk, seconds=0)
     assert not refreshed
     CountState.objects.update(read_at=timezone.now() - 2 * sweep.READ_EVERY)
     sweep.work_on(question.pk, seconds=0)
     assert refreshed
-    assert Reading.objects.get(question=question, span="all").coefficients["percent_agreement"]["n_items"] == 5
+    assert (
+        Reading.objects.get(question=question, span="all").coefficients["percent_agreement"][
+            "n_items"
+        ]
+        == 5
+    )
     sweep.work_on(question.pk, seconds=0)
     assert len(refreshed) == 1
 
@@ -271,7 +307,9 @@ def test_readings_of_a_long_backlog_are_made_meanwhile(
 # --- what people see of it
 
 
-def test_pages_and_monitors_say_how_far_it_is(question: Any, ids: Ids, lead: Any, client_for: Any) -> None:
+def test_pages_and_monitors_say_how_far_it_is(
+    question: Any, ids: Ids, lead: Any, client_for: Any
+) -> None:
     client = client_for(lead)
     backlog.open_for(question.pk)
     backlog.count_shares(question.pk)

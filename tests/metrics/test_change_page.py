@@ -45,12 +45,16 @@ def test_first_it_waits_and_then_it_tells(address: str, lead: Any, client_for: A
     assert Attribution.objects.count() == 1
 
 
-def test_the_drift_of_one_rater_shows_in_bias_and_against_the_others(address: str, lead: Any, client_for: Any) -> None:
+def test_the_drift_of_one_rater_shows_in_bias_and_against_the_others(
+    address: str, lead: Any, client_for: Any
+) -> None:
     client = client_for(lead)
     client.get(address)
     tasks.sweep_all()
     found = client.get(address).context["found"]
-    bias = {part.name: [reading["value"] for reading in part.found["bias"]] for part in found.raters}
+    bias = {
+        part.name: [reading["value"] for reading in part.found["bias"]] for part in found.raters
+    }
     assert bias["c"] == [0, 1]
     assert bias["a"] == [0, -0.5]
 
@@ -65,7 +69,9 @@ def test_the_chart_tells_what_the_tables_tell(address: str, lead: Any, client_fo
     rows = client.get(f"{chart}.json?{WEEKS}").json()["rows"]
     assert rows[0]["label"] == "c"
     assert {"a", "category: minor"} < {row["label"] for row in rows}
-    assert [abs(row["contribution"]) for row in rows] == sorted((abs(r["contribution"]) for r in rows), reverse=True)
+    assert [abs(row["contribution"]) for row in rows] == sorted(
+        (abs(r["contribution"]) for r in rows), reverse=True
+    )
     lines = client.get(f"{chart}.csv?{WEEKS}").content.decode().splitlines()
     assert len(lines) == len(rows) + 1
 
@@ -92,12 +98,16 @@ def test_a_bad_period_is_named_and_nothing_is_computed(
 
 
 @pytest.mark.parametrize("query", ["span=day", "weights=cubic", "question=none"])
-def test_unknown_choices_are_not_found(query: str, address: str, lead: Any, client_for: Any) -> None:
+def test_unknown_choices_are_not_found(
+    query: str, address: str, lead: Any, client_for: Any
+) -> None:
     assert client_for(lead).get(f"{address}?{query}").status_code == 404
 
 
 @pytest.mark.parametrize("tail", ["", "state/"])
-def test_who_may_look(tail: str, address: str, viewer: Any, annotator: Any, stranger: Any, client_for: Any) -> None:
+def test_who_may_look(
+    tail: str, address: str, viewer: Any, annotator: Any, stranger: Any, client_for: Any
+) -> None:
     assert client_for(viewer).get(address + tail).status_code in (200, 204)
     assert client_for(annotator).get(address + tail).status_code == 403
     assert client_for(stranger).get(address + tail).status_code == 404
@@ -122,7 +132,9 @@ def test_with_quadratic_weights(address: str, lead: Any, client_for: Any) -> Non
     assert "Agreement fell from 1.00" in text_of(client.get(f"{address}?weights=quadratic"))
 
 
-def test_queries_do_not_grow(address: str, lead: Any, client_for: Any, django_assert_max_num_queries: Any) -> None:
+def test_queries_do_not_grow(
+    address: str, lead: Any, client_for: Any, django_assert_max_num_queries: Any
+) -> None:
     client = client_for(lead)
     client.get(address)
     tasks.sweep_all()

@@ -1,4 +1,5 @@
-"""Uncounted ratings become counts, exactly, whatever happened before and however often it is asked for."""
+"""Uncounted ratings become counts, exactly, whatever happened before and however often it is asked
+for."""
 
 from __future__ import annotations
 
@@ -53,7 +54,12 @@ def test_change_withdrawal_and_return_move_the_counts(question: Any, rate: Any) 
     rate(question, "c", "r2", None)
     sweep.bring_up_to_date(question.pk)
     assert stored(question) == recounted(question)
-    assert Reading.objects.get(question=question, span="all").coefficients["percent_agreement"]["n_items"] == 2
+    assert (
+        Reading.objects.get(question=question, span="all").coefficients["percent_agreement"][
+            "n_items"
+        ]
+        == 2
+    )
 
 
 def test_a_rating_that_changes_while_it_is_counted_stays_uncounted(
@@ -108,7 +114,12 @@ def test_a_crash_between_counts_and_readings_is_repaired_by_the_sweep(
     assert not Rating.objects.uncounted().exists()
     assert not Reading.objects.exists()
     assert sweep.sweep() == 1
-    assert Reading.objects.get(question=question, span="all").coefficients["percent_agreement"]["value"] == 0
+    assert (
+        Reading.objects.get(question=question, span="all").coefficients["percent_agreement"][
+            "value"
+        ]
+        == 0
+    )
     assert sweep.sweep() == 0
 
 
@@ -149,27 +160,50 @@ def test_a_backlog_is_counted_in_portions(question: Any, rate: Any) -> None:
     assert stored(question) == recounted(question)
 
 
-def test_a_month_is_read_whole_when_only_its_last_week_was_touched(question: Any, rate: Any) -> None:
+def test_a_month_is_read_whole_when_only_its_last_week_was_touched(
+    question: Any, rate: Any
+) -> None:
     # 1 April 2026 is a Wednesday: its week begins on 30 March.
     for item, moment in (("a", (2026, 3, 5)), ("b", (2026, 3, 31))):
         for rater in ("r1", "r2"):
-            rate(question, item, rater, "minor", rated_at=datetime.datetime(*moment, tzinfo=datetime.UTC))
+            rate(
+                question,
+                item,
+                rater,
+                "minor",
+                rated_at=datetime.datetime(*moment, tzinfo=datetime.UTC),
+            )
     sweep.bring_up_to_date(question.pk)
     for rater in ("r1", "r2"):
-        rate(question, "c", rater, "major", rated_at=datetime.datetime(2026, 4, 1, tzinfo=datetime.UTC))
+        rate(
+            question,
+            "c",
+            rater,
+            "major",
+            rated_at=datetime.datetime(2026, 4, 1, tzinfo=datetime.UTC),
+        )
     sweep.bring_up_to_date(question.pk)
     march = Reading.objects.get(question=question, span="month", start="2026-03-01")
     assert march.coefficients["percent_agreement"]["n_items"] == 2
-    own = RaterReading.objects.get(question=question, rater__key="r1", span="month", start="2026-03-01")
+    own = RaterReading.objects.get(
+        question=question, rater__key="r1", span="month", start="2026-03-01"
+    )
     assert own.n_ratings == own.coefficients["vs_peers"]["n_items"] == 2
     week = Reading.objects.get(question=question, span="week", start="2026-03-30")
     assert week.coefficients["percent_agreement"]["n_items"] == 2
     assert week.cumulative["percent_agreement"]["n_items"] == 3
 
 
-def test_a_rater_in_the_place_of_another_moves_the_means_over_pairs(question: Any, rate: Any) -> None:
+def test_a_rater_in_the_place_of_another_moves_the_means_over_pairs(
+    question: Any, rate: Any
+) -> None:
     """Counted at once, such a change moves no pattern, and nothing that the third rater met."""
-    for item, rater, label in (("a", "r1", "minor"), ("a", "r2", "major"), ("b", "r1", "none"), ("b", "r2", "minor")):
+    for item, rater, label in (
+        ("a", "r1", "minor"),
+        ("a", "r2", "major"),
+        ("b", "r1", "none"),
+        ("b", "r2", "minor"),
+    ):
         rate(question, item, rater, label)
     sweep.bring_up_to_date(question.pk)
     rate(question, "a", "r1", None)
@@ -218,10 +252,14 @@ def test_readings_follow_a_change_of_order(question: Any, rate: Any) -> None:
 
 
 ITEMS, RATERS = 8, 4
-rates = st.tuples(st.integers(0, ITEMS - 1), st.integers(0, RATERS - 1), st.integers(-1, 3), st.integers(0, 70))
-# What is done after each few ratings: nothing, a portion counted, everything, readings put off or not, a recount.
+rates = st.tuples(
+    st.integers(0, ITEMS - 1), st.integers(0, RATERS - 1), st.integers(-1, 3), st.integers(0, 70)
+)
+# What is done after each few ratings: nothing, a portion counted, everything, readings put off or
+# not, a recount.
 steps = st.tuples(
-    st.lists(rates, min_size=1, max_size=3), st.sampled_from(["", "some", "all", "all", "sweep", "recount"])
+    st.lists(rates, min_size=1, max_size=3),
+    st.sampled_from(["", "some", "all", "all", "sweep", "recount"]),
 )
 
 
@@ -229,7 +267,11 @@ steps = st.tuples(
 @given(st.lists(rates, min_size=10, max_size=25), st.lists(steps, max_size=8))
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_history_ends_in_exact_counts(
-    make_project: Any, monkeypatch: pytest.MonkeyPatch, tail: int, first: list[Any], history: list[Any]
+    make_project: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tail: int,
+    first: list[Any],
+    history: list[Any],
 ) -> None:
     monkeypatch.setattr(readings, "TAIL", tail)
     project = make_project()
@@ -256,8 +298,12 @@ def test_any_history_ends_in_exact_counts(
 
 
 def _check_readings(question: Any) -> None:
-    """Every stored reading is the one that a count from nothing gives; no reading is left of a period without items."""
-    kept = {(r.span, r.start): (r.coefficients, r.cumulative) for r in Reading.objects.filter(question=question)}
+    """Every stored reading is the one that a count from nothing gives; no reading is left of a
+    period without items."""
+    kept = {
+        (r.span, r.start): (r.coefficients, r.cumulative)
+        for r in Reading.objects.filter(question=question)
+    }
     raters = {
         (r.rater_id, r.span, r.start): (r.n_ratings, r.coefficients)
         for r in RaterReading.objects.filter(question=question)
@@ -265,7 +311,10 @@ def _check_readings(question: Any) -> None:
     sweep.recount(question)
     sweep.sweep()
     rated = Rating.objects.filter(question=question).standing().exists()
-    fresh = {(r.span, r.start): (r.coefficients, r.cumulative) for r in Reading.objects.filter(question=question)}
+    fresh = {
+        (r.span, r.start): (r.coefficients, r.cumulative)
+        for r in Reading.objects.filter(question=question)
+    }
     if rated:
         assert set(kept) == set(fresh)
         for key, values in fresh.items():

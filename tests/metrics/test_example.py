@@ -1,4 +1,5 @@
-"""The example projects: what they hold, that they load once, and that every number of them is filled."""
+"""The example projects: what they hold, that they load once, and that every number of them is
+filled."""
 
 from __future__ import annotations
 
@@ -26,7 +27,9 @@ def test_the_generator_makes_the_same_every_time(simulated):
     assert simulation.simulate() == simulated
     said = ",".join(f"{rating.item}:{rating.rater}:{rating.code}" for rating in simulated.ratings)
     other = simulation.simulate(seed=1)
-    assert said != ",".join(f"{rating.item}:{rating.rater}:{rating.code}" for rating in other.ratings)
+    assert said != ",".join(
+        f"{rating.item}:{rating.rater}:{rating.code}" for rating in other.ratings
+    )
 
 
 def test_every_item_but_the_last_has_two_to_four_ratings_by_different_raters(simulated):
@@ -93,7 +96,10 @@ def test_both_projects_are_filled(admin):
         assert not Rating.objects.filter(question=question).uncounted().exists()
         spans = set(Reading.objects.filter(question=question).values_list("span", flat=True))
         assert spans == {"all", "day", "week", "month"}
-        assert RaterReading.objects.filter(question=question, span="all").count() == project.raters.count()
+        assert (
+            RaterReading.objects.filter(question=question, span="all").count()
+            == project.raters.count()
+        )
         assert PairTally.objects.filter(question=question).exists()
     whole = Reading.objects.get(question__project=fleiss, span="all").coefficients["fleiss_kappa"]
     assert whole["value"] == pytest.approx(0.43024452006014074, abs=1e-12)
@@ -118,7 +124,9 @@ class TestLoading:
         assert (timezone.now().date() - latest.date()).days == 1
         assert not ratings.exclude(revisions__source=Revision.Source.EXAMPLE).exists()
         assert ratings.filter(comment="Looked at it again.").first().revisions.count() == 2
-        taken = Item.objects.filter(project__name=loading.TRANSLATIONS).order_by("-pk")[: simulation.UNRATED]
+        taken = Item.objects.filter(project__name=loading.TRANSLATIONS).order_by("-pk")[
+            : simulation.UNRATED
+        ]
         assert {item.places_taken for item in taken} == {0}
 
     def test_loading_again_adds_nothing(self, admin, capsys):
@@ -130,9 +138,10 @@ class TestLoading:
         assert (Project.objects.count(), Item.objects.count(), Revision.objects.count()) == before
 
     def test_each_lead_has_their_own(self, lead, stranger):
-        assert [project.members.get(role="lead").user for project in loading.load(owner=lead, count=False)] == [
-            lead
-        ] * 2
+        assert [
+            project.members.get(role="lead").user
+            for project in loading.load(owner=lead, count=False)
+        ] == [lead] * 2
         assert len(loading.load(owner=stranger, count=False)) == 2
 
     def test_two_annotators_are_tied_and_accounts_of_others_are_not(self, lead, make_user):
@@ -145,7 +154,9 @@ class TestLoading:
         assert project.raters.get(key="ben").user is None
         assert not project.members.filter(user=somebody).exists()
 
-    def test_a_project_that_only_has_the_name_is_not_taken_for_the_example(self, lead, make_project):
+    def test_a_project_that_only_has_the_name_is_not_taken_for_the_example(
+        self, lead, make_project
+    ):
         from projects.models import Member
 
         own = make_project(loading.TRANSLATIONS)

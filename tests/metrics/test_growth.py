@@ -1,4 +1,5 @@
-"""What pages and API ask of the database does not grow with the project, and lists stay whole however long they are."""
+"""What pages and API ask of the database does not grow with the project, and lists stay whole
+however long they are."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from metrics.readings import pairs
 from metrics.scale import QuestionScale
 from metrics.work.sweep import bring_up_to_date
 
-# Address -> queries of one request. A query more is paid by every request: raise a number only for a reason.
+# Address -> queries of one request. A query more is paid by every request: raise a number only for
+# a reason.
 PINNED = {
     "/": 11,
     "/projects/{project}/": 24,
@@ -56,7 +58,8 @@ PINNED = {
 
 @pytest.fixture
 def rated(question: Any, rate: Any, utc: Any) -> Any:
-    """Three raters on four items, in two weeks; counted, and the change between the weeks is computed."""
+    """Three raters on four items, in two weeks; counted, and the change between the weeks is
+    computed."""
     grow(question, rate, utc, raters="abc", items=4)
     return question
 
@@ -76,11 +79,14 @@ def test_queries_are_pinned(
     pages, api = client_for(lead), api_for(lead)
 
     def answer(address: str) -> int:
-        return queries_of(api if address.startswith("/api/") else pages, address.format(project=project.pk))
+        return queries_of(
+            api if address.startswith("/api/") else pages, address.format(project=project.pk)
+        )
 
     def queries() -> dict[str, int]:
         Slice.objects.update(rests_until=None)  # whatever its last computation took
-        for address in PINNED:  # the first visit may ask a worker for something, or note when a token was used
+        # the first visit may ask a worker for something, or note when a token was used
+        for address in PINNED:
             answer(address)
         tasks.sweep_all()
         return {address: answer(address) for address in PINNED}
@@ -124,7 +130,9 @@ def test_pages_by_cursor_hold_every_row_once(
     address = f"/api/v1/projects/{project.pk}/agreement/{name}/?page_size=3"
     while address:
         answer = client.get(address).json()
-        found += [(row.get("rater_a") or row["rater"], row.get("rater_b")) for row in answer["results"]]
+        found += [
+            (row.get("rater_a") or row["rater"], row.get("rater_b")) for row in answer["results"]
+        ]
         address = answer["next"]
     assert len(found) == len(set(found)) == number
 
@@ -163,15 +171,20 @@ def test_list_of_pairs_holds_those_with_most_items(
     most = [("a", "b"), ("a", "c"), ("b", "c")]
     assert shown(client, address) == most
     assert shown(client, f"{address}?sort=items") == most[::-1]
-    assert sorted(shown(client, f"{address}?sort=kappa")) == most  # the best of these, not of those that met once
+    # the best of these, not of those that met once
+    assert sorted(shown(client, f"{address}?sort=kappa")) == most
     assert "The 3 pairs with the most items in common" in client.get(address).content.decode()
 
 
-def test_whole_list_of_pairs_says_nothing_of_a_part(uneven: Any, project: Any, lead: Any, client_for: Any) -> None:
+def test_whole_list_of_pairs_says_nothing_of_a_part(
+    uneven: Any, project: Any, lead: Any, client_for: Any
+) -> None:
     client, address = client_for(lead), f"/projects/{project.pk}/pairs/"
     by_kappa = shown(client, f"{address}?sort=kappa")
     assert len(by_kappa) == 6
-    values = [pair.reading["value"] for pair in client.get(f"{address}?sort=kappa").context["pairs"]]
+    values = [
+        pair.reading["value"] for pair in client.get(f"{address}?sort=kappa").context["pairs"]
+    ]
     known = [value for value in values if value is not None]
     assert known == sorted(known)
     assert values[len(known) :] == [None] * (len(values) - len(known))
@@ -220,7 +233,8 @@ def test_table_of_a_long_trend_shows_its_newest_part(
 def test_period_of_a_trend_follows_its_newest_part(
     question: Any, rate: Any, utc: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Three items a day at first, then one: single days no longer carry a point, however many did."""
+    """Three items a day at first, then one: single days no longer carry a point, however many
+    did."""
     for day in range(1, 13):
         for number in range(3 if day < 9 else 1):
             for rater in "ab":

@@ -1,4 +1,5 @@
-"""One hint a question is enough, none may be missing for ever, and none may stand in a rater's way."""
+"""One hint a question is enough, none may be missing for ever, and none may stand in a rater's
+way."""
 
 from __future__ import annotations
 
@@ -49,7 +50,8 @@ def test_a_rating_after_the_worker_forgot_the_hint_sends_a_new_one(broker: Broke
 def test_the_worker_forgets_the_hint_before_it_reads(
     broker: Broker, question: Any, rate: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A rating that is committed after the worker has read must find the way free for its own hint."""
+    """A rating that is committed after the worker has read must find the way free for its own
+    hint."""
     hints.send(question.pk)
 
     def work(question_id: int, **kwargs: Any) -> Any:
@@ -68,7 +70,9 @@ def test_a_hint_that_was_lost_does_not_silence_its_question_for_ever(broker: Bro
         assert 0 < client.ttl(key) <= hints.UNDERWAY_SECONDS
 
 
-def test_a_failed_message_does_not_reach_the_rater(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_message_does_not_reach_the_rater(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*args: Any, **kwargs: Any) -> None:
         raise OSError("no route")
 
@@ -85,11 +89,15 @@ def test_no_hint_is_sent_before_the_commit(
     assert broker.messages() == 0
 
 
-def test_a_broker_that_is_gone_costs_one_try_in_a_while(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broker_that_is_gone_costs_one_try_in_a_while(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tries = []
     connect = redis.connection.AbstractConnection.connect
     monkeypatch.setattr(
-        redis.connection.AbstractConnection, "connect", lambda self: (tries.append(1), connect(self))[1]
+        redis.connection.AbstractConnection,
+        "connect",
+        lambda self: (tries.append(1), connect(self))[1],
     )
     broker.kill()
     for _number in range(20):

@@ -46,16 +46,26 @@ def test_the_move_is_that_of_the_chosen_kappa(
     client_for: Any,
 ) -> None:
     weights = "quadratic" if coefficient.endswith("quadratic") else "none"
-    found = client_for(lead).get(f"/projects/{project.pk}/?coefficient={coefficient}").context["moves"]
+    found = (
+        client_for(lead).get(f"/projects/{project.pk}/?coefficient={coefficient}").context["moves"]
+    )
     assert f"weights={weights}&" in found[0].url
 
 
-def test_no_move_no_sentence(project: Any, question: Any, rate: Any, lead: Any, client_for: Any, utc: Any) -> None:
+def test_no_move_no_sentence(
+    project: Any, question: Any, rate: Any, lead: Any, client_for: Any, utc: Any
+) -> None:
     for week in (0, 1):
         for item in range(12):
             for rater in "ab":
                 label = ["none", "minor", "major"][(item + (rater == "b" and item % 4 == 0)) % 3]
-                rate(question, f"{week}-{item}", rater, label, rated_at=utc(2026, 5, 5 + 7 * week, 12))
+                rate(
+                    question,
+                    f"{week}-{item}",
+                    rater,
+                    label,
+                    rated_at=utc(2026, 5, 5 + 7 * week, 12),
+                )
     bring_up_to_date(question.pk)
     assert client_for(lead).get(f"/projects/{project.pk}/").context["moves"] == []
 
@@ -76,7 +86,9 @@ def reading(value: float | None, se: float = 0.05, n_items: int = 100) -> dict[s
         ({}, reading(0.5), None),
     ],
 )
-def test_a_clear_change(before: dict[str, Any], after: dict[str, Any], change: float | None) -> None:
+def test_a_clear_change(
+    before: dict[str, Any], after: dict[str, Any], change: float | None
+) -> None:
     assert moves.clear_change(before, after) == (None if change is None else pytest.approx(change))
 
 

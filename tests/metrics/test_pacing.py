@@ -1,4 +1,5 @@
-"""A question that was counted just now rests, so that those who rate get the database in between."""
+"""A question that was counted just now rests, so that those who rate get the database in
+between."""
 
 from __future__ import annotations
 

@@ -66,17 +66,23 @@ def test_page_works(page: str, project: Any, rated: Any, lead: Any, client_for: 
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_page_viewer_may_see(page: str, project: Any, rated: Any, viewer: Any, client_for: Any) -> None:
+def test_page_viewer_may_see(
+    page: str, project: Any, rated: Any, viewer: Any, client_for: Any
+) -> None:
     assert client_for(viewer).get(addresses(project)[page]).status_code == 200
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_page_stranger_404(page: str, project: Any, rated: Any, stranger: Any, client_for: Any) -> None:
+def test_page_stranger_404(
+    page: str, project: Any, rated: Any, stranger: Any, client_for: Any
+) -> None:
     assert client_for(stranger).get(addresses(project)[page]).status_code == 404
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_page_annotator_403(page: str, project: Any, rated: Any, annotator: Any, client_for: Any) -> None:
+def test_page_annotator_403(
+    page: str, project: Any, rated: Any, annotator: Any, client_for: Any
+) -> None:
     assert client_for(annotator).get(addresses(project)[page]).status_code == 403
 
 
@@ -88,12 +94,16 @@ def test_page_without_session_asks_to_sign_in(page: str, project: Any, rated: An
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_page_wrong_verb_405(page: str, project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+def test_page_wrong_verb_405(
+    page: str, project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
     assert client_for(lead).post(addresses(project)[page]).status_code == 405
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_page_of_another_project_404(page: str, project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+def test_page_of_another_project_404(
+    page: str, project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
     class Missing:
         pk = project.pk + 1000
 
@@ -148,7 +158,9 @@ def make_ab(project: Any) -> None:
         "charts/pair-table.json?a=a",
     ],
 )
-def test_unknown_choice_404(address: str, project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+def test_unknown_choice_404(
+    address: str, project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
     assert client_for(lead).get(f"/projects/{project.pk}/{address}").status_code == 404
 
 
@@ -158,7 +170,9 @@ def page(client: Client, address: str) -> str:
     return " ".join(response.content.decode().split())
 
 
-def test_dashboard_shows_headline_with_interval_and_basis(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+def test_dashboard_shows_headline_with_interval_and_basis(
+    project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
     from metrics.models import Reading
 
     text = page(client_for(lead), f"/projects/{project.pk}/")
@@ -168,7 +182,9 @@ def test_dashboard_shows_headline_with_interval_and_basis(project: Any, rated: A
     assert "Rests on 7 ratings of 3 items" in text  # i4 has a single rating
 
 
-def test_dashboard_counts_missing_ratings(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+def test_dashboard_counts_missing_ratings(
+    project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
     from projects.models import Item
 
     Item.objects.create(project=project, key="unrated")
@@ -179,7 +195,9 @@ def test_dashboard_counts_missing_ratings(project: Any, rated: Any, lead: Any, c
     assert "?ratings=0" in text
 
 
-def test_dashboard_undefined_says_why(project: Any, question: Any, rate: Any, lead: Any, client_for: Any) -> None:
+def test_dashboard_undefined_says_why(
+    project: Any, question: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
     rate(question, "i1", "a", "minor")
     rate(question, "i1", "b", "minor")
     bring_up_to_date(question.pk)
@@ -192,20 +210,28 @@ def test_dashboard_nothing_to_compare_says_why(
 ) -> None:
     rate(question, "i1", "a", "minor")
     bring_up_to_date(question.pk)
-    assert "Undefined: no item has two ratings" in page(client_for(lead), f"/projects/{project.pk}/")
+    assert "Undefined: no item has two ratings" in page(
+        client_for(lead), f"/projects/{project.pk}/"
+    )
 
 
-def test_dashboard_without_question_offers_one(project: Any, question: Any, lead: Any, client_for: Any) -> None:
+def test_dashboard_without_question_offers_one(
+    project: Any, question: Any, lead: Any, client_for: Any
+) -> None:
     question.delete()
     assert "This project asks nothing yet" in page(client_for(lead), f"/projects/{project.pk}/")
 
 
-def test_dashboard_says_what_is_not_counted(project: Any, rated: Any, rate: Any, lead: Any, client_for: Any) -> None:
+def test_dashboard_says_what_is_not_counted(
+    project: Any, rated: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
     rate(rated, "i4", "a", "major")
     assert "1 rating not counted yet" in page(client_for(lead), f"/projects/{project.pk}/")
 
 
-def test_dashboard_names_disputed_items(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+def test_dashboard_names_disputed_items(
+    project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
     text = page(client_for(lead), f"/projects/{project.pk}/")
     disputed = text[text.index('id="disputes"') : text.index('id="missing"')]
     assert "i1" in disputed
@@ -223,7 +249,9 @@ def test_dashboard_sorts_raters(project: Any, rated: Any, lead: Any, client_for:
     assert raters["-rater"] == ["c", "b", "a"]
 
 
-@pytest.mark.parametrize("sort", ["vs_peers", "-vs_peers", "bias", "-bias", "pairwise", "-pairwise"])
+@pytest.mark.parametrize(
+    "sort", ["vs_peers", "-vs_peers", "bias", "-bias", "pairwise", "-pairwise"]
+)
 def test_dashboard_sorts_raters_without_a_value_last(
     sort: str, project: Any, rated: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
@@ -290,12 +318,23 @@ def test_live_counted_change_sends_the_fragments(
     shown = client.get(f"/projects/{project.pk}/").context
     rate(rated, "i4", "a", "major")
     bring_up_to_date(rated.pk)
-    address = f"/projects/{project.pk}/live/?version={shown['fresh'].version}&places={shown['places']}"
+    address = (
+        f"/projects/{project.pk}/live/?version={shown['fresh'].version}&places={shown['places']}"
+    )
     response = client.get(address)
     text = response.content.decode()
     assert response["HX-Trigger"] == "charts-changed"
     assert "Rests on 9 ratings" in " ".join(text.split())
-    for part in ("live", "headline", "raters", "missing", "categories", "disputes", "sensitivity", "trend-table"):
+    for part in (
+        "live",
+        "headline",
+        "raters",
+        "missing",
+        "categories",
+        "disputes",
+        "sensitivity",
+        "trend-table",
+    ):
         assert f'id="{part}"' in text
     assert text.count('hx-swap-oob="true"') == 9
 
@@ -325,7 +364,8 @@ def chart(client: Client, project: Any, name: str) -> dict[str, Any]:
 
 def test_trend_chart_has_a_row_a_day(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
     made = chart(client_for(lead), project, "trend.json?period=day&coefficient=percent_agreement")
-    # Items belong to the day of their latest rating: i1 the 3rd, i2 the 5th, i3 the 7th; i4 has no pair.
+    # Items belong to the day of their latest rating: i1 the 3rd, i2 the 5th, i3 the 7th; i4 has no
+    # pair.
     assert [row["start"] for row in made["rows"]] == ["2026-03-03", "2026-03-05", "2026-03-07"]
     assert [row["firm"] for row in made["rows"]] == [False, False, False]
     assert made["rows"][1]["value"] == 1
@@ -338,8 +378,14 @@ def test_pair_chart_is_symmetric(project: Any, rated: Any, lead: Any, client_for
     assert all(values[b, a] == value for (a, b), value in values.items())
 
 
-def test_chart_csv_is_safe_in_a_spreadsheet(project: Any, question: Any, rate: Any, lead: Any, client_for: Any) -> None:
-    for item, ours, theirs in (("i1", "minor", "minor"), ("i2", "none", "none"), ("i3", "major", "none")):
+def test_chart_csv_is_safe_in_a_spreadsheet(
+    project: Any, question: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    for item, ours, theirs in (
+        ("i1", "minor", "minor"),
+        ("i2", "none", "none"),
+        ("i3", "major", "none"),
+    ):
         rate(question, item, "=cmd|'/c calc'!A1", ours)
         rate(question, item, "b", theirs)
     bring_up_to_date(question.pk)
@@ -349,7 +395,9 @@ def test_chart_csv_is_safe_in_a_spreadsheet(project: Any, question: Any, rate: A
     assert "'=cmd" in text
 
 
-def test_rater_page_shows_bias_by_category(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+def test_rater_page_shows_bias_by_category(
+    project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
     response = client_for(lead).get(f"/projects/{project.pk}/raters/b/")
     use = {row.label: row for row in response.context["use"]}
     assert use["critical"].own > use["critical"].peers == 0
@@ -369,7 +417,9 @@ def test_rater_page_unrated_rater(project: Any, rated: Any, lead: Any, client_fo
     assert "no counted rating" in page(client_for(lead), f"/projects/{project.pk}/raters/ann/")
 
 
-def test_rater_key_with_slash_and_quotes(project: Any, question: Any, rate: Any, lead: Any, client_for: Any) -> None:
+def test_rater_key_with_slash_and_quotes(
+    project: Any, question: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
     from django.urls import reverse
 
     key = 'team/<b>"7"?#%'
@@ -381,7 +431,9 @@ def test_rater_key_with_slash_and_quotes(project: Any, question: Any, rate: Any,
     assert "team/&lt;b&gt;" in text
 
 
-def test_pair_page_shows_tests_and_differences(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+def test_pair_page_shows_tests_and_differences(
+    project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
     text = page(client_for(lead), f"/projects/{project.pk}/pairs/?a=b&b=a")
     assert "3 items in common, 2 rated alike" in text
     assert "Stuart-Maxwell" in text
@@ -390,16 +442,21 @@ def test_pair_page_shows_tests_and_differences(project: Any, rated: Any, lead: A
     assert "i1" not in differing
 
 
-def test_pair_page_turned_round_is_transposed(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+def test_pair_page_turned_round_is_transposed(
+    project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
     client = client_for(lead)
     one, other = (
-        client.get(f"/projects/{project.pk}/pairs/?a={a}&b={b}").context["details"].table for a, b in ("ab", "ba")
+        client.get(f"/projects/{project.pk}/pairs/?a={a}&b={b}").context["details"].table
+        for a, b in ("ab", "ba")
     )
     assert (one == other.T).all()
     assert (one != other).any()
 
 
-def test_pair_page_no_common_item(project: Any, rated: Any, rate: Any, lead: Any, client_for: Any) -> None:
+def test_pair_page_no_common_item(
+    project: Any, rated: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
     rate(rated, "lonely", "z", "minor")
     bring_up_to_date(rated.pk)
     assert "no item in common" in page(client_for(lead), f"/projects/{project.pk}/pairs/?a=a&b=z")
@@ -417,7 +474,9 @@ def test_pair_page_no_common_item(project: Any, rated: Any, rate: Any, lead: Any
         ("?search=_", []),
     ],
 )
-def test_items_filter(query: str, keys: list[str], project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+def test_items_filter(
+    query: str, keys: list[str], project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
     rows = client_for(lead).get(f"/projects/{project.pk}/items/{query}").context["rows"]
     assert [row.item.key for row in rows] == keys
 
@@ -432,7 +491,9 @@ def test_items_pages(project: Any, question: Any, lead: Any, client_for: Any) ->
     assert (len(first["rows"]), len(second["rows"]), second["next_after"]) == (50, 10, None)
 
 
-def test_item_page_shows_history_and_comment(project: Any, rated: Any, rate: Any, lead: Any, client_for: Any) -> None:
+def test_item_page_shows_history_and_comment(
+    project: Any, rated: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
     rate(rated, "i1", "a", "critical", comment="<script>alert(1)</script>")
     text = page(client_for(lead), f"/projects/{project.pk}/items/i1/")
     assert "2 entries" in text
@@ -440,7 +501,9 @@ def test_item_page_shows_history_and_comment(project: Any, rated: Any, rate: Any
     assert "<script>alert" not in text
 
 
-def test_item_page_shows_withdrawn_rating(project: Any, rated: Any, rate: Any, lead: Any, client_for: Any) -> None:
+def test_item_page_shows_withdrawn_rating(
+    project: Any, rated: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
     rate(rated, "i1", "c", None)
     assert "withdrawn" in page(client_for(lead), f"/projects/{project.pk}/items/i1/")
 
@@ -451,11 +514,19 @@ def test_versions_of_the_guidelines_are_marked_along_the_trend(
     client = client_for(lead)
     address = f"/projects/{project.pk}/charts/trend.json?period=day&coefficient=percent_agreement"
     assert "words" not in client.get(address).content.decode()
-    # Late in the evening of 5 March in Shanghai it is 5 March still in UTC; early in the morning it is not.
+    # Late in the evening of 5 March in Shanghai it is 5 March still in UTC; early in the morning it
+    # is not.
     for day, hour in ((1, 1), (3, 1), (5, 20), (40, 1)):
-        with time_machine.travel(datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC), tick=False) as clock:
+        with time_machine.travel(
+            datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC), tick=False
+        ) as clock:
             clock.shift(datetime.timedelta(days=day - 1, hours=hour))
-            change_project(project=project, by=lead, guidelines=f"Rules of day {day}", time_zone="Asia/Shanghai")
+            change_project(
+                project=project,
+                by=lead,
+                guidelines=f"Rules of day {day}",
+                time_zone="Asia/Shanghai",
+            )
     bring_up_to_date(rated.pk)
     made = client.get(address).json()
     marks = made["spec"]["layer"][0]["data"]["values"]
@@ -469,4 +540,6 @@ def test_versions_of_the_guidelines_are_marked_along_the_trend(
     page = client.get(f"/projects/{project.pk}/?period=day").content.decode()
     assert page.count(f'/projects/{project.pk}/guidelines/2/">Version 2</a>') == 1
     rater = client.get(f"/projects/{project.pk}/charts/rater-trend.json?rater=a&period=day").json()
-    assert next(mark["start"] for mark in rater["spec"]["layer"][0]["data"]["values"]) == "2026-03-01"
+    assert (
+        next(mark["start"] for mark in rater["spec"]["layer"][0]["data"]["values"]) == "2026-03-01"
+    )

@@ -26,7 +26,9 @@ def test_projects_empty_site_offers_first_steps(stranger: Any, client_for: Any) 
     assert 'href="/projects/new/"' in text
 
 
-def test_projects_shows_only_own(project: Any, make_project: Any, lead: Any, stranger: Any, client_for: Any) -> None:
+def test_projects_shows_only_own(
+    project: Any, make_project: Any, lead: Any, stranger: Any, client_for: Any
+) -> None:
     make_project("Somebody else's")
     assert list(rows(client_for(lead))) == ["Reviews"]
     assert rows(client_for(stranger)) == {}
@@ -35,7 +37,11 @@ def test_projects_shows_only_own(project: Any, make_project: Any, lead: Any, str
 def test_projects_row_shows_progress_and_agreement(
     project: Any, question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
-    for item, labels in {"i1": ("none", "none", "none"), "i2": ("major", "major"), "i3": ("none", "major")}.items():
+    for item, labels in {
+        "i1": ("none", "none", "none"),
+        "i2": ("major", "major"),
+        "i3": ("none", "major"),
+    }.items():
         for rater, label in zip("abc", labels, strict=False):
             rate(question, item, rater, label)
     bring_up_to_date(question.pk)
@@ -45,7 +51,9 @@ def test_projects_row_shows_progress_and_agreement(
     assert "2 items have fewer than 3 ratings." in row.attention
 
 
-def test_projects_row_names_uncounted(project: Any, question: Any, rate: Any, lead: Any, client_for: Any) -> None:
+def test_projects_row_names_uncounted(
+    project: Any, question: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
     rate(question, "i1", "a", "none")
     assert "1 rating is not counted yet." in rows(client_for(lead))["Reviews"].attention
 

@@ -25,13 +25,17 @@ def test_figure_undefined_is_a_dash(value: float | None) -> None:
     assert figures.figure(value) == "–"
 
 
-@pytest.mark.parametrize(("value", "text"), [(0.425, "0.42"), (-0.001, "0.00"), (1, "1.00"), (-0.126, "-0.13")])
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.425, "0.42"), (-0.001, "0.00"), (1, "1.00"), (-0.126, "-0.13")]
+)
 def test_figure_two_decimals(value: float, text: str) -> None:
     assert figures.figure(value) == text
 
 
 def test_reading_undefined_tells_why() -> None:
-    assert "no item has two ratings" in readings.reading({"value": None, "reason": "no_pairable_items"})
+    assert "no item has two ratings" in readings.reading(
+        {"value": None, "reason": "no_pairable_items"}
+    )
 
 
 def test_reading_without_interval_has_no_brackets() -> None:
@@ -59,5 +63,9 @@ def test_coefficient_has_a_name(name: str, text: str) -> None:
 
 
 def test_shares_and_p_values_are_rounded_not_cut() -> None:
-    assert [figures.percent(share) for share in (0.4155, 0.2667, 0.3178)] == ["42 %", "27 %", "32 %"]
+    assert [figures.percent(share) for share in (0.4155, 0.2667, 0.3178)] == [
+        "42 %",
+        "27 %",
+        "32 %",
+    ]
     assert readings.p_value(0.04996) == "0.050"

@@ -1,4 +1,5 @@
-"""A rater's single days are read off the counts when somebody asks: what page and API show of them."""
+"""A rater's single days are read off the counts when somebody asks: what page and API show of
+them."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ NAMES = ("vs_peers", "vs_peers_linear", "vs_peers_quadratic", "vs_peers_percent"
 
 
 def rate_many(question: Question, rate: Any, utc: Any, *, seed: int) -> None:
-    """Four raters on 30 items over ten days; "d" mostly alone; some change their mind, some withdraw."""
+    """Four raters on 30 items over ten days; "d" mostly alone; some change their mind, some
+    withdraw."""
     rng = np.random.default_rng(seed)
     labels = [category.label for category in question.active_categories()]
     for number in range(30):
@@ -35,7 +37,13 @@ def rate_many(question: Question, rate: Any, utc: Any, *, seed: int) -> None:
             if rng.random() < 0.25 or (rater == "d" and number % 5):
                 continue
             day = 1 + int(rng.integers(10))
-            rate(question, f"i{number}", rater, str(rng.choice(labels)), rated_at=utc(2026, 3, day, 12))
+            rate(
+                question,
+                f"i{number}",
+                rater,
+                str(rng.choice(labels)),
+                rated_at=utc(2026, 3, day, 12),
+            )
     rate(question, "lonely", "d", labels[0], rated_at=utc(2026, 3, 25, 12))
     for number in range(0, 30, 7):
         rate(question, f"i{number}", "a", None if number % 2 else labels[1])
@@ -63,14 +71,17 @@ def wide(make_project: Any, lead: Any, rate: Any, utc: Any) -> Question:
     Member.objects.create(project=project, user=lead, role=Member.Role.LEAD)
     question = project.questions.get()
     for code in range(MOMENTS_UP_TO + 1):
-        Category.objects.create(question=question, code=code, label=f"grade {code}", position=code, value=code)
+        Category.objects.create(
+            question=question, code=code, label=f"grade {code}", position=code, value=code
+        )
     rate_many(question, rate, utc, seed=3)
     sweep.sweep()
     return question
 
 
 def expected(question: Question, rater: str) -> dict[str, dict[str, Any]]:
-    """Date -> name -> READING of the days on which the rater has a rating, from the ratings by the pure library."""
+    """Date -> name -> READING of the days on which the rater has a rating, from the ratings by the
+    pure library."""
     ratings = list(Rating.objects.filter(question=question).standing())
     mine = question.project.raters.get(key=rater).pk
     found = invariants.expected_rater_readings(ratings, QuestionScale.of(question), spans=("day",))
@@ -78,7 +89,8 @@ def expected(question: Question, rater: str) -> dict[str, dict[str, Any]]:
 
 
 def assert_shown(shown: dict[str, Any], readings: dict[str, dict[str, Any]], name: str) -> None:
-    """The days as they are shown: none more, none less, every number; None where the rater was alone."""
+    """The days as they are shown: none more, none less, every number; None where the rater was
+    alone."""
     assert sorted(shown) == sorted(readings)
     for day, reading in readings.items():
         fresh = reading.get(name) or {"value": None, "n_items": 0, "reason": "no_pairable_items"}
@@ -101,7 +113,10 @@ def test_days_of_the_api_are_those_of_the_ratings(
 
 
 def test_days_of_the_api_are_paged(rated: Question, lead: Any, api_for: Any) -> None:
-    api, address = api_for(lead), f"/api/v1/projects/{rated.project_id}/agreement/raters/a/trend/?period=day"
+    api, address = (
+        api_for(lead),
+        f"/api/v1/projects/{rated.project_id}/agreement/raters/a/trend/?period=day",
+    )
     whole = api.get(address).json()
     assert whole["next"] is None
     found, following = [], f"{address}&page_size=3"
@@ -114,7 +129,9 @@ def test_days_of_the_api_are_paged(rated: Question, lead: Any, api_for: Any) -> 
 
 
 @pytest.mark.parametrize("which", ["rated", "wide"])
-@pytest.mark.parametrize(("chart", "name"), [("rater-trend", "vs_peers_quadratic"), ("rater-bias", "vs_peers_bias")])
+@pytest.mark.parametrize(
+    ("chart", "name"), [("rater-trend", "vs_peers_quadratic"), ("rater-bias", "vs_peers_bias")]
+)
 def test_days_of_the_chart_are_those_of_the_ratings(
     which: str, chart: str, name: str, request: pytest.FixtureRequest, lead: Any, client_for: Any
 ) -> None:
@@ -124,7 +141,10 @@ def test_days_of_the_chart_are_those_of_the_ratings(
         asked = {"rater": rater, "period": "day", "weights": "quadratic"}
         rows = client.get(address, asked).json()["rows"]
         # A day without a value leaves a gap.
-        shown = {row["start"]: {part: row[part] for part in ("value", "low", "high", "n_items")} for row in rows}
+        shown = {
+            row["start"]: {part: row[part] for part in ("value", "low", "high", "n_items")}
+            for row in rows
+        }
         found = {day: each[name] for day, each in expected(question, rater).items() if name in each}
         found = {day: reading for day, reading in found.items() if reading["value"] is not None}
         assert sorted(shown) == sorted(found)
@@ -154,14 +174,18 @@ def test_a_day_whose_ratings_were_withdrawn_is_not_shown(
     rate(question, "i1", "a", None)
     sweep.sweep()
     address = f"/api/v1/projects/{question.project_id}/agreement/raters/{{}}/trend/?period=day"
-    days = [[row["start"] for row in api_for(lead).get(address.format(key)).json()["results"]] for key in "ab"]
+    days = [
+        [row["start"] for row in api_for(lead).get(address.format(key)).json()["results"]]
+        for key in "ab"
+    ]
     assert days == [["2026-03-02"], ["2026-03-01", "2026-03-02"]]
 
 
 def test_a_day_is_as_new_as_the_counts(
     question: Question, rate: Any, utc: Any, lead: Any, client_for: Any, api_for: Any
 ) -> None:
-    """Before the readings are made the page still tells the ratings as waiting, and shows no day without its rater."""
+    """Before the readings are made the page still tells the ratings as waiting, and shows no day
+    without its rater."""
     for rater in "ab":
         rate(question, "i1", rater, "minor", rated_at=utc(2026, 3, 1, 12))
     count.count_some(question.pk)
@@ -173,10 +197,16 @@ def test_a_day_is_as_new_as_the_counts(
     count.count_some(question.pk)
     assert sweep.waiting_ratings(question, CountState.objects.get(question=question)) == 2
     address = f"/api/v1/projects/{question.project_id}/agreement/raters/a/trend/?coefficient=vs_peers_percent"
-    values = [api_for(lead).get(f"{address}&period={span}").json()["results"][0]["value"] for span in ("day", "week")]
+    values = [
+        api_for(lead).get(f"{address}&period={span}").json()["results"][0]["value"]
+        for span in ("day", "week")
+    ]
     assert values == [0.5, 1.0]
     readings.refresh(question.pk)
-    values = [api_for(lead).get(f"{address}&period={span}").json()["results"][0]["value"] for span in ("day", "week")]
+    values = [
+        api_for(lead).get(f"{address}&period={span}").json()["results"][0]["value"]
+        for span in ("day", "week")
+    ]
     assert values == [0.5, 0.5]
 
 
@@ -209,7 +239,9 @@ def test_items_of_a_day_are_those_of_its_reading(rated: Question) -> None:
         )
 
 
-def test_stale_days_make_their_weeks_and_months_anew(question: Question, rate: Any, utc: Any) -> None:
+def test_stale_days_make_their_weeks_and_months_anew(
+    question: Question, rate: Any, utc: Any
+) -> None:
     for day in (2, 3, 12):
         for rater in "ab":
             rate(question, f"i{day}", rater, "minor", rated_at=utc(2026, 3, day, 12))
@@ -218,7 +250,10 @@ def test_stale_days_make_their_weeks_and_months_anew(question: Question, rate: A
     rate(question, "i3", "a", "major")
     count.count_some(question.pk)
     stale = PeerTally.objects.filter(rater__key="a", stale=True)
-    assert sorted(stale.values_list("day", flat=True)) == [EVER, (datetime.date(2026, 3, 3) - invariants.EPOCH).days]
+    assert sorted(stale.values_list("day", flat=True)) == [
+        EVER,
+        (datetime.date(2026, 3, 3) - invariants.EPOCH).days,
+    ]
     readings.refresh(question.pk)
     after = dict(RaterReading.objects.filter(rater__key="a").values_list("start", "computed_at"))
     moved = {start.isoformat() for start in after if after[start] != before[start]}
@@ -234,7 +269,13 @@ def test_stored_days_go_when_the_database_is_upgraded(question: Question) -> Non
         rater = question.project.raters.get()
         make = old.get_model("metrics", "RaterReading").objects.create
         for span in ("all", "day", "week", "month"):
-            make(question_id=question.pk, rater_id=rater.pk, span=span, n_ratings=1, computed_at=timezone.now())
+            make(
+                question_id=question.pk,
+                rater_id=rater.pk,
+                span=span,
+                n_ratings=1,
+                computed_at=timezone.now(),
+            )
     finally:
         executor = MigrationExecutor(connection)
         executor.migrate(executor.loader.graph.leaf_nodes())

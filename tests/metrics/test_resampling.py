@@ -1,4 +1,5 @@
-"""The bootstrap's interval where there is no standard error: stored, shown on the page and by the API."""
+"""The bootstrap's interval where there is no standard error: stored, shown on the page and by the
+API."""
 
 from __future__ import annotations
 
@@ -32,7 +33,11 @@ def codes(question: Any, rate: Any) -> np.ndarray:
 
 @pytest.fixture
 def read(question: Any, lead: Any, api_for: Any) -> Any:
-    return lambda: api_for(lead).get(f"/api/v1/projects/{question.project_id}/agreement/").json()["coefficients"][NAME]
+    return lambda: (
+        api_for(lead)
+        .get(f"/api/v1/projects/{question.project_id}/agreement/")
+        .json()["coefficients"][NAME]
+    )
 
 
 def by_items(codes: np.ndarray, replicates: int) -> tuple[float, float]:
@@ -51,13 +56,17 @@ def test_ordinal_alpha_has_the_interval_of_resampled_items(codes: np.ndarray, re
     assert (found["bootstrap"], found["se"]) == (2000, None)
 
 
-def test_the_page_tells_where_the_interval_comes_from(codes: np.ndarray, question: Any, client: Any, lead: Any) -> None:
+def test_the_page_tells_where_the_interval_comes_from(
+    codes: np.ndarray, question: Any, client: Any, lead: Any
+) -> None:
     client.force_login(lead)
     page = client.get(f"/projects/{question.project_id}/").content.decode()
     assert "interval by 2,000 bootstrap replicates" in page
 
 
-def test_the_same_counts_give_the_same_interval(codes: np.ndarray, question: Any, rate: Any) -> None:
+def test_the_same_counts_give_the_same_interval(
+    codes: np.ndarray, question: Any, rate: Any
+) -> None:
     def stored() -> Any:
         state = CountState.objects.get(question=question)
         assert state.bootstrapped == state.version

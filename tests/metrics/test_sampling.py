@@ -25,7 +25,9 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def counted(question: Any, rate: Any) -> Any:
     for number in range(12):
-        rate(question, f"item {number % 4}", f"rater {number % 3}", ("none", "minor")[number % 5 % 2])
+        rate(
+            question, f"item {number % 4}", f"rater {number % 3}", ("none", "minor")[number % 5 % 2]
+        )
     tasks.sweep_all()
     return question
 
@@ -36,7 +38,12 @@ def be_due() -> None:
 
 def test_the_sweep_audits_what_it_counted(counted: Any, client_for: Any, lead: Any) -> None:
     result = AuditResult.objects.get()
-    assert (result.question_id, result.ratings, result.differences, result.shown) == (counted.pk, 12, 0, [])
+    assert (result.question_id, result.ratings, result.differences, result.shown) == (
+        counted.pk,
+        12,
+        0,
+        [],
+    )
     said = client_for(lead).get("/healthz").json()["audit"]
     assert said["questions"] == 1
     assert said["questions_that_differ"] == 0
@@ -57,7 +64,10 @@ def test_a_difference_is_an_error_that_is_seen(
     assert "pair of raters" in result.shown[0]
     client = client_for(admin)
     assert client.get("/healthz").json()["audit"]["questions_that_differ"] == 1
-    assert "pair of raters" in client.get(f"/admin/metrics/auditresult/{counted.pk}/change/").content.decode()
+    assert (
+        "pair of raters"
+        in client.get(f"/admin/metrics/auditresult/{counted.pk}/change/").content.decode()
+    )
     assert client.get("/admin/metrics/auditresult/").status_code == 200
     with pytest.raises(CommandError, match="1 questions differ from a recount"):
         call_command("status", stdout=io.StringIO())
@@ -68,9 +78,16 @@ def large(counted: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A question too large to be audited whole, with one rater whose ratings are few enough."""
     monkeypatch.setattr(schedule, "RATINGS", 10)
     monkeypatch.setattr(schedule, "RATINGS_OF_RATER", 3)
-    PeerTally.objects.filter(question=counted, day=EVER).exclude(rater__key="rater 1").update(n_ratings=4)
+    PeerTally.objects.filter(question=counted, day=EVER).exclude(rater__key="rater 1").update(
+        n_ratings=4
+    )
     first = Rating.objects.filter(question=counted, rater__key="rater 1").order_by("item")[0]
-    record(question=counted, ratings=[NewRating(first.item_id, first.rater_id, NOTHING)], by=None, source="api")
+    record(
+        question=counted,
+        ratings=[NewRating(first.item_id, first.rater_id, NOTHING)],
+        by=None,
+        source="api",
+    )
     sweep.sweep()
     be_due()
     return counted
@@ -123,8 +140,12 @@ def test_one_at_a_time_and_the_oldest_first(counted: Any, make_project: Any, rat
     assert audited[2] is None  # an hour has not passed, and nothing was counted since
 
 
-def test_what_was_counted_since_its_audit_is_audited_before_the_hour_is_over(counted: Any, rate: Any) -> None:
-    AuditResult.objects.update(audited_at=timezone.now() - schedule.EVERY - datetime.timedelta(seconds=1))
+def test_what_was_counted_since_its_audit_is_audited_before_the_hour_is_over(
+    counted: Any, rate: Any
+) -> None:
+    AuditResult.objects.update(
+        audited_at=timezone.now() - schedule.EVERY - datetime.timedelta(seconds=1)
+    )
     rate(counted, "item 1", "rater 1", "major")
     tasks.sweep_all()
     assert AuditResult.objects.get().audited_at > timezone.now() - schedule.EVERY

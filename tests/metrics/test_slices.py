@@ -1,4 +1,5 @@
-"""Filtered pages: the numbers are those of the chosen ratings alone, computed by a worker, and kept while asked for."""
+"""Filtered pages: the numbers are those of the chosen ratings alone, computed by a worker, and kept
+while asked for."""
 
 from __future__ import annotations
 
@@ -30,18 +31,24 @@ LANGUAGES = ("de", "en", "zh")
 
 @pytest.fixture
 def rated(question: Any, utc: Any) -> Any:
-    """36 items in three languages, rated within six weeks by up to four of five raters, one a model; counted."""
+    """36 items in three languages, rated within six weeks by up to four of five raters, one a
+    model; counted."""
     dice = np.random.default_rng(11)
     project = question.project
     groups = {"a": "Vendor A", "b": "Vendor A", "m": "Vendor B"}
     raters = [
         Rater.objects.create(
-            project=project, key=key, group=groups.get(key, ""), kind="model" if key == "m" else "human"
+            project=project,
+            key=key,
+            group=groups.get(key, ""),
+            kind="model" if key == "m" else "human",
         )
         for key in "abcdm"
     ]
     facts = [{"language": LANGUAGES[n % 3], "id": f"i{n}", "long": n < 9} for n in range(36)]
-    items = [Item.objects.create(project=project, key=f"i{n}", attributes=facts[n]) for n in range(36)]
+    items = [
+        Item.objects.create(project=project, key=f"i{n}", attributes=facts[n]) for n in range(36)
+    ]
     ratings = []
     for number, item in enumerate(items):
         for rater in dice.choice(5, size=number % 5, replace=False):
@@ -61,7 +68,9 @@ def test_the_page_says_who_is_apart_and_what_is_confused(
     project = question.project
     raters = [Rater.objects.create(project=project, key=key) for key in "cabde"]
     items = [Item.objects.create(project=project, key=f"i{n}") for n in range(60)]
-    said = [(item.pk, ((0, 2, 1, 3)[place % 4], *[place % 4] * 4)) for place, item in enumerate(items)]
+    said = [
+        (item.pk, ((0, 2, 1, 3)[place % 4], *[place % 4] * 4)) for place, item in enumerate(items)
+    ]
     ratings = [
         NewRating(item, rater.pk, code, rated_at=utc(2026, 3, 2, 12))
         for item, codes in said
@@ -71,7 +80,10 @@ def test_the_page_says_who_is_apart_and_what_is_confused(
     bring_up_to_date(question.pk)
     findings = open_page(given).context["findings"]
     assert findings[0] == "c agrees less with the others than the project does."
-    assert any(text.startswith("100 % of all disagreement is between “minor” and “major”:") for text in findings)
+    assert any(
+        text.startswith("100 % of all disagreement is between “minor” and “major”:")
+        for text in findings
+    )
 
 
 FILTERS: list[dict[str, str]] = [
@@ -89,14 +101,21 @@ FILTERS: list[dict[str, str]] = [
 
 
 def chosen_codes(question: Any, given: dict[str, str]) -> np.ndarray:
-    """The ratings of the filter as the (items x raters) table of metrics.agreement, told from plain rows."""
+    """The ratings of the filter as the (items x raters) table of metrics.agreement, told from plain
+    rows."""
     codes: dict[tuple[int, int], int] = {}
-    for rating in Rating.objects.filter(question=question, code__gte=0).select_related("item", "rater"):
+    for rating in Rating.objects.filter(question=question, code__gte=0).select_related(
+        "item", "rater"
+    ):
         day = rating.rated_at.date().isoformat()
-        attributes = {f"item.{name}": str(value).lower() for name, value in rating.item.attributes.items()}
+        attributes = {
+            f"item.{name}": str(value).lower() for name, value in rating.item.attributes.items()
+        }
         facts = {"kind": rating.rater.kind, "group": rating.rater.group, **attributes}
         within = given.get("from", "") <= day <= given.get("to", "9999")
-        wanted = {name: value.lower() for name, value in given.items() if name not in ("from", "to")}
+        wanted = {
+            name: value.lower() for name, value in given.items() if name not in ("from", "to")
+        }
         if within and all(facts[name].lower() == value for name, value in wanted.items()):
             codes[rating.item_id, rating.rater_id] = rating.code
     items, raters = (sorted({key[side] for key in codes}) for side in (0, 1))
@@ -123,7 +142,9 @@ def open_page(lead: Any, client_for: Any, project: Any) -> Any:
 
 
 @pytest.mark.parametrize("given", FILTERS, ids=urlencode)
-def test_numbers_are_those_of_the_chosen_ratings(given: dict[str, str], rated: Any, open_page: Any) -> None:
+def test_numbers_are_those_of_the_chosen_ratings(
+    given: dict[str, str], rated: Any, open_page: Any
+) -> None:
     codes = chosen_codes(rated, given)
     page = open_page(given).context
     found = page["reading"].coefficients
@@ -132,7 +153,12 @@ def test_numbers_are_those_of_the_chosen_ratings(given: dict[str, str], rated: A
         assert found["fleiss_kappa"]["value"] is None
         return
     expected = report(codes, len(LABELS), values=[0, 1, 2, 3])
-    for name in ("fleiss_kappa", "fleiss_kappa_quadratic", "krippendorff_alpha_ordinal", "gwet_ac1"):
+    for name in (
+        "fleiss_kappa",
+        "fleiss_kappa_quadratic",
+        "krippendorff_alpha_ordinal",
+        "gwet_ac1",
+    ):
         assert found[name]["value"] == pytest.approx(expected[name], abs=1e-12), name
         if "bootstrap" not in found[name]:
             assert found[name]["low"] == pytest.approx(expected[f"{name}.ci_low"], abs=1e-12), name
@@ -140,8 +166,12 @@ def test_numbers_are_those_of_the_chosen_ratings(given: dict[str, str], rated: A
     if expected["n_pairable_items"]:
         assert ordinal["bootstrap"] == 2000
         assert ordinal["low"] < ordinal["value"] < ordinal["high"]
-    assert found["mean_pairwise_kappa"]["value"] == pytest.approx(expected["light_kappa"], abs=1e-12)
-    assert found["mean_pairwise_kappa_linear"]["value"] == pytest.approx(expected["light_kappa_linear"], abs=1e-12)
+    assert found["mean_pairwise_kappa"]["value"] == pytest.approx(
+        expected["light_kappa"], abs=1e-12
+    )
+    assert found["mean_pairwise_kappa_linear"]["value"] == pytest.approx(
+        expected["light_kappa_linear"], abs=1e-12
+    )
     assert found["percent_agreement"]["n_items"] == expected["n_pairable_items"]
     kappas = {row["n"]: row["none"][0] for row in page["fresh"].row.body["pairs"]}
     for entry in expected["pairwise"].values():
@@ -152,45 +182,64 @@ def test_numbers_are_those_of_the_chosen_ratings(given: dict[str, str], rated: A
 def test_what_chooses_everything_equals_the_stored_readings(
     rated: Any, open_page: Any, lead: Any, client_for: Any
 ) -> None:
-    """A filter that leaves nothing out shows what the page without a filter shows: every part of it."""
+    """A filter that leaves nothing out shows what the page without a filter shows: every part of
+    it."""
     every = open_page({"from": "2020-01-01"}).context
     plain = client_for(lead).get(f"/projects/{rated.project_id}/").context
     assert plain["chosen"].filter.parameters == {}
     for name in ("findings", "missing", "period", "places", "n_raters"):
         assert every[name] == plain[name], name
     assert every["headline"]["low"] == pytest.approx(plain["headline"]["low"])
-    told = [[reading["value"] for _weights, reading in page["sensitivity"]] for page in (every, plain)]
-    assert told[0] == pytest.approx(told[1])
-    assert [row[1]["value"] for row in every["beside"]] == pytest.approx([row[1]["value"] for row in plain["beside"]])
     told = [
-        [(p.start, p.end, p.reading["value"], p.cumulative["value"]) for p in page["points"]] for page in (every, plain)
+        [reading["value"] for _weights, reading in page["sensitivity"]] for page in (every, plain)
+    ]
+    assert told[0] == pytest.approx(told[1])
+    assert [row[1]["value"] for row in every["beside"]] == pytest.approx(
+        [row[1]["value"] for row in plain["beside"]]
+    )
+    told = [
+        [(p.start, p.end, p.reading["value"], p.cumulative["value"]) for p in page["points"]]
+        for page in (every, plain)
     ]
     assert [row[:2] for row in told[0]] == [row[:2] for row in told[1]]
-    assert np.allclose(*(np.array([row[2:] for row in page], float) for page in told), equal_nan=True)
+    assert np.allclose(
+        *(np.array([row[2:] for row in page], float) for page in told), equal_nan=True
+    )
     rows = [page["rater_page"].rows for page in (every, plain)]
     for one, other in zip(*rows, strict=True):
-        assert (one.reading.rater, one.reading.n_ratings) == (other.reading.rater, other.reading.n_ratings)
+        assert (one.reading.rater, one.reading.n_ratings) == (
+            other.reading.rater,
+            other.reading.n_ratings,
+        )
         assert one.spark == pytest.approx(other.spark)
         assert one.reading.coefficients.keys() >= other.reading.coefficients.keys()
         for name, reading in other.reading.coefficients.items():
             assert one.reading.coefficients[name]["value"] == pytest.approx(reading["value"]), name
             assert one.reading.coefficients[name]["low"] == pytest.approx(reading["low"]), name
     kappas = [
-        [pair.reading["value"] for _rater, row in page["matrix"] for pair in row if pair] for page in (every, plain)
+        [pair.reading["value"] for _rater, row in page["matrix"] for pair in row if pair]
+        for page in (every, plain)
     ]
     assert kappas[0] == pytest.approx(kappas[1])
     assert [d.item for d in every["disputes"].top] == [d.item for d in plain["disputes"].top]
 
 
-def test_raters_are_sorted_as_without_a_filter(rated: Any, open_page: Any, lead: Any, client_for: Any) -> None:
+def test_raters_are_sorted_as_without_a_filter(
+    rated: Any, open_page: Any, lead: Any, client_for: Any
+) -> None:
     Rating.objects.filter(rater__key="a").update(seconds=12.0)
     Rating.objects.filter(rater__key="b").update(seconds=30.0)
     sweep.recount(rated)
     bring_up_to_date(rated.pk)
     for sort in ("rater", "-ratings", "vs_peers", "-pairwise", "bias", "-seconds"):
         filtered = open_page({"from": "2020-01-01", "sort": sort}).context["rater_page"]
-        plain = client_for(lead).get(f"/projects/{rated.project_id}/?sort={sort}").context["rater_page"]
-        told = [[(row.reading.rater.key, row.reading.seconds) for row in page.rows] for page in (filtered, plain)]
+        plain = (
+            client_for(lead).get(f"/projects/{rated.project_id}/?sort={sort}").context["rater_page"]
+        )
+        told = [
+            [(row.reading.rater.key, row.reading.seconds) for row in page.rows]
+            for page in (filtered, plain)
+        ]
         assert told[0] == told[1], sort
     assert dict(told[1]) == {"a": 12.0, "b": 30.0, "c": None, "d": None, "m": None}
 
@@ -234,7 +283,9 @@ REFUSED: list[tuple[dict[str, str], str]] = [
 ]
 
 
-def test_what_cannot_be_chosen_is_refused_with_what_can(rated: Any, lead: Any, client_for: Any) -> None:
+def test_what_cannot_be_chosen_is_refused_with_what_can(
+    rated: Any, lead: Any, client_for: Any
+) -> None:
     client = client_for(lead)
     client.get(f"/projects/{rated.project_id}/")
     slices.sweep()
@@ -249,7 +300,8 @@ def test_what_cannot_be_chosen_is_refused_with_what_can(rated: Any, lead: Any, c
 def test_the_bar_offers_what_there_is(rated: Any, open_page: Any) -> None:
     page = open_page({"item.language": "de"})
     offered = {
-        choice.name: [value for value, _words in choice.options] for choice in page.context["filter_bar"].choices
+        choice.name: [value for value, _words in choice.options]
+        for choice in page.context["filter_bar"].choices
     }
     assert offered == {
         "kind": ["human", "model"],
@@ -270,7 +322,10 @@ def test_chips_take_one_part_away(rated: Any, open_page: Any, project: Any) -> N
 def test_links_and_charts_keep_the_filter(rated: Any, open_page: Any) -> None:
     given = {"item.language": "de", "kind": "human"}
     text = open_page(given).content.decode()
-    for part in ("raters/a/?item.language=de&amp;kind=human", "charts/trend.json?item.language=de&amp;kind=human"):
+    for part in (
+        "raters/a/?item.language=de&amp;kind=human",
+        "charts/trend.json?item.language=de&amp;kind=human",
+    ):
         assert part in text
     matrix = open_page(given, "charts/pairs.json").json()["rows"]
     assert matrix
@@ -285,7 +340,9 @@ def test_links_and_charts_keep_the_filter(rated: Any, open_page: Any) -> None:
 # --- computed by a worker, kept while asked for
 
 
-def test_a_page_says_that_its_numbers_are_being_computed(rated: Any, lead: Any, client_for: Any, project: Any) -> None:
+def test_a_page_says_that_its_numbers_are_being_computed(
+    rated: Any, lead: Any, client_for: Any, project: Any
+) -> None:
     client = client_for(lead)
     address = f"/projects/{project.pk}/?kind=human"
     waiting = client.get(address)
@@ -312,7 +369,9 @@ def test_live_brings_new_numbers_of_the_chosen_ratings(
     Slice.objects.update(rests_until=None)
     client.get(live.format(page.context["fresh"].version))
     slices.sweep()
-    assert 'id="headline"' in client.get(live.format(page.context["fresh"].version)).content.decode()
+    assert (
+        'id="headline"' in client.get(live.format(page.context["fresh"].version)).content.decode()
+    )
 
 
 def test_a_slice_rests_before_it_is_computed_again(rated: Any, rate: Any, open_page: Any) -> None:
@@ -327,14 +386,18 @@ def test_a_slice_rests_before_it_is_computed_again(rated: Any, rate: Any, open_p
     assert Slice.objects.get(kind="dashboard").computed_at > first
 
 
-def test_other_groups_and_attributes_make_a_slice_old(rated: Any, open_page: Any, api_for: Any, lead: Any) -> None:
+def test_other_groups_and_attributes_make_a_slice_old(
+    rated: Any, open_page: Any, api_for: Any, lead: Any
+) -> None:
     def number() -> int:
         Slice.objects.update(rests_until=None)
         return int(open_page({"group": "Vendor A"}).context["fresh"].row.body["n_ratings"])
 
     before = number()
     api = api_for(lead)
-    api.post(f"/api/v1/projects/{rated.project_id}/raters/", [{"key": "b", "group": ""}], format="json")
+    api.post(
+        f"/api/v1/projects/{rated.project_id}/raters/", [{"key": "b", "group": ""}], format="json"
+    )
     assert number() < before
     german = open_page({"item.language": "de"}).context["fresh"].row.body["n_items"]
     api.post(
@@ -356,7 +419,9 @@ def test_a_question_keeps_so_many_slices(
     assert Slice.objects.filter(kind="choices").count() == 1
 
 
-def test_what_nobody_asks_for_any_more_is_not_computed(rated: Any, open_page: Any, lead: Any, client_for: Any) -> None:
+def test_what_nobody_asks_for_any_more_is_not_computed(
+    rated: Any, open_page: Any, lead: Any, client_for: Any
+) -> None:
     open_page({"kind": "human"})
     client_for(lead).get(f"/projects/{rated.project_id}/?kind=model")
     Slice.objects.update(waiting=True, asked_at=timezone.now() - datetime.timedelta(hours=2))
@@ -366,7 +431,9 @@ def test_what_nobody_asks_for_any_more_is_not_computed(rated: Any, open_page: An
     assert not Slice.objects.filter(waiting=True).exists()
 
 
-def test_one_message_for_each_time_it_is_to_be_computed(rated: Any, lead: Any, client_for: Any, settings: Any) -> None:
+def test_one_message_for_each_time_it_is_to_be_computed(
+    rated: Any, lead: Any, client_for: Any, settings: Any
+) -> None:
     with private_broker(settings) as broker:
         for _asked in range(3):
             client_for(lead).get(f"/projects/{rated.project_id}/?kind=human")
@@ -433,14 +500,20 @@ def test_requests_read_no_ratings(rated: Any, open_page: Any, lead: Any, client_
     """The numbers of the page stand when the ratings are gone: they come from the row alone."""
     before = open_page({"kind": "human"}).context["headline"]
     Rating.objects.update(counted=-1, code=-1)
-    assert client_for(lead).get(f"/projects/{rated.project_id}/?kind=human").context["headline"] == before
+    assert (
+        client_for(lead).get(f"/projects/{rated.project_id}/?kind=human").context["headline"]
+        == before
+    )
     assert Project.objects.exists()
 
 
 def test_the_list_of_pairs_is_that_of_the_chosen_ratings(rated: Any, open_page: Any) -> None:
     for sort in ("items", "-items", "kappa", "-kappa"):
         page = open_page({"item.language": "de", "sort": sort}, "pairs/").context
-        told = [pair.n_items if sort.endswith("items") else pair.reading["value"] for pair in page["pairs"]]
+        told = [
+            pair.n_items if sort.endswith("items") else pair.reading["value"]
+            for pair in page["pairs"]
+        ]
         known = [value for value in told if value is not None]
         assert known == sorted(known, reverse=sort.startswith("-"))
         assert told[len(known) :] == [None] * (len(told) - len(known))
@@ -451,16 +524,25 @@ def test_the_list_of_pairs_is_that_of_the_chosen_ratings(rated: Any, open_page: 
 
 
 def test_a_pair_over_time_is_that_of_its_ratings(rated: Any, open_page: Any) -> None:
-    """Each month's kappa and mean difference, told from plain rows; and the other way round with the other sign."""
+    """Each month's kappa and mean difference, told from plain rows; and the other way round with
+    the other sign."""
     page = open_page({"period": "month"}, "pairs/?a=a&b=c").context
     assert len(page["points"]) == 2
     both: dict[int, dict[str, Any]] = {}
     for rating in Rating.objects.filter(rater__key__in="ac").select_related("rater"):
         both.setdefault(rating.item_id, {})[rating.rater.key] = rating
     shared = [two for two in both.values() if len(two) == 2]
-    assert sum(point.reading["n_items"] for point in page["points"]) == len(shared) == page["details"].n_items
+    assert (
+        sum(point.reading["n_items"] for point in page["points"])
+        == len(shared)
+        == page["details"].n_items
+    )
     for kappa, difference in zip(page["points"], page["difference_points"], strict=True):
-        mine = [two for two in shared if max(r.rated_at.date().replace(day=1) for r in two.values()) == kappa.start]
+        mine = [
+            two
+            for two in shared
+            if max(r.rated_at.date().replace(day=1) for r in two.values()) == kappa.start
+        ]
         codes = np.array([[two["a"].code, two["c"].code] for two in mine])
         expected = report(codes, len(LABELS))
         assert kappa.reading["value"] == pytest.approx(expected["cohen_kappa"])
@@ -481,7 +563,9 @@ def test_a_drift_of_two_raters_is_told(question: Any, utc: Any, open_page: Any) 
     for n, item in enumerate(items):
         moment = utc(2026, 3, 2 + 7 * (n // 40), 12)
         ratings.append(NewRating(item.pk, a.pk, 1 + n % 2, rated_at=moment))
-        ratings.append(NewRating(item.pk, b.pk, 1 + n % 2 - int(n >= 40 and n % 4 > 0), rated_at=moment))
+        ratings.append(
+            NewRating(item.pk, b.pk, 1 + n % 2 - int(n >= 40 and n % 4 > 0), rated_at=moment)
+        )
     record(question=question, ratings=ratings, by=None, source="import")
     bring_up_to_date(question.pk)
     page = open_page({"period": "week"}, "pairs/?a=sinking&b=steady")
@@ -489,7 +573,9 @@ def test_a_drift_of_two_raters_is_told(question: Any, utc: Any, open_page: Any) 
     assert said in page.content.decode()
 
 
-@pytest.mark.parametrize("given", [{"item.language": "de"}, {"kind": "human", "from": "2026-03-10"}], ids=urlencode)
+@pytest.mark.parametrize(
+    "given", [{"item.language": "de"}, {"kind": "human", "from": "2026-03-10"}], ids=urlencode
+)
 def test_a_rater_of_the_chosen_ratings_is_as_on_the_dashboard(
     given: dict[str, str], rated: Any, open_page: Any
 ) -> None:
@@ -498,14 +584,22 @@ def test_a_rater_of_the_chosen_ratings_is_as_on_the_dashboard(
         page = open_page(given, f"raters/{row.reading.rater.key}/").context
         assert page["whole"].n_ratings == row.reading.n_ratings
         for name, reading in row.reading.coefficients.items():
-            assert page["whole"].coefficients[name]["value"] == pytest.approx(reading["value"]), name
+            assert page["whole"].coefficients[name]["value"] == pytest.approx(reading["value"]), (
+                name
+            )
         assert sum(point.reading["n_items"] for point in page["points"]) == page["peers"]["n_items"]
 
 
 @pytest.mark.parametrize("path", ["raters/a/", "pairs/?a=a&b=c", "pairs/"])
 @pytest.mark.parametrize("given", [{}, {"item.language": "de"}], ids=["all", "some"])
 def test_a_page_asks_whether_it_is_still_right(
-    given: dict[str, str], path: str, rated: Any, rate: Any, open_page: Any, lead: Any, client_for: Any
+    given: dict[str, str],
+    path: str,
+    rated: Any,
+    rate: Any,
+    open_page: Any,
+    lead: Any,
+    client_for: Any,
 ) -> None:
     page = open_page(given, path)
     client = client_for(lead)
@@ -527,6 +621,8 @@ def test_a_page_asks_whether_it_is_still_right(
     slices.sweep()
     fresh = ask()
     assert fresh.headers["HX-Trigger"] == "charts-changed"
-    assert any(f'id="{part}"' in fresh.content.decode() for part in ("differing", "stats", "pair-list"))
+    assert any(
+        f'id="{part}"' in fresh.content.decode() for part in ("differing", "stats", "pair-list")
+    )
     gone = client.get(address, headers={"X-Shown": "0.0", "X-Places": "other"})
     assert gone.headers["HX-Refresh"] == "true"

@@ -1,4 +1,5 @@
-"""Any history of ratings, changes of the scale, lost and doubled messages and crashes ends in exact numbers.
+"""Any history of ratings, changes of the scale, lost and doubled messages and crashes ends in exact
+numbers.
 
 Hypothesis makes up the histories and runs the real code, on whatever database the test run uses.
 """
@@ -14,7 +15,13 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from hypothesis import HealthCheck, note, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
 from metrics import tasks
 from metrics.counting import backlog, count
@@ -35,32 +42,51 @@ from tests.metrics.counting_oracle import recounted, stored
 pytestmark = pytest.mark.django_db
 
 ITEMS, RATERS = 6, 4
-Portion = dict[tuple[int, int], tuple[int, datetime.datetime | None]]  # (item, rater) -> (category or -1, when)
-FIRST = datetime.datetime(2026, 2, 20, 5, tzinfo=datetime.UTC)  # months and weeks end within the next days
+# (item, rater) -> (category or -1, when)
+Portion = dict[tuple[int, int], tuple[int, datetime.datetime | None]]
+# months and weeks end within the next days
+FIRST = datetime.datetime(2026, 2, 20, 5, tzinfo=datetime.UTC)
 ZONES = ("UTC", "Pacific/Kiritimati", "America/Los_Angeles", "Asia/Kolkata")
 
 item = st.integers(0, ITEMS - 1)
 rater = st.integers(0, RATERS - 1)
-moment = st.none() | st.integers(0, 320).map(lambda steps: FIRST + datetime.timedelta(hours=9 * steps))
-portion = st.dictionaries(st.tuples(item, rater), st.tuples(st.integers(-1, 9), moment), min_size=2, max_size=24)
+moment = st.none() | st.integers(0, 320).map(
+    lambda steps: FIRST + datetime.timedelta(hours=9 * steps)
+)
+portion = st.dictionaries(
+    st.tuples(item, rater), st.tuples(st.integers(-1, 9), moment), min_size=2, max_size=24
+)
 
 
 class Counting(RuleBasedStateMachine):
-    """One question from its first rating on. What is in doubt is looked up in the database, never remembered."""
+    """One question from its first rating on. What is in doubt is looked up in the database, never
+    remembered."""
 
-    @initialize(scale=st.sampled_from(["nominal", "ordinal", "interval"]), size=st.integers(2, 4), rows=portion)
+    @initialize(
+        scale=st.sampled_from(["nominal", "ordinal", "interval"]),
+        size=st.integers(2, 4),
+        rows=portion,
+    )
     def begin(self, scale: str, size: int, rows: Portion) -> None:
         self.atomic = transaction.atomic()
         self.atomic.__enter__()
         self.user = User.objects.create_user("lead")
         project = Project.objects.create(name="Drill")
-        question = Question.objects.create(project=project, key="severity", text="How severe?", scale=scale)
+        question = Question.objects.create(
+            project=project, key="severity", text="How severe?", scale=scale
+        )
         for code in range(size):
-            Category.objects.create(question=question, code=code, position=code, label=f"c{code}", value=code)
+            Category.objects.create(
+                question=question, code=code, position=code, label=f"c{code}", value=code
+            )
         self.project_id, self.question_id = project.pk, question.pk
         self.held: list[tuple[Share, count.Change | None]] = []
-        self.items = [Item.objects.create(project=project, key=str(number)).pk for number in range(ITEMS)]
-        self.raters = [Rater.objects.create(project=project, key=str(number)).pk for number in range(RATERS)]
+        self.items = [
+            Item.objects.create(project=project, key=str(number)).pk for number in range(ITEMS)
+        ]
+        self.raters = [
+            Rater.objects.create(project=project, key=str(number)).pk for number in range(RATERS)
+        ]
         self.import_many(rows)
         sweep.sweep()
 
@@ -85,9 +111,13 @@ class Counting(RuleBasedStateMachine):
     # --- raters
 
     @rule(item=item, rater=rater, choice=st.integers(0, 9), at=moment)
-    def rate_or_change(self, item: int, rater: int, choice: int, at: datetime.datetime | None) -> None:
+    def rate_or_change(
+        self, item: int, rater: int, choice: int, at: datetime.datetime | None
+    ) -> None:
         codes = [category.code for category in self.active()]
-        new = NewRating(self.items[item], self.raters[rater], codes[choice % len(codes)], rated_at=at)
+        new = NewRating(
+            self.items[item], self.raters[rater], codes[choice % len(codes)], rated_at=at
+        )
         record(question=self.question, ratings=[new], by=self.user, source="form")
 
     @rule(item=item, rater=rater)
@@ -115,13 +145,19 @@ class Counting(RuleBasedStateMachine):
         question = self.question
         try:
             with transaction.atomic():
-                set_up.change_categories(question=question, scale=question.scale, categories=categories, by=self.user)
-        except Refused as refused:  # a category in use, or too few: allowed to be refused, never to miscount
+                set_up.change_categories(
+                    question=question, scale=question.scale, categories=categories, by=self.user
+                )
+        # a category in use, or too few: allowed to be refused, never to miscount
+        except Refused as refused:
             note(f"refused: {refused}")
 
     def as_they_are(self) -> list[tuple[int | None, NewCategory]]:
         return [
-            (category.code, NewCategory(label=category.label, value=category.value, hotkey=category.hotkey))
+            (
+                category.code,
+                NewCategory(label=category.label, value=category.value, hotkey=category.hotkey),
+            )
             for category in self.active()
         ]
 
@@ -135,7 +171,9 @@ class Counting(RuleBasedStateMachine):
         categories = self.as_they_are()
         if what == "add" and len(categories) < 6:
             number = Category.objects.filter(question=self.question_id).count()
-            categories.insert(place % (len(categories) + 1), (None, NewCategory(label=f"c{number}", value=number)))
+            categories.insert(
+                place % (len(categories) + 1), (None, NewCategory(label=f"c{number}", value=number))
+            )
             self.change_scale(categories)
         elif what == "retire":
             del categories[place % len(categories)]
@@ -146,18 +184,24 @@ class Counting(RuleBasedStateMachine):
         elif what == "weights":
             self.change_weights(place / 10, custom=place > 2)
         elif what == "zone":
-            set_up.change_project(project=Project.objects.get(pk=self.project_id), by=self.user, time_zone=zone)
+            set_up.change_project(
+                project=Project.objects.get(pk=self.project_id), by=self.user, time_zone=zone
+            )
 
     def change_weights(self, weight: float, *, custom: bool) -> None:
         size = len(self.active())
         matrix = [[1.0 if i == j else weight for j in range(size)] for i in range(size)]
         weights = "custom" if custom else "quadratic"
-        set_up.change_weights(question=self.question, weights=weights, matrix=matrix if custom else None, by=self.user)
+        set_up.change_weights(
+            question=self.question, weights=weights, matrix=matrix if custom else None, by=self.user
+        )
 
     # --- messages and crashes
 
     @rule(
-        what=st.sampled_from(["message", "message thrice", "portion", "readings", "sweep", "recount"]),
+        what=st.sampled_from(
+            ["message", "message thrice", "portion", "readings", "sweep", "recount"]
+        ),
         items=st.integers(1, 4),
     )
     def work(self, what: str, items: int) -> None:
@@ -174,10 +218,13 @@ class Counting(RuleBasedStateMachine):
         else:
             sweep.recount(self.question)
 
-    @rule(what=st.sampled_from(["open", "take", "take", "read", "read", "finish", "finish"]), which=st.integers(0, 5))
+    @rule(
+        what=st.sampled_from(["open", "take", "take", "read", "read", "finish", "finish"]),
+        which=st.integers(0, 5),
+    )
     def share(self, what: str, which: int) -> None:
-        """Workers that hold shares of a backlog between the other steps, each as slow as it likes. No lease lasts, so
-        that one worker takes over what another one has in hand."""
+        """Workers that hold shares of a backlog between the other steps, each as slow as it likes.
+        No lease lasts, so that one worker takes over what another one has in hand."""
         held = self.held
         if what == "open":
             backlog.open_for(self.question_id)
@@ -192,7 +239,10 @@ class Counting(RuleBasedStateMachine):
             elif change is not None:
                 backlog.finish(share, change)
 
-    @rule(where=st.sampled_from(["portion", "share", "readings", "both", "recount"]), number=st.integers(0, 30))
+    @rule(
+        where=st.sampled_from(["portion", "share", "readings", "both", "recount"]),
+        number=st.integers(0, 30),
+    )
     def crash_at_statement(self, where: str, number: int) -> None:
         works: dict[str, tuple[int, Callable[[], Any]]] = {
             "portion": (15, lambda: count.count_some(self.question_id, items=2)),
@@ -221,7 +271,10 @@ class Counting(RuleBasedStateMachine):
 
     @invariant()
     def counts_are_exact_of_what_is_counted(self) -> None:
-        if not hasattr(self, "question_id") or Rating.objects.filter(question=self.question_id).uncounted().exists():
+        if (
+            not hasattr(self, "question_id")
+            or Rating.objects.filter(question=self.question_id).uncounted().exists()
+        ):
             return
         question = self.question
         assert stored(question) == recounted(question)

@@ -14,7 +14,8 @@ from metrics.work import sweep
 
 
 @pytest.mark.parametrize(
-    ("largest", "size"), [(0, 1), (127, 1), (128, 2), (32_767, 2), (32_768, 4), (2**31 - 1, 4), (2**31, 8)]
+    ("largest", "size"),
+    [(0, 1), (127, 1), (128, 2), (32_767, 2), (32_768, 4), (2**31 - 1, 4), (2**31, 8)],
 )
 def test_a_cell_has_as_few_bytes_as_hold_it(largest: int, size: int) -> None:
     tables = np.array([[[1, 2], [3, largest]], [[0, 0], [0, 1]]])
@@ -37,7 +38,11 @@ def test_blobs_of_an_older_version_are_counted_on(question: Any, rate: Any) -> N
     for model, names in ((PairTally, {"table": 2}), (PeerTally, {"table": 2, "moments": 3})):
         for row in model.objects.all():
             for name, axes in names.items():
-                setattr(row, name, store.array(getattr(row, name), *[row.width] * axes).astype("<i8").tobytes())
+                setattr(
+                    row,
+                    name,
+                    store.array(getattr(row, name), *[row.width] * axes).astype("<i8").tobytes(),
+                )
             row.save()
     assert audit(question.pk).differences == []
     rate(question, "i1", "a", "critical")

@@ -72,8 +72,12 @@ def test_what_does_not_exist_is_404(page, address, client_for, lead):
     assert getattr(client_for(lead), verb)(address(page)).status_code == 404
 
 
-@pytest.mark.parametrize("page", ["people/members/{member}/remove/", "people/raters/{rater}/pause/"])
-def test_people_of_another_project_are_not_reached_through_ones_own(page, address, client_for, make_project, stranger):
+@pytest.mark.parametrize(
+    "page", ["people/members/{member}/remove/", "people/raters/{rater}/pause/"]
+)
+def test_people_of_another_project_are_not_reached_through_ones_own(
+    page, address, client_for, make_project, stranger
+):
     from projects.models import Member
 
     own = make_project("Own")
@@ -96,7 +100,9 @@ def test_a_form_from_elsewhere_is_refused(project, lead):
     assert client.post(f"/projects/{project.pk}/setup/", {"name": "Stolen"}).status_code == 403
 
 
-@pytest.mark.parametrize("page", ["setup/questions/%00/", "people/?q=%00&page=x", "people/?page=-3"])
+@pytest.mark.parametrize(
+    "page", ["setup/questions/%00/", "people/?q=%00&page=x", "people/?page=-3"]
+)
 def test_odd_addresses_break_nothing(page, address, client_for, lead):
     assert client_for(lead).get(address(page)).status_code in (200, 404)
 

@@ -51,9 +51,14 @@ def state(question):
 
 
 def test_create_project_makes_its_maker_the_lead(lead):
-    project = actions.create_project(by=lead, name="Reviews", questions=[severity()], time_zone="Asia/Shanghai")
+    project = actions.create_project(
+        by=lead, name="Reviews", questions=[severity()], time_zone="Asia/Shanghai"
+    )
     assert Member.objects.get(project=project).role == "lead"
-    assert [category.label for category in project.questions.get().active_categories()] == ["good", "bad"]
+    assert [category.label for category in project.questions.get().active_categories()] == [
+        "good",
+        "bad",
+    ]
     assert project.time_zone == "Asia/Shanghai"
 
 
@@ -73,7 +78,12 @@ def test_change_project_refuses_and_names_the_place(project, lead, place, fields
         actions.change_project(project=project, by=lead, **fields)
     assert list(refused.value.fields) == [place]
     project.refresh_from_db()
-    assert (project.name, project.overlap, project.time_zone, project.guidelines) == ("Reviews", 3, "UTC", "")
+    assert (project.name, project.overlap, project.time_zone, project.guidelines) == (
+        "Reviews",
+        3,
+        "UTC",
+        "",
+    )
 
 
 def test_a_new_time_zone_moves_the_days_of_the_ratings(project, question, lead, rate, utc):
@@ -100,14 +110,18 @@ def test_add_question_refuses_a_key_that_stands(project, lead):
 
 def test_add_question_refuses_one_category(project, lead):
     with pytest.raises(InvalidQuestions):
-        actions.add_question(project=project, question=severity(key="x", categories=[NewCategory("only")]), by=lead)
+        actions.add_question(
+            project=project, question=severity(key="x", categories=[NewCategory("only")]), by=lead
+        )
     assert project.questions.count() == 1
 
 
 def test_categories_swap_labels_and_hotkeys_and_keep_their_codes(question, lead):
     (a, _first), (b, _second), *rest = as_declared(question)
     swapped = [(a, NewCategory("minor", 0, "2")), (b, NewCategory("none", 1, "1")), *rest]
-    after = actions.change_categories(question=question, scale="ordinal", categories=swapped, by=lead)
+    after = actions.change_categories(
+        question=question, scale="ordinal", categories=swapped, by=lead
+    )
     assert [(category.code, category.label) for category in after.active_categories()][:2] == [
         (0, "minor"),
         (1, "none"),
@@ -118,7 +132,13 @@ def test_categories_swap_labels_and_hotkeys_and_keep_their_codes(question, lead)
 def test_a_new_order_moves_rows_and_columns_of_the_matrix(question, lead):
     question = actions.change_weights(question=question, weights="custom", matrix=MATRIX, by=lead)
     declared = as_declared(question)
-    order = [declared[0], (None, NewCategory("trivial", 0.5)), declared[2], declared[1], declared[3]]
+    order = [
+        declared[0],
+        (None, NewCategory("trivial", 0.5)),
+        declared[2],
+        declared[1],
+        declared[3],
+    ]
     after = actions.change_categories(question=question, scale="ordinal", categories=order, by=lead)
     assert [category.code for category in after.active_categories()] == [0, 4, 2, 1, 3]
     assert after.weight_matrix == [
@@ -154,7 +174,9 @@ def test_a_category_that_only_the_counts_still_hold_is_not_removed(question, lea
 
 def test_a_removed_label_comes_back_under_a_new_code(question, lead):
     declared = as_declared(question)
-    question = actions.change_categories(question=question, scale="ordinal", categories=declared[:3], by=lead)
+    question = actions.change_categories(
+        question=question, scale="ordinal", categories=declared[:3], by=lead
+    )
     again = [*declared[:3], (None, NewCategory("critical", 3, "4"))]
     after = actions.change_categories(question=question, scale="ordinal", categories=again, by=lead)
     assert [category.code for category in after.active_categories()] == [0, 1, 2, 4]
@@ -175,21 +197,29 @@ def test_a_removed_label_comes_back_under_a_new_code(question, lead):
 def test_a_malformed_scale_is_refused_and_changes_nothing(question, lead, place, change):
     before = state(question)
     with pytest.raises(Refused) as refused:
-        actions.change_categories(question=question, scale="ordinal", categories=change(as_declared(question)), by=lead)
+        actions.change_categories(
+            question=question, scale="ordinal", categories=change(as_declared(question)), by=lead
+        )
     assert list(refused.value.fields) == [place]
     assert state(question) == before
 
 
 def test_an_unknown_scale_is_refused_with_the_allowed_ones(question, lead):
     with pytest.raises(Refused, match="nominal, ordinal, interval, ratio"):
-        actions.change_categories(question=question, scale="odd", categories=as_declared(question), by=lead)
+        actions.change_categories(
+            question=question, scale="odd", categories=as_declared(question), by=lead
+        )
 
 
 def test_a_change_made_meanwhile_is_not_overwritten(question, lead):
     seen = question.scale_version
-    actions.change_weights(question=question, weights="linear", matrix=None, by=lead, seen_version=seen)
+    actions.change_weights(
+        question=question, weights="linear", matrix=None, by=lead, seen_version=seen
+    )
     with pytest.raises(Refused, match="Somebody else"):
-        actions.change_weights(question=question, weights="quadratic", matrix=None, by=lead, seen_version=seen)
+        actions.change_weights(
+            question=question, weights="quadratic", matrix=None, by=lead, seen_version=seen
+        )
     assert Question.objects.get(pk=question.pk).weights == "linear"
 
 
@@ -206,7 +236,10 @@ def changed(row, column, value):
         (MATRIX[:3], "The matrix has 3 rows; 4 are needed"),
         ([*MATRIX[:3], [0, 0, 1]], "Row 4 of the matrix has 3 numbers; 4 are needed"),
         ("text", "list of rows"),
-        (changed(1, 2, 0.4), r"not symmetric: row 3 \(major\), column 2 \(minor\) is 0.5, but row 2 .* is 0.4"),
+        (
+            changed(1, 2, 0.4),
+            r"not symmetric: row 3 \(major\), column 2 \(minor\) is 0.5, but row 2 .* is 0.4",
+        ),
         (changed(1, 1, 0.9), r"row 2 \(minor\), column 2 \(minor\) is 0.9: equal answers"),
         (changed(0, 1, 1.5), r"row 1 \(none\), column 2 \(minor\) is 1.5: a number from 0 to 1"),
         (changed(0, 1, math.nan), "nan: a number from 0 to 1"),
@@ -234,7 +267,9 @@ def test_new_weights_make_the_readings_anew(question, lead, rate):
         rate(question, item, "r1", "none" if item == "a" else "major")
         rate(question, item, "r2", "minor" if item == "b" else "major")
     bring_up_to_date(question.pk)
-    assert "fleiss_kappa_custom" not in Reading.objects.get(question=question, span="all").coefficients
+    assert (
+        "fleiss_kappa_custom" not in Reading.objects.get(question=question, span="all").coefficients
+    )
     actions.change_weights(question=question, weights="custom", matrix=MATRIX, by=lead)
     assert waiting_questions() == [question.pk]
     bring_up_to_date(question.pk)

@@ -1,4 +1,5 @@
-"""The database keeps the rules: each named constraint of the three apps is broken once, and the database refuses."""
+"""The database keeps the rules: each named constraint of the three apps is broken once, and the
+database refuses."""
 
 from __future__ import annotations
 
@@ -9,8 +10,26 @@ from django.apps import apps
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from metrics.models import Attribution, PairTally, PatternTally, PeerTally, RaterReading, Reading, Share, Slice
-from projects.models import ApiToken, Category, GuidelineVersion, Item, Member, Project, Question, Rater
+from metrics.models import (
+    Attribution,
+    PairTally,
+    PatternTally,
+    PeerTally,
+    RaterReading,
+    Reading,
+    Share,
+    Slice,
+)
+from projects.models import (
+    ApiToken,
+    Category,
+    GuidelineVersion,
+    Item,
+    Member,
+    Project,
+    Question,
+    Rater,
+)
 from ratings.models import Assignment, ImportRun, Rating, Revision
 
 pytestmark = pytest.mark.django_db
@@ -18,7 +37,8 @@ pytestmark = pytest.mark.django_db
 NOW = timezone.now()
 YESTERDAY = NOW - datetime.timedelta(days=1)
 
-# Name -> model, and what differs from the row that stands: nothing, where a second one is one too many.
+# Name -> model, and what differs from the row that stands: nothing, where a second one is one too
+# many.
 BROKEN = {
     "project_name_given": (Project, {"name": ""}),
     "project_overlap_positive": (Project, {"overlap": 0}),
@@ -29,7 +49,10 @@ BROKEN = {
     "question_key_given": (Question, {"key": ""}),
     "question_scale_known": (Question, {"key": "q", "scale": "odd"}),
     "question_weights_known": (Question, {"key": "q", "weights": "odd"}),
-    "question_custom_has_matrix": (Question, {"key": "q", "weights": "custom", "weight_matrix": None}),
+    "question_custom_has_matrix": (
+        Question,
+        {"key": "q", "weights": "custom", "weight_matrix": None},
+    ),
     "category_code_unique": (Category, {"label": "other", "hotkey": ""}),
     "category_label_unique": (Category, {"code": 9, "hotkey": ""}),
     "category_hotkey_unique": (Category, {"code": 9, "label": "other"}),
@@ -52,7 +75,10 @@ BROKEN = {
     "revision_source_known": (Revision, {"source": "odd"}),
     "assignment_unique": (Assignment, {}),
     "assignment_state_known": (Assignment, {"item": "second", "state": "odd", "closed_at": NOW}),
-    "assignment_closed_has_time": (Assignment, {"item": "second", "state": "done", "closed_at": None}),
+    "assignment_closed_has_time": (
+        Assignment,
+        {"item": "second", "state": "done", "closed_at": None},
+    ),
     "import_state_known": (ImportRun, {"state": "odd"}),
     "import_progress_bounded": (ImportRun, {"rows_total": 1, "rows_done": 2}),
     "import_writes_into_question": (ImportRun, {"state": "writing", "question": None}),
@@ -67,7 +93,10 @@ BROKEN = {
     "rater_reading_span_known": (RaterReading, {"span": "day"}),
     "attribution_unique": (Attribution, {}),
     "attribution_span_known": (Attribution, {"span": "year"}),
-    "attribution_has_result": (Attribution, {"weights": "linear", "waiting": False, "result": None}),
+    "attribution_has_result": (
+        Attribution,
+        {"weights": "linear", "waiting": False, "result": None},
+    ),
     "slice_unique": (Slice, {}),
     "slice_kind_known": (Slice, {"key": "other", "kind": "odd"}),
     "slice_has_body": (Slice, {"key": "other", "waiting": False, "body": None}),
@@ -75,8 +104,14 @@ BROKEN = {
 
 
 def test_every_named_constraint_is_broken_here():
-    models = [model for app in ("projects", "ratings", "metrics") for model in apps.get_app_config(app).get_models()]
-    assert {constraint.name for model in models for constraint in model._meta.constraints} == set(BROKEN)
+    models = [
+        model
+        for app in ("projects", "ratings", "metrics")
+        for model in apps.get_app_config(app).get_models()
+    ]
+    assert {constraint.name for model in models for constraint in model._meta.constraints} == set(
+        BROKEN
+    )
 
 
 @pytest.fixture
@@ -85,7 +120,14 @@ def standing(project, lead, stranger):
     question = project.questions.get()
     first, second = (Item.objects.create(project=project, key=key) for key in ("first", "second"))
     early, late = project.raters.get(), Rater.objects.create(project=project, key="late")
-    rating = {"question": question, "item": first, "rater": early, "code": 0, "rated_at": NOW, "changed_at": NOW}
+    rating = {
+        "question": question,
+        "item": first,
+        "rater": early,
+        "code": 0,
+        "rated_at": NOW,
+        "changed_at": NOW,
+    }
     tally = {"question": question, "day": 1, "width": 4}
     made = Rating.objects.create(**rating, day=1)
     words = {"second": second, "early": early, "late": late, "stranger": stranger}
@@ -104,10 +146,30 @@ def standing(project, lead, stranger):
         ImportRun: {"project": project, "question": question, "file_name": "f", "path": "p"},
         Share: {"question": question, "first": 1, "last": 9, "lease": "ours", "leased_until": NOW},
         PatternTally: {**tally, "patterns": b""},
-        PairTally: {"question": question, "rater_a": early, "rater_b": late, "width": 4, "table": b"", "n_items": 1},
-        PeerTally: {**tally, "rater": early, "table": b"", "moments": b"", "n_items": 1, "n_ratings": 1},
+        PairTally: {
+            "question": question,
+            "rater_a": early,
+            "rater_b": late,
+            "width": 4,
+            "table": b"",
+            "n_items": 1,
+        },
+        PeerTally: {
+            **tally,
+            "rater": early,
+            "table": b"",
+            "moments": b"",
+            "n_items": 1,
+            "n_ratings": 1,
+        },
         Reading: {"question": question, "span": "all", "computed_at": NOW},
-        RaterReading: {"question": question, "rater": early, "span": "all", "n_ratings": 1, "computed_at": NOW},
+        RaterReading: {
+            "question": question,
+            "rater": early,
+            "span": "all",
+            "n_ratings": 1,
+            "computed_at": NOW,
+        },
         Attribution: {
             "question": question,
             "span": "week",
@@ -129,7 +191,8 @@ def test_the_database_refuses_what_breaks(name, standing):
     rows, words = standing
     model, change = BROKEN[name]
     fields = rows[model] | {
-        field: words.get(value, value) if isinstance(value, str) else value for field, value in change.items()
+        field: words.get(value, value) if isinstance(value, str) else value
+        for field, value in change.items()
     }
     with pytest.raises(IntegrityError) as refused, transaction.atomic():
         # bulk_create: straight to the database, past everything in Python that may refuse earlier.
@@ -152,7 +215,9 @@ def test_the_database_refuses_what_breaks(name, standing):
 )
 def test_what_only_looks_alike_is_kept(model, change, standing):
     rows, words = standing
-    fields = rows[model] | {name: words[value] if value == "second" else value for name, value in change.items()}
+    fields = rows[model] | {
+        name: words[value] if value == "second" else value for name, value in change.items()
+    }
     model.objects.bulk_create([model(**fields)])
 
 

@@ -40,7 +40,9 @@ def test_a_new_project_begins_with_version_1(lead: Any) -> None:
     assert (versions(with_text), versions(without)) == ([(1, "Look.")], [])
 
 
-def test_the_page_makes_no_version_of_its_own_line_ends(client_for: Any, project: Project, lead: Any) -> None:
+def test_the_page_makes_no_version_of_its_own_line_ends(
+    client_for: Any, project: Project, lead: Any
+) -> None:
     change_project(project=project, by=lead, guidelines="# Rules\n\n- one\n- two\n")
     client = client_for(lead)
     shown = client.get(f"/projects/{project.pk}/setup/").context["form"]
@@ -61,7 +63,9 @@ def rewritten(project: Project, lead: Any) -> Project:
 
 
 @pytest.mark.parametrize("name", ["lead", "annotator", "viewer"])
-def test_every_member_reads_them_and_their_history(client_for: Any, make_user: Any, request: Any, name: str) -> None:
+def test_every_member_reads_them_and_their_history(
+    client_for: Any, make_user: Any, request: Any, name: str
+) -> None:
     project = request.getfixturevalue("rewritten")
     client = client_for(request.getfixturevalue(name))
     now = client.get(f"/projects/{project.pk}/guidelines/").content.decode()
@@ -96,7 +100,9 @@ def test_guidelines_of_another_project_are_not_found(
     assert client_for(lead).get(f"/projects/{other.pk}/guidelines/1/").status_code == 404
 
 
-def test_an_open_desk_asks_for_what_is_newer(client_for: Any, rewritten: Project, annotator: Any) -> None:
+def test_an_open_desk_asks_for_what_is_newer(
+    client_for: Any, rewritten: Project, annotator: Any
+) -> None:
     client = client_for(annotator)
     address = f"/projects/{rewritten.pk}/guidelines/"
     assert client.get(address, {"known": "2"}).status_code == 204
@@ -108,10 +114,19 @@ def test_none_were_written(client_for: Any, project: Project, annotator: Any) ->
     assert "not written guidelines yet" in page
 
 
-def test_the_preview_is_what_raters_see(client_for: Any, project: Project, lead: Any, annotator: Any) -> None:
+def test_the_preview_is_what_raters_see(
+    client_for: Any, project: Project, lead: Any, annotator: Any
+) -> None:
     text = "# One\n\n## Two\n\n![a](/media/a.png) ![b](https://elsewhere.example/b.png)\n\n|a|\n|-|\n|~~b~~|\n"
-    preview = client_for(lead).post("/projects/guidelines-preview/", {"guidelines": text}).content.decode().strip()
+    preview = (
+        client_for(lead)
+        .post("/projects/guidelines-preview/", {"guidelines": text})
+        .content.decode()
+        .strip()
+    )
     assert "<h3>Two</h3>" in preview
     change_project(project=project, by=lead, guidelines=text)
     for page in ("guidelines/", "rate/"):
-        assert preview in client_for(annotator).get(f"/projects/{project.pk}/{page}").content.decode()
+        assert (
+            preview in client_for(annotator).get(f"/projects/{project.pk}/{page}").content.decode()
+        )

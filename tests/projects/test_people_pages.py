@@ -21,7 +21,9 @@ def text_of(response):
 @pytest.fixture
 def people(client_for, lead, project):
     client = client_for(lead)
-    return lambda path="", data=None, **more: client.post(f"/projects/{project.pk}/people/{path}", data or {}, **more)
+    return lambda path="", data=None, **more: client.post(
+        f"/projects/{project.pk}/people/{path}", data or {}, **more
+    )
 
 
 def member_of(project, name):
@@ -47,7 +49,9 @@ def test_an_annotator_is_tied_to_the_untied_rater_of_the_same_key(people, projec
     assert imported.user == stranger
 
 
-def test_a_rater_of_the_same_key_that_is_a_model_or_tied_is_left_alone(people, project, stranger, viewer):
+def test_a_rater_of_the_same_key_that_is_a_model_or_tied_is_left_alone(
+    people, project, stranger, viewer
+):
     Rater.objects.create(project=project, key="stranger", kind="model")
     people("add/", {"username": "stranger", "role": "annotator", "account": "existing"})
     assert project.raters.get(user=stranger).key == "stranger-2"
@@ -73,12 +77,21 @@ def test_a_new_account_gets_a_link_that_is_shown_once(people, project, client_fo
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        ({"username": "nobody", "role": "viewer", "account": "existing"}, "There is no account 'nobody'"),
-        ({"username": "annotator", "role": "viewer", "account": "existing"}, "is a member of this project already"),
+        (
+            {"username": "nobody", "role": "viewer", "account": "existing"},
+            "There is no account 'nobody'",
+        ),
+        (
+            {"username": "annotator", "role": "viewer", "account": "existing"},
+            "is a member of this project already",
+        ),
         ({"username": "annotator", "role": "viewer", "account": "new"}, "already exists"),
         ({"username": "two words", "role": "viewer", "account": "new"}, "Enter a valid username"),
         ({"username": "", "role": "viewer", "account": "new"}, "This field is required"),
-        ({"username": "other", "role": "king", "account": "new"}, "king is not one of the available choices"),
+        (
+            {"username": "other", "role": "king", "account": "new"},
+            "king is not one of the available choices",
+        ),
     ],
 )
 def test_bad_people_are_refused_and_change_nothing(people, project, data, said):
@@ -97,7 +110,9 @@ def test_a_link_is_renewed_only_while_no_password_is_set(people, project, viewer
     assert "has a password already" in text_of(response)
 
 
-def test_a_lead_gets_no_link_to_an_account_that_belongs_to_other_leads_too(people, project, make_project, stranger):
+def test_a_lead_gets_no_link_to_an_account_that_belongs_to_other_leads_too(
+    people, project, make_project, stranger
+):
     people("add/", {"username": "newcomer", "role": "viewer", "account": "new"})
     other = make_project("Other")
     Member.objects.create(project=other, user=stranger, role="lead")
@@ -129,7 +144,9 @@ def test_a_role_is_changed_and_an_unknown_one_refused(people, project):
     assert "one of lead, annotator, viewer" in text_of(response)
 
 
-def test_who_is_removed_is_shut_out_and_the_ratings_stay(people, project, question, rate, client_for, annotator):
+def test_who_is_removed_is_shut_out_and_the_ratings_stay(
+    people, project, question, rate, client_for, annotator
+):
     rate(question, "i1", "ann", "minor")
     client = client_for(annotator)
     people(f"members/{member_of(project, 'annotator').pk}/remove/")
@@ -164,7 +181,9 @@ def test_a_rater_gets_a_group(people, project, client_for, lead):
     assert rater.group == "Vendor A"
 
 
-def test_a_user_is_tied_to_one_rater_only_and_only_as_a_member(people, project, annotator, stranger):
+def test_a_user_is_tied_to_one_rater_only_and_only_as_a_member(
+    people, project, annotator, stranger
+):
     rater = Rater.objects.create(project=project, key="r7")
     taken = people(f"raters/{rater.pk}/", {"name": "", "kind": "human", "user": annotator.pk})
     assert "is tied to rater 'ann' already" in text_of(taken)
@@ -175,7 +194,9 @@ def test_a_user_is_tied_to_one_rater_only_and_only_as_a_member(people, project, 
 
 
 def test_raters_are_found_and_paged(client_for, lead, project):
-    Rater.objects.bulk_create(Rater(project=project, key=f"worker{number:03}") for number in range(120))
+    Rater.objects.bulk_create(
+        Rater(project=project, key=f"worker{number:03}") for number in range(120)
+    )
     client = client_for(lead)
     page = text_of(client.get(f"/projects/{project.pk}/people/?page=2"))
     assert "Page 2 of 3" in page
@@ -222,6 +243,8 @@ def test_nobody_revokes_the_token_of_another(client_for, lead, stranger, api_for
 
 
 def test_a_token_is_not_made_for_a_foreign_project(client_for, stranger, project):
-    response = client_for(stranger).post("/tokens/", {"scope": "read", "project": project.pk, "days": "30"})
+    response = client_for(stranger).post(
+        "/tokens/", {"scope": "read", "project": project.pk, "days": "30"}
+    )
     assert "Select a valid choice" in text_of(response)
     assert not ApiToken.objects.exists()

@@ -1,4 +1,5 @@
-"""Making and setting up a project in the browser: what is typed, what is saved, what is refused and how it is said."""
+"""Making and setting up a project in the browser: what is typed, what is saved, what is refused and
+how it is said."""
 
 from __future__ import annotations
 
@@ -10,7 +11,13 @@ from projects.models import Project, Question
 
 pytestmark = pytest.mark.django_db
 
-PROJECT = {"name": "Translations", "description": "", "guidelines": "# Rules", "overlap": "2", "time_zone": "utc"}
+PROJECT = {
+    "name": "Translations",
+    "description": "",
+    "guidelines": "# Rules",
+    "overlap": "2",
+    "time_zone": "utc",
+}
 MATRIX = ((1, 0.5, 0, 0), (0.5, 1, 0.5, 0), (0, 0.5, 1, 0.5), (0, 0, 0.5, 1))
 
 
@@ -19,7 +26,9 @@ def rows(*categories, **more):
     data = {"c-TOTAL_FORMS": len(categories), "c-INITIAL_FORMS": 0}
     for number, category in enumerate(categories):
         fields = (
-            category if isinstance(category, dict) else dict(zip(("label", "value", "hotkey"), category, strict=False))
+            category
+            if isinstance(category, dict)
+            else dict(zip(("label", "value", "hotkey"), category, strict=False))
         )
         data |= {f"c-{number}-{name}": value for name, value in fields.items()}
     return data | more
@@ -66,7 +75,9 @@ def test_a_project_is_made_with_its_first_question(client_for, stranger):
 
 def test_a_row_is_added_without_javascript(client_for, lead):
     table = rows(("good", "", ""), ("", "", ""), add_row="1")
-    response = client_for(lead).post("/projects/new/", PROJECT | {"text": "?", "scale": "nominal"} | table)
+    response = client_for(lead).post(
+        "/projects/new/", PROJECT | {"text": "?", "scale": "nominal"} | table
+    )
     assert response.status_code == 200
     assert 'name="c-2-label"' in text_of(response)
     assert 'value="good"' in text_of(response)
@@ -95,7 +106,11 @@ def test_a_row_is_added_without_javascript(client_for, lead):
     ],
 )
 def test_bad_input_is_named_and_makes_nothing(client_for, lead, change, said):
-    good = PROJECT | {"text": "How bad?", "key": "bad", "scale": "ordinal"} | rows(("a", "", ""), ("b", "", ""))
+    good = (
+        PROJECT
+        | {"text": "How bad?", "key": "bad", "scale": "ordinal"}
+        | rows(("a", "", ""), ("b", "", ""))
+    )
     response = client_for(lead).post("/projects/new/", good | change)
     assert response.status_code == 422
     assert said in text_of(response)
@@ -111,7 +126,11 @@ def test_settings_are_saved(page, project):
     response = page("setup/", PROJECT | {"queue_order": "random", "corrections": ""})
     assert response.status_code == 302
     project.refresh_from_db()
-    assert (project.name, project.queue_order, project.corrections) == ("Translations", "random", False)
+    assert (project.name, project.queue_order, project.corrections) == (
+        "Translations",
+        "random",
+        False,
+    )
 
 
 def test_a_wrong_setting_saves_nothing(page, project):
@@ -123,11 +142,15 @@ def test_a_wrong_setting_saves_nothing(page, project):
 
 def test_a_question_is_added_and_its_key_is_free(page, project):
     table = rows(("yes", "", "y"), ("no", "", "n"))
-    response = page("setup/new-question/", {"text": "流畅吗?", "key": "", "scale": "nominal"} | table)
+    response = page(
+        "setup/new-question/", {"text": "流畅吗?", "key": "", "scale": "nominal"} | table
+    )
     added = project.questions.get(position=1)
     assert response["Location"].endswith(f"/setup/questions/{added.key}/")
     assert added.key == "question-2"
-    again = page("setup/new-question/", {"text": "Again?", "key": "severity", "scale": "nominal"} | table)
+    again = page(
+        "setup/new-question/", {"text": "Again?", "key": "severity", "scale": "nominal"} | table
+    )
     assert "has a question 'severity' already" in text_of(again)
     assert project.questions.count() == 2
 
@@ -145,7 +168,9 @@ def test_categories_are_renamed_moved_added_and_removed(question_page, question)
     table[2]["label"] = "grave"
     table[3]["DELETE"] = "on"
     data = rows(*table, {"label": "fatal", "value": "9", "hotkey": "f"})
-    response = question_page("categories", data | {"scale": "ordinal", "seen_version": question.scale_version})
+    response = question_page(
+        "categories", data | {"scale": "ordinal", "seen_version": question.scale_version}
+    )
     assert response.status_code == 302
     assert labels(question) == ["minor", "none", "grave", "fatal"]
 
@@ -154,7 +179,9 @@ def test_a_used_category_stays_and_the_page_says_how_many_use_it(question_page, 
     rate(question, "i1", "a", "critical")
     table = standing(question)
     table[3]["DELETE"] = "on"
-    response = question_page("categories", rows(*table) | {"scale": "ordinal", "seen_version": question.scale_version})
+    response = question_page(
+        "categories", rows(*table) | {"scale": "ordinal", "seen_version": question.scale_version}
+    )
     assert response.status_code == 422
     assert "'critical' cannot be removed: 1 rating uses it" in text_of(response)
     assert labels(question) == ["none", "minor", "major", "critical"]
@@ -163,7 +190,9 @@ def test_a_used_category_stays_and_the_page_says_how_many_use_it(question_page, 
 def test_a_doubled_label_is_marked_in_its_row(question_page, question):
     table = standing(question)
     table[3]["label"] = "none"
-    response = question_page("categories", rows(*table) | {"scale": "ordinal", "seen_version": question.scale_version})
+    response = question_page(
+        "categories", rows(*table) | {"scale": "ordinal", "seen_version": question.scale_version}
+    )
     assert response.status_code == 422
     assert "'none' stands twice" in text_of(response)
     assert 'value="none"' in text_of(response)
@@ -172,7 +201,9 @@ def test_a_doubled_label_is_marked_in_its_row(question_page, question):
 def test_what_another_lead_changed_meanwhile_is_not_overwritten(question_page, question):
     stale = {"seen_version": question.scale_version}
     assert question_page("weights", {"weights": "linear", **stale}).status_code == 302
-    response = question_page("categories", rows(*standing(question)[:3]) | {"scale": "nominal", **stale})
+    response = question_page(
+        "categories", rows(*standing(question)[:3]) | {"scale": "nominal", **stale}
+    )
     assert "Somebody else changed this scale meanwhile" in text_of(response)
     assert len(labels(question)) == 4
 
@@ -194,7 +225,10 @@ def test_custom_weights_are_saved(question_page, question):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"cell-1-2": "0.4"}, "not symmetric: row 3 (major), column 2 (minor) is 0.5, but row 2 (minor), column 3"),
+        (
+            {"cell-1-2": "0.4"},
+            "not symmetric: row 3 (major), column 2 (minor) is 0.5, but row 2 (minor), column 3",
+        ),
         ({"cell-0-0": "0.9"}, "row 1 (none), column 1 (none) is 0.9: equal answers agree fully"),
         ({"cell-0-3": "2"}, "row 1 (none), column 4 (critical) is 2: a number from 0 to 1"),
         ({"cell-0-3": "nan"}, "is nan: a number from 0 to 1"),
@@ -248,7 +282,9 @@ def test_the_setup_page_asks_the_database_a_fixed_number_of_times(
     from projects.setup.question_rules import NewCategory, NewQuestion
 
     for number in range(5):
-        new = NewQuestion(key=f"q{number}", text="?", categories=[NewCategory("a"), NewCategory("b")])
+        new = NewQuestion(
+            key=f"q{number}", text="?", categories=[NewCategory("a"), NewCategory("b")]
+        )
         actions.add_question(project=project, question=new, by=lead)
     client = client_for(lead)
     with django_assert_max_num_queries(8):

@@ -16,7 +16,9 @@ def put(project: Project, *keys: str) -> Project:
     return Project.objects.get(pk=project.pk)
 
 
-def test_number_of_items_follows_the_catalogue(project: Project, django_assert_num_queries: Any) -> None:
+def test_number_of_items_follows_the_catalogue(
+    project: Project, django_assert_num_queries: Any
+) -> None:
     assert n_items(project) == 0
     project = put(project, "a", "b")
     assert n_items(project) == 2
@@ -42,10 +44,15 @@ def test_a_number_counted_later_than_its_version_is_counted_again(project: Proje
     assert n_items(put(newer, "b")) == 2
 
 
-def test_items_of_a_file_are_counted(project: Project, question: Any, lead: Any, client_for: Any) -> None:
+def test_items_of_a_file_are_counted(
+    project: Project, question: Any, lead: Any, client_for: Any
+) -> None:
     assert n_items(project) == 0
     wizard = Wizard(client_for(lead), project)
-    for content, items in ((b"item,rater,label\na,r,minor\nb,r,major\n", 2), (b"item,rater,label\nb,s,minor\n", 2)):
+    for content, items in (
+        (b"item,rater,label\na,r,minor\nb,r,major\n", 2),
+        (b"item,rater,label\nb,s,minor\n", 2),
+    ):
         wizard.check(content)
         wizard.start()
         assert wizard.work().state == "done"

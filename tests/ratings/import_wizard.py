@@ -1,4 +1,5 @@
-"""The import wizard as a lead uses it, for tests: through HTTP, with the worker's task called by hand."""
+"""The import wizard as a lead uses it, for tests: through HTTP, with the worker's task called by
+hand."""
 
 from __future__ import annotations
 
@@ -24,11 +25,16 @@ def world() -> dict[str, list[Any]]:
 
 def said(question: Question) -> dict[tuple[str, str], str]:
     """(item, rater) -> label of what stands."""
-    # No joins: in a test's one transaction PostgreSQL has no statistics of the rows that were just imported.
+    # No joins: in a test's one transaction PostgreSQL has no statistics of the rows that were just
+    # imported.
     labels = dict(question.categories.values_list("code", "label"))
     items = dict(question.project.items.values_list("id", "key"))
     raters = dict(question.project.raters.values_list("id", "key"))
-    rows = Rating.objects.standing().filter(question=question).values_list("item_id", "rater_id", "code")
+    rows = (
+        Rating.objects.standing()
+        .filter(question=question)
+        .values_list("item_id", "rater_id", "code")
+    )
     return {(items[item], raters[rater]): labels[code] for item, rater, code in rows}
 
 
@@ -64,14 +70,18 @@ class Wizard:
     def choose(self, **fields: Any) -> HttpResponse:
         """Accept the guesses, but for the given fields, and ask for the check."""
         context = self.page().context
-        return self.client.post(self.address, _filled(context["reading"], context["form"]) | fields | {"do": "columns"})
+        return self.client.post(
+            self.address, _filled(context["reading"], context["form"]) | fields | {"do": "columns"}
+        )
 
     def work(self) -> ImportRun:
         tasks.run_import(self.run.pk)
         return self.run
 
     def start(self, **fields: Any) -> HttpResponse:
-        response = self.client.post(self.address, _filled(self.page().context["form"]) | fields | {"do": "start"})
+        response = self.client.post(
+            self.address, _filled(self.page().context["form"]) | fields | {"do": "start"}
+        )
         if response.status_code == 302:
             self.address = response["Location"]
         return response

@@ -59,14 +59,18 @@ def test_the_change_moves_a_part_and_the_sweep_the_rest(rated: Project, lead: An
         invariants.check(question.pk)
 
 
-def test_a_small_project_is_moved_at_once(rated: Project, lead: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_small_project_is_moved_at_once(
+    rated: Project, lead: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(day_moves, "STEP", 100)
     move(rated, EAST, lead)
     assert misplaced(rated) == 0
     assert not DayMove.objects.exists()
 
 
-def test_ratings_that_come_meanwhile_are_on_their_days(rated: Project, question: Any, rate: Any, lead: Any) -> None:
+def test_ratings_that_come_meanwhile_are_on_their_days(
+    rated: Project, question: Any, rate: Any, lead: Any
+) -> None:
     move(rated, EAST, lead)
     for item in ("i0", "i3"):  # before and behind the place of the move
         rate(question, item, "ann", "minor")

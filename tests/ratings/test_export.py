@@ -31,7 +31,9 @@ def rows(response: Any) -> list[list[str]]:
     return list(csv.reader(io.StringIO(body(response), newline="")))
 
 
-def test_csv_has_what_stands(client_for: Any, lead: Any, project: Project, question: Any, rate: Any, utc: Any) -> None:
+def test_csv_has_what_stands(
+    client_for: Any, lead: Any, project: Project, question: Any, rate: Any, utc: Any
+) -> None:
     moment = utc(2026, 3, 1, 9, 30)
     rate(question, "i1", "ann", "major", rated_at=moment)
     rate(question, "i1", "ann", "minor", comment='so, "so"')
@@ -39,7 +41,10 @@ def test_csv_has_what_stands(client_for: Any, lead: Any, project: Project, quest
     rate(question, "i2", "ben", None)  # withdrawn
     response = client_for(lead).get(f"/projects/{project.pk}/data/export.csv")
 
-    assert rows(response) == [NAMES, ["i1", "ann", "severity", "minor", "2026-03-01T09:30:00Z", 'so, "so"', ""]]
+    assert rows(response) == [
+        NAMES,
+        ["i1", "ann", "severity", "minor", "2026-03-01T09:30:00Z", 'so, "so"', ""],
+    ]
     assert response["Content-Type"] == "text/csv; charset=utf-8"
     assert response["Content-Disposition"] == f'attachment; filename="reviews-{project.pk}.csv"'
     assert response["X-Content-Type-Options"] == "nosniff"
@@ -48,7 +53,9 @@ def test_csv_has_what_stands(client_for: Any, lead: Any, project: Project, quest
 def test_json_lines_are_the_plain_texts(
     client_for: Any, lead: Any, project: Project, question: Any, rate: Any, utc: Any
 ) -> None:
-    rate(question, "=i1", "an\u00e4", "major", rated_at=utc(2026, 3, 1, 9, 30, 0, 5), comment="=1+1")
+    rate(
+        question, "=i1", "an\u00e4", "major", rated_at=utc(2026, 3, 1, 9, 30, 0, 5), comment="=1+1"
+    )
     lines = body(client_for(lead).get(f"/projects/{project.pk}/data/export.jsonl")).splitlines()
 
     assert [json.loads(line) for line in lines] == [
@@ -66,7 +73,13 @@ def test_json_lines_are_the_plain_texts(
 
 @pytest.mark.parametrize("microsecond", [0, 5, 500_000, 999_999])
 def test_times_are_those_of_iso_8601(
-    client_for: Any, lead: Any, project: Project, question: Any, rate: Any, utc: Any, microsecond: int
+    client_for: Any,
+    lead: Any,
+    project: Project,
+    question: Any,
+    rate: Any,
+    utc: Any,
+    microsecond: int,
 ) -> None:
     moments = [utc(1970, 1, 2, 0, 0, 0, microsecond), utc(2026, 3, 1, 9, 30, 59, microsecond)]
     for number, moment in enumerate(moments):
@@ -79,9 +92,17 @@ def test_times_are_those_of_iso_8601(
 
 
 def test_parquet_has_the_plain_values(
-    client_for: Any, lead: Any, project: Project, question: Any, rate: Any, utc: Any, monkeypatch: Any
+    client_for: Any,
+    lead: Any,
+    project: Project,
+    question: Any,
+    rate: Any,
+    utc: Any,
+    monkeypatch: Any,
 ) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet", reason="requirements-extra.txt is not installed")
+    parquet = pytest.importorskip(
+        "pyarrow.parquet", reason="requirements-extra.txt is not installed"
+    )
     monkeypatch.setattr(exporting, "ROWS_OF_A_GROUP", 2)
     moment = utc(2026, 3, 1, 9, 30, 0, 5)
     rate(question, "=i1", "an\u00e4", "major", rated_at=moment, comment="=1+1")
@@ -105,7 +126,9 @@ def test_parquet_has_the_plain_values(
 
 
 def test_parquet_of_nothing_is_a_file_too(client_for: Any, lead: Any, project: Project) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet", reason="requirements-extra.txt is not installed")
+    parquet = pytest.importorskip(
+        "pyarrow.parquet", reason="requirements-extra.txt is not installed"
+    )
     response = client_for(lead).get(f"/projects/{project.pk}/data/export.parquet")
     assert parquet.read_table(io.BytesIO(b"".join(response.streaming_content))).num_rows == 0
 
@@ -125,7 +148,9 @@ def test_without_pyarrow_the_answer_names_what_to_install(
     assert client.get(page + "export.csv").status_code == 200
 
 
-def test_one_question_can_be_asked_for(client_for: Any, lead: Any, project: Project, question: Any, rate: Any) -> None:
+def test_one_question_can_be_asked_for(
+    client_for: Any, lead: Any, project: Project, question: Any, rate: Any
+) -> None:
     other = Question.objects.create(project=project, key="tone", text="Tone?")
     Category.objects.create(question=other, code=0, label="kind", position=0)
     rate(question, "i1", "ann", "major")
@@ -138,14 +163,20 @@ def test_one_question_can_be_asked_for(client_for: Any, lead: Any, project: Proj
     assert client.get(address, {"question": "none"}).status_code == 404
 
 
-def test_other_projects_stay_out(client_for: Any, lead: Any, project: Project, make_project: Any, rate: Any) -> None:
+def test_other_projects_stay_out(
+    client_for: Any, lead: Any, project: Project, make_project: Any, rate: Any
+) -> None:
     rate(make_project("Other").questions.get(), "secret", "eve", "major")
     assert rows(client_for(lead).get(f"/projects/{project.pk}/data/export.csv")) == [NAMES]
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
-@pytest.mark.parametrize(("name", "status"), [("lead", 200), ("viewer", 200), ("annotator", 403), ("stranger", 404)])
-def test_who_may_export(client_for: Any, project: Project, request: Any, kind: str, name: str, status: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "status"), [("lead", 200), ("viewer", 200), ("annotator", 403), ("stranger", 404)]
+)
+def test_who_may_export(
+    client_for: Any, project: Project, request: Any, kind: str, name: str, status: int
+) -> None:
     client = client_for(request.getfixturevalue(name))
     address = f"/projects/{project.pk}/data/export.{kind}"
     needs_extra = kind == "parquet" and status == 200 and not exporting.has_parquet()
@@ -180,7 +211,9 @@ def test_formulas_get_an_apostrophe(text: str) -> None:
     assert unguard(guard(text)) == text
 
 
-@pytest.mark.parametrize("text", ["-1", "+1.5", "-.5", "-1e-3", "x=1", "'x", "a@b.c", "", "'", "ok", "1-1"])
+@pytest.mark.parametrize(
+    "text", ["-1", "+1.5", "-.5", "-1e-3", "x=1", "'x", "a@b.c", "", "'", "ok", "1-1"]
+)
 def test_numbers_and_plain_texts_stay(text: str) -> None:
     assert guard(text) == text
     assert unguard(text) == text
@@ -196,7 +229,12 @@ def test_formulas_are_quoted_in_the_file(
 
 
 def test_queries_do_not_grow_with_the_rows(
-    client_for: Any, lead: Any, project: Project, question: Any, rate: Any, django_assert_max_num_queries: Any
+    client_for: Any,
+    lead: Any,
+    project: Project,
+    question: Any,
+    rate: Any,
+    django_assert_max_num_queries: Any,
 ) -> None:
     for number in range(30):
         rate(question, f"i{number}", f"r{number % 4}", "major")
@@ -220,7 +258,24 @@ KEYS = (
     .filter(bool)
 )
 AWKWARD = st.sampled_from(
-    ["=1", "'=1", "+x", "-1", "a,b", 'a"b', "a;b", "a|b", "＝", "@", "'", '"', "NA", "0", "1e3", "item"]
+    [
+        "=1",
+        "'=1",
+        "+x",
+        "-1",
+        "a,b",
+        'a"b',
+        "a;b",
+        "a|b",
+        "＝",
+        "@",
+        "'",
+        '"',
+        "NA",
+        "0",
+        "1e3",
+        "item",
+    ]
 )
 COMMENTS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=20)
 
@@ -230,7 +285,9 @@ def exporter(client_for: Any, lead: Any) -> Any:
     return client_for(lead)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     labels=st.lists(KEYS | AWKWARD, min_size=2, max_size=4, unique=True),
     given_ratings=st.dictionaries(
@@ -269,10 +326,22 @@ def _project_with(lead: Any, labels: list[str], given_ratings: dict[Any, Any]) -
 
     question = NewQuestion("q", "Q?", categories=[NewCategory(label) for label in labels])
     project = create_project(by=lead, name="There", questions=[question])
-    items = {key: Item.objects.create(project=project, key=key).pk for key in {item for item, _ in given_ratings}}
-    raters = {key: Rater.objects.create(project=project, key=key).pk for key in {rater for _, rater in given_ratings}}
+    items = {
+        key: Item.objects.create(project=project, key=key).pk
+        for key in {item for item, _ in given_ratings}
+    }
+    raters = {
+        key: Rater.objects.create(project=project, key=key).pk
+        for key in {rater for _, rater in given_ratings}
+    }
     new = [
-        NewRating(items[item], raters[rater], code % len(labels), rated_at=moment_of(moment + 10**12), comment=comment)
+        NewRating(
+            items[item],
+            raters[rater],
+            code % len(labels),
+            rated_at=moment_of(moment + 10**12),
+            comment=comment,
+        )
         for (item, rater), (code, comment, moment) in given_ratings.items()
     ]
     record(question=project.questions.get(), ratings=new, by=lead, source="api")
@@ -283,7 +352,10 @@ def _ratings(question: Question) -> dict[Any, Any]:
     labels = said(question)
     rest = Rating.objects.exclude(code=NOTHING).filter(question=question)
     values = rest.values_list("item__key", "rater__key", "rated_at", "comment")
-    return {(item, rater): (labels[item, rater], rated_at, comment) for item, rater, rated_at, comment in values}
+    return {
+        (item, rater): (labels[item, rater], rated_at, comment)
+        for item, rater, rated_at, comment in values
+    }
 
 
 def test_streams_in_parcels(

@@ -1,4 +1,5 @@
-"""Every rating and every line of its history says under which version of the guidelines it was made."""
+"""Every rating and every line of its history says under which version of the guidelines it was
+made."""
 
 from __future__ import annotations
 
@@ -29,7 +30,9 @@ def stamps(question: Any) -> list[tuple[int | None, list[int | None]]]:
     ]
 
 
-def test_a_rating_carries_the_version_in_force(project: Project, question: Any, lead: Any, rate: Any) -> None:
+def test_a_rating_carries_the_version_in_force(
+    project: Project, question: Any, lead: Any, rate: Any
+) -> None:
     rate(question, "i1", "ann", "none")
     rewrite(project, lead, "Look twice.")
     rate(question, "i2", "ann", "none")
@@ -39,7 +42,9 @@ def test_a_rating_carries_the_version_in_force(project: Project, question: Any, 
     assert stamps(question) == [(None, [None]), (2, [1, 2]), (2, [2])]
 
 
-def test_saying_the_same_again_changes_no_stamp(project: Project, question: Any, lead: Any, rate: Any) -> None:
+def test_saying_the_same_again_changes_no_stamp(
+    project: Project, question: Any, lead: Any, rate: Any
+) -> None:
     rewrite(project, lead, "Look twice.")
     rate(question, "i1", "ann", "none")
     rewrite(project, lead, "Look three times.")
@@ -47,7 +52,9 @@ def test_saying_the_same_again_changes_no_stamp(project: Project, question: Any,
     assert stamps(question) == [(1, [1])]
 
 
-def test_what_was_said_before_the_version_carries_none(project: Project, question: Any, lead: Any, rate: Any) -> None:
+def test_what_was_said_before_the_version_carries_none(
+    project: Project, question: Any, lead: Any, rate: Any
+) -> None:
     rewrite(project, lead, "Look twice.")
     rate(question, "i1", "ann", "none", rated_at=LONG_AGO)
     rate(question, "i1", "ann", "major")  # a correction of today; the rating keeps its time
@@ -55,7 +62,9 @@ def test_what_was_said_before_the_version_carries_none(project: Project, questio
     assert stamps(question) == [(1, [None, 1]), (1, [None, 1, 1])]
 
 
-def test_a_form_tells_what_the_rater_had_before_them(project: Project, question: Any, lead: Any, rate: Any) -> None:
+def test_a_form_tells_what_the_rater_had_before_them(
+    project: Project, question: Any, lead: Any, rate: Any
+) -> None:
     rewrite(project, lead, "Look twice.")
     rewrite(project, lead, "Look three times.")
     for item, seen in (("i1", 1), ("i2", 2), ("i3", 9), ("i4", 0)):
@@ -67,8 +76,13 @@ def test_many_rows_carry_it_too(project: Project, question: Any, lead: Any) -> N
     """Enough rows for the bulk way of PostgreSQL."""
     rewrite(project, lead, "Look twice.")
     rater = Rater.objects.get(project=project)
-    items = Item.objects.bulk_create(Item(project=project, key=f"i{number}") for number in range(300))
-    ratings = [NewRating(item.pk, rater.pk, 0, rated_at=LONG_AGO if item.pk % 2 else None) for item in items]
+    items = Item.objects.bulk_create(
+        Item(project=project, key=f"i{number}") for number in range(300)
+    )
+    ratings = [
+        NewRating(item.pk, rater.pk, 0, rated_at=LONG_AGO if item.pk % 2 else None)
+        for item in items
+    ]
     record(question=question, ratings=ratings, by=lead, source="import")
     odd = sum(item.pk % 2 for item in items)
     for model in (Rating, Revision):
@@ -115,10 +129,14 @@ def test_the_stamp_is_in_the_export_the_api_and_the_items_history(
     client = client_for(lead)
     csv = b"".join(client.get(f"/projects/{project.pk}/data/export.csv").streaming_content).decode()
     assert csv.splitlines()[1].endswith(",,1")
-    jsonl = b"".join(client.get(f"/projects/{project.pk}/data/export.jsonl").streaming_content).decode()
+    jsonl = b"".join(
+        client.get(f"/projects/{project.pk}/data/export.jsonl").streaming_content
+    ).decode()
     assert jsonl.rstrip().endswith('"guidelines":1}')
     api = api_for(lead)
-    assert api.get(f"/api/v1/projects/{project.pk}/ratings/").json()["results"][0]["guidelines"] == 1
+    assert (
+        api.get(f"/api/v1/projects/{project.pk}/ratings/").json()["results"][0]["guidelines"] == 1
+    )
     assert api.get(f"/api/v1/projects/{project.pk}/").json()["guidelines_version"] == 1
     page = client.get(f"/projects/{project.pk}/items/i1/").content.decode()
     assert page.count(f'/projects/{project.pk}/guidelines/1/">guidelines 1</a>') == 1

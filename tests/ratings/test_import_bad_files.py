@@ -1,4 +1,5 @@
-"""Files that cannot be imported: each is named by line and column, says what is allowed, and changes nothing."""
+"""Files that cannot be imported: each is named by line and column, says what is allowed, and
+changes nothing."""
 
 from __future__ import annotations
 
@@ -55,16 +56,28 @@ REFUSED_AT_UPLOAD = {
     "SVG": (b"<svg onload=alert(1)>", "HTML or XML"),
     "JSON": (b'[{"item": "a"}]', "looks like JSON"),
     "NUL in the first rows": (HEAD + b"a,b,c\nd,\0,f\n", "Line 3: There is a NUL character"),
-    "open quote": (HEAD + b'a,b,"major\nc,d,minor\n', "Line 2: A cell that begins with a quotation mark"),
+    "open quote": (
+        HEAD + b'a,b,"major\nc,d,minor\n',
+        "Line 2: A cell that begins with a quotation mark",
+    ),
     "text after a quote": (HEAD + b'a,b,"major"x\n', "Line 2: After a closing quotation mark"),
-    "cell of 2 MB": (HEAD + b"a,b," + b"x" * (2 << 20) + b"\n", "Line 2: A cell has more than 1048576 characters"),
-    "line of 10 MB": (HEAD + b"a,b," + b"x" * (10 << 20) + b"\n", "Line 2: The line has more than 4194304 characters"),
+    "cell of 2 MB": (
+        HEAD + b"a,b," + b"x" * (2 << 20) + b"\n",
+        "Line 2: A cell has more than 1048576 characters",
+    ),
+    "line of 10 MB": (
+        HEAD + b"a,b," + b"x" * (10 << 20) + b"\n",
+        "Line 2: The line has more than 4194304 characters",
+    ),
     "a million columns": (b"a," * 1_000_000 + b"b\n1\n", "Line 1: 1000001 columns; 10000 at most"),
     "no such byte in UTF-16": (
         b"\xff\xfe" + "item,rater,label\na,b,".encode("utf-16-le") + b"\x00\xd8\n\x00",
         "UTF-16",
     ),
-    "broken gzip": (gzip.compress(HEAD + b"a,b,c\n" * 100)[:-20], "gzip archive cannot be unpacked"),
+    "broken gzip": (
+        gzip.compress(HEAD + b"a,b,c\n" * 100)[:-20],
+        "gzip archive cannot be unpacked",
+    ),
     "gzip of nothing": (gzip.compress(b""), "The file is empty"),
     "gzip of a zip": (gzip.compress(zipped()), "ZIP archive"),
 }
@@ -95,9 +108,15 @@ def test_gzip_bomb_ends_at_the_limit(wizard: Wizard, settings: Any) -> None:
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
-def test_encodings_and_line_ends_that_are_recognised(wizard: Wizard, encoding: str, newline: str) -> None:
-    text = newline.join(["item,rater,label", *(f"Straße {number},Zoë,minor" for number in range(50)), ""])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"]
+)
+def test_encodings_and_line_ends_that_are_recognised(
+    wizard: Wizard, encoding: str, newline: str
+) -> None:
+    text = newline.join(
+        ["item,rater,label", *(f"Straße {number},Zoë,minor" for number in range(50)), ""]
+    )
     run = wizard.check(text.encode(encoding))
 
     assert run.state == "checked", run.problems
@@ -148,10 +167,18 @@ FOUND_BY_THE_CHECK = {
         ("label_unknown", 2, "label"),
         "one of none, minor, major, critical",
     ),
-    "empty item": (HEAD + b" ,ann,minor\n", ("key_empty", 2, "item"), "Each row needs an item, a rater and a label"),
+    "empty item": (
+        HEAD + b" ,ann,minor\n",
+        ("key_empty", 2, "item"),
+        "Each row needs an item, a rater and a label",
+    ),
     "empty rater": (HEAD + b"a,,minor\n", ("key_empty", 2, "rater"), "The cell is empty"),
     "empty label": (HEAD + b"a,ann,\n", ("key_empty", 2, "label"), "The cell is empty"),
-    "long item": (HEAD + b"a" * 256 + b",ann,minor\n", ("key_long", 2, "item"), "has 256 characters; 255 at most"),
+    "long item": (
+        HEAD + b"a" * 256 + b",ann,minor\n",
+        ("key_long", 2, "item"),
+        "has 256 characters; 255 at most",
+    ),
     "long rater": (
         HEAD + b"a," + b"r" * 151 + b",minor\n",
         ("key_long", 2, "rater"),
@@ -162,9 +189,21 @@ FOUND_BY_THE_CHECK = {
         ("key_long", 2, "comment"),
         "has 10001 characters; 10000 at most",
     ),
-    "line end in an item": (HEAD + b'"a\nb",ann,minor\n', ("key_control", 2, "item"), "control character"),
-    "too few cells": (HEAD + b"a,ann,minor\nb,ann\n", ("cells", 3, ""), "2 cells, where the line of names has 3"),
-    "too many cells": (HEAD + b"a,ann,minor,x\n", ("cells", 2, ""), "4 cells, where the line of names has 3"),
+    "line end in an item": (
+        HEAD + b'"a\nb",ann,minor\n',
+        ("key_control", 2, "item"),
+        "control character",
+    ),
+    "too few cells": (
+        HEAD + b"a,ann,minor\nb,ann\n",
+        ("cells", 3, ""),
+        "2 cells, where the line of names has 3",
+    ),
+    "too many cells": (
+        HEAD + b"a,ann,minor,x\n",
+        ("cells", 2, ""),
+        "4 cells, where the line of names has 3",
+    ),
     "line numbers after a cell of two lines": (
         b'item,rater,label,comment\na,ann,minor,"two\nlines"\n\nb,ann,wrong,\n',
         ("label_unknown", 5, "label"),
@@ -191,8 +230,16 @@ FOUND_BY_THE_CHECK = {
         "the line of column names seems to be missing",
     ),
     "late NUL": (HEAD + FILLER + b"z,\0,minor\n", ("nul", 9002, ""), "NUL"),
-    "late open quote": (HEAD + FILLER + b'z,"ann,minor\n' + FILLER, ("quote_open", 9002, ""), "is not closed"),
-    "late huge cell": (HEAD + FILLER + b"z,ann," + b"x" * (8 << 20), ("line_long", 9002, ""), "4194304"),
+    "late open quote": (
+        HEAD + FILLER + b'z,"ann,minor\n' + FILLER,
+        ("quote_open", 9002, ""),
+        "is not closed",
+    ),
+    "late huge cell": (
+        HEAD + FILLER + b"z,ann," + b"x" * (8 << 20),
+        ("line_long", 9002, ""),
+        "4194304",
+    ),
     "other questions alone": (
         b"item,rater,question,label\na,ann,tone,minor\n",
         ("question_absent", None, ""),
@@ -204,14 +251,20 @@ FOUND_BY_THE_CHECK = {
         ("label_unknown", 2, "ben"),
         "'mjor' is no label",
     ),
-    "one rater a thousand times": (HEAD + b"a,ann,minor\n" * 1002, ("repeats_many", 1002, ""), "more than 1000 times"),
+    "one rater a thousand times": (
+        HEAD + b"a,ann,minor\n" * 1002,
+        ("repeats_many", 1002, ""),
+        "more than 1000 times",
+    ),
 }
 
 
 @pytest.mark.parametrize("case", FOUND_BY_THE_CHECK)
 def test_found_by_the_check(wizard: Wizard, case: str) -> None:
     content, place, complaint = FOUND_BY_THE_CHECK[case]
-    choices = {"missing header": {"item": "0", "rater": "1", "label": "2", "layout": "long"}}.get(case, {})
+    choices = {"missing header": {"item": "0", "rater": "1", "label": "2", "layout": "long"}}.get(
+        case, {}
+    )
     run = wizard.check(content, **choices)
 
     assert run.state == "refused"
@@ -278,7 +331,9 @@ def test_uploads_lie_in_the_data_folder_for_the_server_alone(wizard: Wizard) -> 
 
 
 def test_labels_of_wide_files_do_not_look_like_missing_names(wizard: Wizard) -> None:
-    run = wizard.check(b"item,1,2,3\na,1,2,3\nb,2,2,1\n", target="new", question_key="q", question_text="Q?")
+    run = wizard.check(
+        b"item,1,2,3\na,1,2,3\nb,2,2,1\n", target="new", question_key="q", question_text="Q?"
+    )
     assert run.state == "checked"
     assert said(wizard.project.questions.get()) == {}  # type: ignore[union-attr]
 

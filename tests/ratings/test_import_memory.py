@@ -22,7 +22,9 @@ def check(folder: Path, lines: list[str]) -> tuple[checking.Report, list[Any]]:
     path.write_text("item,rater,label\n" + "".join(lines))
     scratch = staging.Staging(folder / "file.rows", lambda: None)
     reader = Reader(path, encoding="utf-8-sig", delimiter=",")
-    report = checking.check(reader, MAPPING, project=None, question=None, staging=scratch, beat=lambda: None)
+    report = checking.check(
+        reader, MAPPING, project=None, question=None, staging=scratch, beat=lambda: None
+    )
     scratch.close()
     with staging.opened(folder / "file.rows", lambda: None) as staged:
         return report, list(staged.after(0))
@@ -31,7 +33,10 @@ def check(folder: Path, lines: list[str]) -> tuple[checking.Report, list[Any]]:
 def test_forgotten_keys_keep_their_numbers(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(staging, "REMEMBERED", 10)
     monkeypatch.setattr(checking, "BATCH", 7)
-    rows = [(f"i{number * 37 % 100}", f"r{number * 11 % 60}", "ab"[number % 2]) for number in range(1000)]
+    rows = [
+        (f"i{number * 37 % 100}", f"r{number * 11 % 60}", "ab"[number % 2])
+        for number in range(1000)
+    ]
     report, staged = check(tmp_path, [",".join(row) + "\n" for row in rows])
 
     assert not report.found
@@ -39,7 +44,9 @@ def test_forgotten_keys_keep_their_numbers(tmp_path: Path, monkeypatch: Any) -> 
     assert sorted(said[1:3] + said[4:5] for said in staged) == sorted(rows)
     pairs = [(said.item, said.rater) for said in staged]
     assert len(list(dict.fromkeys(pairs))) == len(set(pairs)) == 1000 - report.repeats
-    assert all(one.line < other.line for one, other in itertools.pairwise(staged) if one[1:3] == other[1:3])
+    assert all(
+        one.line < other.line for one, other in itertools.pairwise(staged) if one[1:3] == other[1:3]
+    )
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path: Path, monkeypatch: Any) -> None:
@@ -49,11 +56,15 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, monkeypatch: Any) ->
         path = tmp_path / f"{rows}.csv"
         with path.open("w") as file:
             file.write("item,rater,label\n")
-            file.writelines(f"item-{number},r{number % 7},{'ab'[number % 2]}\n" for number in range(rows))
+            file.writelines(
+                f"item-{number},r{number % 7},{'ab'[number % 2]}\n" for number in range(rows)
+            )
         scratch = staging.Staging(tmp_path / f"{rows}.rows", lambda: None)
         tracemalloc.start()
         reader = Reader(path, encoding="utf-8-sig", delimiter=",")
-        report = checking.check(reader, MAPPING, project=None, question=None, staging=scratch, beat=lambda: None)
+        report = checking.check(
+            reader, MAPPING, project=None, question=None, staging=scratch, beat=lambda: None
+        )
         _now, highest = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         scratch.close()

@@ -1,4 +1,5 @@
-"""Published data sets through the wizard. They are never part of the project; without their folder this is skipped."""
+"""Published data sets through the wizard. They are never part of the project; without their folder
+this is skipped."""
 
 from __future__ import annotations
 
@@ -33,7 +34,11 @@ def read(path: Path) -> list[dict[str, str]]:
     [
         ("sxs_mqm_zhen.csv", ["none", "minor", "major"], "ordinal"),
         ("gal_adult2.csv", ["G", "P", "R", "X"], "ordinal"),
-        ("nlu_validation.csv.gz", ["option1", "option2", "option3", "option4", "option5"], "nominal"),
+        (
+            "nlu_validation.csv.gz",
+            ["option1", "option2", "option3", "option4", "option5"],
+            "nominal",
+        ),
         ("ukpconvarg1.csv.gz", ["a1", "a2", "equal"], "nominal"),
     ],
 )

@@ -18,7 +18,10 @@ from ratings.recording import record as rating_actions
 from tests.ratings.import_wizard import Wizard, said, stored, words, world
 
 # Every third row repeats the one before; the first stands in the history.
-ROWS = [(f"i{number // 3}", f"r{number % 3 // 2}", "minor" if number % 2 else "major") for number in range(60)]
+ROWS = [
+    (f"i{number // 3}", f"r{number % 3 // 2}", "minor" if number % 2 else "major")
+    for number in range(60)
+]
 CONTENT = ("item,rater,label\n" + "".join(",".join(row) + "\n" for row in ROWS)).encode()
 WANTED = {(item, rater): label for item, rater, label in ROWS}
 
@@ -59,7 +62,9 @@ def complete(question: Any) -> bool:
 
 
 @pytest.mark.parametrize("piece", [1, 3, 7])
-def test_killed_worker_is_followed_by_another(wizard: Wizard, question: Any, monkeypatch: Any, piece: int) -> None:
+def test_killed_worker_is_followed_by_another(
+    wizard: Wizard, question: Any, monkeypatch: Any, piece: int
+) -> None:
     with monkeypatch.context() as patch:
         die_in_piece(patch, piece, Died())
         with pytest.raises(Died):
@@ -72,7 +77,9 @@ def test_killed_worker_is_followed_by_another(wizard: Wizard, question: Any, mon
     assert tasks.resume_stalled() == 0
     assert wizard.work().rows_done == run.rows_done
     # ... and then it is taken.
-    ImportRun.objects.update(heartbeat_at=timezone.now() - leases.PATIENCE - datetime.timedelta(seconds=1))
+    ImportRun.objects.update(
+        heartbeat_at=timezone.now() - leases.PATIENCE - datetime.timedelta(seconds=1)
+    )
     assert tasks.resume_stalled() == 1
     assert wizard.run.state == "done"
     assert complete(question)
@@ -91,7 +98,9 @@ def test_failure_is_tried_again_at_once(wizard: Wizard, question: Any, monkeypat
     assert complete(question)
 
 
-def test_failing_again_and_again_gives_up_and_says_so(wizard: Wizard, question: Any, monkeypatch: Any) -> None:
+def test_failing_again_and_again_gives_up_and_says_so(
+    wizard: Wizard, question: Any, monkeypatch: Any
+) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(writing, "record", lambda **arguments: 1 / 0)
         for _attempt in range(steps.MAX_ATTEMPTS + 2):
@@ -117,15 +126,20 @@ def test_second_worker_finds_nothing_to_do(wizard: Wizard) -> None:
     assert world() == before
 
 
-def test_worker_that_lost_its_lease_writes_nothing(wizard: Wizard, question: Any, rate: Any) -> None:
+def test_worker_that_lost_its_lease_writes_nothing(
+    wizard: Wizard, question: Any, rate: Any
+) -> None:
     slow = leases.take(wizard.run.pk)
     assert slow is not None
-    ImportRun.objects.update(heartbeat_at=timezone.now() - leases.PATIENCE - datetime.timedelta(seconds=1))
+    ImportRun.objects.update(
+        heartbeat_at=timezone.now() - leases.PATIENCE - datetime.timedelta(seconds=1)
+    )
     path = files.absolute(f"{slow.path}{files.SCRATCH}")
     content = path.read_bytes()
     wizard.work()
     assert complete(question)
-    rate(question, "i0", "r0", "critical")  # said after the import: the slow worker must not take it back
+    # said after the import: the slow worker must not take it back
+    rate(question, "i0", "r0", "critical")
     before = world()
 
     path.write_bytes(content)
@@ -145,7 +159,9 @@ def test_doubled_message_changes_nothing(wizard: Wizard, question: Any) -> None:
     assert complete(question)
 
 
-def test_killed_check_is_done_anew(project: Project, lead: Any, client_for: Any, monkeypatch: Any) -> None:
+def test_killed_check_is_done_anew(
+    project: Project, lead: Any, client_for: Any, monkeypatch: Any
+) -> None:
     wizard = Wizard(client_for(lead), project)
     wizard.upload(CONTENT)
     wizard.choose()
@@ -158,11 +174,16 @@ def test_killed_check_is_done_anew(project: Project, lead: Any, client_for: Any,
         with pytest.raises(Died):
             wizard.work()
     assert wizard.run.state == "checking"
-    ImportRun.objects.update(heartbeat_at=timezone.now() - leases.PATIENCE - datetime.timedelta(seconds=1))
+    ImportRun.objects.update(
+        heartbeat_at=timezone.now() - leases.PATIENCE - datetime.timedelta(seconds=1)
+    )
     tasks.resume_stalled()
     assert wizard.run.state == "checked"
     name = files.absolute(wizard.run.path).name
-    assert {other for other in stored() if other.startswith(name)} == {name, f"{name}{files.SCRATCH}"}
+    assert {other for other in stored() if other.startswith(name)} == {
+        name,
+        f"{name}{files.SCRATCH}",
+    }
 
 
 def test_check_that_the_lead_took_back_ends_unheard(wizard: Wizard, monkeypatch: Any) -> None:
@@ -214,21 +235,31 @@ def test_counting_waits_for_the_import(wizard: Wizard, question: Any, monkeypatc
     assert Rating.objects.uncounted().exists()
 
     # Not for ever: when nobody imports any more, what is there is counted.
-    ImportRun.objects.update(heartbeat_at=timezone.now() - leases.PATIENCE - datetime.timedelta(seconds=1))
+    ImportRun.objects.update(
+        heartbeat_at=timezone.now() - leases.PATIENCE - datetime.timedelta(seconds=1)
+    )
     assert sweep.waiting_questions() == [question.pk]
     metrics.tasks.count_question(question.pk)
     assert not Rating.objects.uncounted().exists()
 
 
-def test_end_of_the_import_asks_for_the_counting(wizard: Wizard, question: Any, monkeypatch: Any) -> None:
+def test_end_of_the_import_asks_for_the_counting(
+    wizard: Wizard, question: Any, monkeypatch: Any
+) -> None:
     states = []
-    monkeypatch.setattr(steps.changes, "announce", lambda question_id: states.append((question_id, wizard.run.state)))
+    monkeypatch.setattr(
+        steps.changes,
+        "announce",
+        lambda question_id: states.append((question_id, wizard.run.state)),
+    )
     wizard.work()
     assert states[-1] == (question.pk, "done")
     assert sweep.waiting_questions() == [question.pk]
 
 
-def test_hint_that_cannot_be_sent_is_not_felt(wizard: Wizard, settings: Any, monkeypatch: Any) -> None:
+def test_hint_that_cannot_be_sent_is_not_felt(
+    wizard: Wizard, settings: Any, monkeypatch: Any
+) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
 
     def refuse(*arguments: Any, **options: Any) -> None:

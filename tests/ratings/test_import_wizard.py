@@ -39,7 +39,13 @@ def test_long_file_into_existing_project(wizard: Wizard, question: Any) -> None:
 
     assert run.state == "done"
     assert said(question) == {("i1", "ann"): "minor", ("i1", "ben"): "major", ("i2", "ann"): "none"}
-    assert run.summary["outcome"] == {"created": 3, "changed": 0, "unchanged": 0, "items": 2, "raters": 1}
+    assert run.summary["outcome"] == {
+        "created": 3,
+        "changed": 0,
+        "unchanged": 0,
+        "items": 2,
+        "raters": 1,
+    }
     assert set(Revision.objects.values_list("source", "by__username")) == {("import", "lead")}
     page = words(wizard.page())
     assert f"/projects/{question.project_id}/?question=severity" in page
@@ -59,7 +65,10 @@ def test_wide_file_into_existing_project(wizard: Wizard, question: Any) -> None:
 
 def test_file_becomes_project(newcomer: Wizard, lead: Any) -> None:
     newcomer.check(
-        LONG.replace(b"none", b"critical"), project_name="From a file", question_key="q", question_text="How bad?"
+        LONG.replace(b"none", b"critical"),
+        project_name="From a file",
+        question_key="q",
+        question_text="How bad?",
     )
     assert Project.objects.count() == 0
     newcomer.start()
@@ -67,7 +76,11 @@ def test_file_becomes_project(newcomer: Wizard, lead: Any) -> None:
 
     project = Project.objects.get(name="From a file")
     question = project.questions.get()
-    assert [category.label for category in question.active_categories()] == ["minor", "major", "critical"]
+    assert [category.label for category in question.active_categories()] == [
+        "minor",
+        "major",
+        "critical",
+    ]
     assert (question.key, question.text, question.scale) == ("q", "How bad?", "ordinal")
     assert said(question)["i2", "ann"] == "critical"
     assert project.members.get().role == Member.Role.LEAD
@@ -82,7 +95,11 @@ def test_categories_are_the_leads_to_order_and_add(newcomer: Wizard) -> None:
     newcomer.work()
 
     question = Project.objects.get().questions.get()
-    assert [category.label for category in question.active_categories()] == ["yellow", "green", "red"]
+    assert [category.label for category in question.active_categories()] == [
+        "yellow",
+        "green",
+        "red",
+    ]
     assert said(question) == {("a", "r"): "yellow", ("a", "s"): "green"}
 
 
@@ -124,12 +141,20 @@ def test_numeric_labels_bring_their_values(newcomer: Wizard) -> None:
     newcomer.start(scale="interval")
 
     categories = Project.objects.get().questions.get().active_categories()
-    assert [(category.label, category.value) for category in categories] == [("-1", -1), ("2", 2), ("10", 10)]
+    assert [(category.label, category.value) for category in categories] == [
+        ("-1", -1),
+        ("2", 2),
+        ("10", 10),
+    ]
 
 
 def test_new_question_in_existing_project(wizard: Wizard, project: Project) -> None:
     wizard.check(
-        b"item,rater,tone\na,r,kind\na,s,rude\n", label="2", target="new", question_key="tone", question_text="Tone?"
+        b"item,rater,tone\na,r,kind\na,s,rude\n",
+        label="2",
+        target="new",
+        question_key="tone",
+        question_text="Tone?",
     )
     wizard.start()
     wizard.work()
@@ -161,7 +186,9 @@ def test_columns_page_shows_the_first_rows_and_guesses(wizard: Wizard) -> None:
 
 def test_missing_choice_of_column_is_named(wizard: Wizard) -> None:
     wizard.upload(b"x,y,z\na,b,c\n")
-    assert "No column has a name that is known. The first line reads: x, y, z." in words(wizard.page())
+    assert "No column has a name that is known. The first line reads: x, y, z." in words(
+        wizard.page()
+    )
     response = wizard.choose(item="0", rater="1", label="", layout="long")
 
     assert response.status_code == 400
@@ -193,7 +220,9 @@ def test_delimiter_can_be_chosen(wizard: Wizard, question: Any) -> None:
     assert wizard.page().context["look"].names == ["item", "rater", "label,x"]
 
 
-def test_export_with_several_questions_imports_the_rows_of_one(wizard: Wizard, question: Any) -> None:
+def test_export_with_several_questions_imports_the_rows_of_one(
+    wizard: Wizard, question: Any
+) -> None:
     content = b"item,rater,question,label\ni1,ann,severity,minor\ni1,ann,tone,kind\n"
     run = wizard.all(content)
 
@@ -203,7 +232,9 @@ def test_export_with_several_questions_imports_the_rows_of_one(wizard: Wizard, q
 
 # --- repeats ---------------------------------------------------------------------------------------
 
-REPEATS = b"item,rater,label\ni1,ann,minor\ni2,ann,none\ni1,ben,none\ni1,ann,major\ni1,ann,critical\n"
+REPEATS = (
+    b"item,rater,label\ni1,ann,minor\ni2,ann,none\ni1,ben,none\ni1,ann,major\ni1,ann,critical\n"
+)
 
 
 @pytest.mark.parametrize(("stands", "label"), [("last", "critical"), ("first", "minor")])
@@ -218,7 +249,10 @@ def test_repeats_go_to_the_history(wizard: Wizard, question: Any, stands: str, l
     assert said(question)["i1", "ann"] == label
     rating = Rating.objects.get(item__key="i1", rater__key="ann")
     labels = dict(question.categories.values_list("code", "label"))
-    history = [(labels[code], superseded) for code, superseded in rating.revisions.values_list("code", "superseded")]
+    history = [
+        (labels[code], superseded)
+        for code, superseded in rating.revisions.values_list("code", "superseded")
+    ]
     others = [text for text in ("minor", "major", "critical") if text != label]
     assert history == [(other, True) for other in others] + [(label, False)]
 
@@ -245,14 +279,23 @@ def test_same_file_with_times_and_comments_twice_changes_nothing(wizard: Wizard)
 
     assert world() == before
     rating = Rating.objects.get(rater__key="ann")
-    assert (rating.rated_at.isoformat(), rating.comment) == ("2026-03-01T07:30:00+00:00", "=SUM(A1)")
+    assert (rating.rated_at.isoformat(), rating.comment) == (
+        "2026-03-01T07:30:00+00:00",
+        "=SUM(A1)",
+    )
 
 
 def test_changed_label_is_a_change_with_history(wizard: Wizard, question: Any) -> None:
     wizard.all(LONG)
     run = wizard.all(LONG.replace(b"i1,ann,minor", b"i1,ann,critical"))
 
-    assert run.summary["outcome"] == {"created": 0, "changed": 1, "unchanged": 2, "items": 0, "raters": 0}
+    assert run.summary["outcome"] == {
+        "created": 0,
+        "changed": 1,
+        "unchanged": 2,
+        "items": 0,
+        "raters": 0,
+    }
     assert said(question)["i1", "ann"] == "critical"
     assert Rating.objects.get(item__key="i1", rater__key="ann").revisions.count() == 2
 
@@ -260,7 +303,9 @@ def test_changed_label_is_a_change_with_history(wizard: Wizard, question: Any) -
 # --- items and raters that are not known -----------------------------------------------------------
 
 
-def test_unknown_items_and_raters_are_problems_when_not_to_be_made(wizard: Wizard, project: Project) -> None:
+def test_unknown_items_and_raters_are_problems_when_not_to_be_made(
+    wizard: Wizard, project: Project
+) -> None:
     Item.objects.create(project=project, key="i1")
     before = world()
     run = wizard.check(LONG, make_new="")
@@ -384,10 +429,17 @@ def test_data_page_lists_imports(wizard: Wizard, project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "import_status", "data_status"), [("stranger", 404, 404), ("annotator", 403, 403), ("viewer", 403, 200)]
+    ("name", "import_status", "data_status"),
+    [("stranger", 404, 404), ("annotator", 403, 403), ("viewer", 403, 200)],
 )
 def test_only_leads_import(
-    wizard: Wizard, project: Project, client_for: Any, request: Any, name: str, import_status: int, data_status: int
+    wizard: Wizard,
+    project: Project,
+    client_for: Any,
+    request: Any,
+    name: str,
+    import_status: int,
+    data_status: int,
 ) -> None:
     wizard.check(LONG)
     client = client_for(request.getfixturevalue(name))
@@ -396,30 +448,43 @@ def test_only_leads_import(
     before = world()
     for step in ("start", "columns", "reopen", "again", "discard", "read"):
         assert client.post(wizard.address, {"do": step}).status_code == import_status
-    assert client.post(wizard.entrance, {"file": SimpleUploadedFile("a.csv", LONG)}).status_code == import_status
+    assert (
+        client.post(wizard.entrance, {"file": SimpleUploadedFile("a.csv", LONG)}).status_code
+        == import_status
+    )
     assert client.get(f"/projects/{project.pk}/data/").status_code == data_status
     assert world() == before
     assert wizard.run.state == "checked"
     assert ImportRun.objects.count() == 1
 
 
-def test_run_without_project_is_its_makers_alone(newcomer: Wizard, client_for: Any, viewer: Any) -> None:
+def test_run_without_project_is_its_makers_alone(
+    newcomer: Wizard, client_for: Any, viewer: Any
+) -> None:
     newcomer.check(LONG)
     assert newcomer.page().status_code == 200
     assert client_for(viewer).get(newcomer.address).status_code == 404
     assert client_for(viewer).post(newcomer.address, {"do": "start"}).status_code == 404
 
 
-def test_run_is_not_reached_through_another_project(wizard: Wizard, make_project: Any, lead: Any) -> None:
+def test_run_is_not_reached_through_another_project(
+    wizard: Wizard, make_project: Any, lead: Any
+) -> None:
     wizard.upload(LONG)
     other = make_project("Other")
     Member.objects.create(project=other, user=lead, role=Member.Role.LEAD)
-    assert wizard.client.get(f"/projects/{other.pk}/data/import/{wizard.run.pk}/").status_code == 404
+    assert (
+        wizard.client.get(f"/projects/{other.pk}/data/import/{wizard.run.pk}/").status_code == 404
+    )
     assert wizard.client.get(f"/projects/import/{wizard.run.pk}/").status_code == 404
 
 
 def test_visitor_is_asked_to_sign_in(client: Any, project: Project) -> None:
-    for address in (f"/projects/{project.pk}/data/import/", "/projects/import/", f"/projects/{project.pk}/data/"):
+    for address in (
+        f"/projects/{project.pk}/data/import/",
+        "/projects/import/",
+        f"/projects/{project.pk}/data/",
+    ):
         response = client.get(address)
         assert response.status_code == 302
         assert response["Location"].startswith("/sign-in/")
@@ -430,7 +495,9 @@ def test_upload_needs_the_csrf_token(lead: Any, project: Project) -> None:
 
     client = Client(enforce_csrf_checks=True)
     client.force_login(lead)
-    response = client.post(f"/projects/{project.pk}/data/import/", {"file": SimpleUploadedFile("a.csv", LONG)})
+    response = client.post(
+        f"/projects/{project.pk}/data/import/", {"file": SimpleUploadedFile("a.csv", LONG)}
+    )
     assert response.status_code == 403
     assert not ImportRun.objects.exists()
 
@@ -439,7 +506,11 @@ def test_too_large_body_is_refused_unread(wizard: Wizard, settings: Any) -> None
     settings.IMPORT_MAX_BYTES = 1000
     body = io.BytesIO(b"never read")
     response = wizard.client.generic(
-        "POST", wizard.entrance, b"", content_type="multipart/form-data; boundary=x", CONTENT_LENGTH=str(10**10)
+        "POST",
+        wizard.entrance,
+        b"",
+        content_type="multipart/form-data; boundary=x",
+        CONTENT_LENGTH=str(10**10),
     )
     assert response.status_code == 413
     assert body.tell() == 0

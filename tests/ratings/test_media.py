@@ -29,7 +29,9 @@ def bring(client_for: Any, lead: Any, project: Project, data_dir: Path) -> Any:
     """``bring((name, content), ...)``: upload the files as the lead."""
 
     def do(*files: tuple[str, bytes], user: Any = lead) -> Any:
-        given = [SimpleUploadedFile(name, content, content_type="text/html") for name, content in files]
+        given = [
+            SimpleUploadedFile(name, content, content_type="text/html") for name, content in files
+        ]
         return client_for(user).post(f"/projects/{project.pk}/data/media/", {"files": given})
 
     return do
@@ -64,7 +66,9 @@ def test_the_items_page_shows_what_raters_see_and_what_they_do_not(
 
 
 def test_an_item_of_this_name_shows_the_file_beside_its_text(bring: Any, project: Project) -> None:
-    item = Item.objects.create(project=project, key="a", body={"text": "What is this?"}, attributes={"x": 1})
+    item = Item.objects.create(
+        project=project, key="a", body={"text": "What is this?"}, attributes={"x": 1}
+    )
     bring(("a.png", PNG))
     item.refresh_from_db()
     assert item.body == {"text": "What is this?", "image": address(project, PNG, "png")}
@@ -118,7 +122,9 @@ def test_two_files_for_one_place_are_refused(bring: Any, project: Project) -> No
         ("x" * 300 + ".png", "x" * 200),
     ],
 )
-def test_names_are_for_people_alone(bring: Any, data_dir: Path, project: Project, name: str, key: str) -> None:
+def test_names_are_for_people_alone(
+    bring: Any, data_dir: Path, project: Project, name: str, key: str
+) -> None:
     bring((name, PNG))
     assert Item.objects.get().key == key
     expected = data_dir / "media" / str(project.pk) / f"{hashlib.sha256(PNG).hexdigest()}.png"
@@ -131,8 +137,12 @@ def test_too_much_is_refused_before_it_is_read(bring: Any, data_dir: Path, setti
     assert stored(data_dir) == []
 
 
-@pytest.mark.parametrize(("name", "status"), [("viewer", 403), ("annotator", 403), ("stranger", 404)])
-def test_only_leads_bring_files(bring: Any, data_dir: Path, request: Any, name: str, status: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "status"), [("viewer", 403), ("annotator", 403), ("stranger", 404)]
+)
+def test_only_leads_bring_files(
+    bring: Any, data_dir: Path, request: Any, name: str, status: int
+) -> None:
     assert bring(("a.png", PNG), user=request.getfixturevalue(name)).status_code == status
     assert stored(data_dir) == []
 
@@ -153,7 +163,9 @@ def test_members_get_the_file_and_no_page(
     bring: Any, project: Project, client_for: Any, request: Any, name: str
 ) -> None:
     bring(("a.html.png", PNG + b"<script>"))
-    response = client_for(request.getfixturevalue(name)).get(address(project, PNG + b"<script>", "png"))
+    response = client_for(request.getfixturevalue(name)).get(
+        address(project, PNG + b"<script>", "png")
+    )
     assert body(response) == PNG + b"<script>"
     assert response["Content-Type"] == "image/png"
     assert response["X-Content-Type-Options"] == "nosniff"
@@ -162,19 +174,33 @@ def test_members_get_the_file_and_no_page(
 
 
 def test_nobody_else_gets_it(
-    bring: Any, project: Project, client_for: Any, client: Any, lead: Any, stranger: Any, make_project: Any
+    bring: Any,
+    project: Project,
+    client_for: Any,
+    client: Any,
+    lead: Any,
+    stranger: Any,
+    make_project: Any,
 ) -> None:
     bring(("a.png", PNG))
     where = address(project, PNG, "png")
     assert client.get(where).status_code == 302
     assert client_for(stranger).get(where).status_code == 404
-    assert client_for(lead).get(where.replace(f"/{project.pk}/", f"/{make_project('Other').pk}/")).status_code == 404
+    assert (
+        client_for(lead)
+        .get(where.replace(f"/{project.pk}/", f"/{make_project('Other').pk}/"))
+        .status_code
+        == 404
+    )
 
 
 @pytest.mark.parametrize(
-    "name", ["x.png", "..%2f..%2fsecret_key", "A" * 64 + ".png", "0" * 64 + ".html", "0" * 64 + ".png"]
+    "name",
+    ["x.png", "..%2f..%2fsecret_key", "A" * 64 + ".png", "0" * 64 + ".html", "0" * 64 + ".png"],
 )
-def test_other_names_are_not_found(bring: Any, project: Project, client_for: Any, lead: Any, name: str) -> None:
+def test_other_names_are_not_found(
+    bring: Any, project: Project, client_for: Any, lead: Any, name: str
+) -> None:
     assert client_for(lead).get(f"/projects/{project.pk}/media/{name}").status_code == 404
 
 
@@ -192,7 +218,14 @@ def test_other_names_are_not_found(bring: Any, project: Project, client_for: Any
     ],
 )
 def test_players_get_the_part_they_ask_for(
-    bring: Any, project: Project, client_for: Any, lead: Any, asked: str, status: int, first: int, last: int
+    bring: Any,
+    project: Project,
+    client_for: Any,
+    lead: Any,
+    asked: str,
+    status: int,
+    first: int,
+    last: int,
 ) -> None:
     bring(("a.mp3", MP3))
     response = client_for(lead).get(address(project, MP3, "mp3"), headers={"Range": asked})
@@ -202,7 +235,9 @@ def test_players_get_the_part_they_ask_for(
 
 
 @pytest.mark.parametrize("asked", ["bytes=261-", "bytes=999-1000", "bytes=-0", "bytes=9-5"])
-def test_a_part_that_is_not_there(bring: Any, project: Project, client_for: Any, lead: Any, asked: str) -> None:
+def test_a_part_that_is_not_there(
+    bring: Any, project: Project, client_for: Any, lead: Any, asked: str
+) -> None:
     bring(("a.mp3", MP3))
     response = client_for(lead).get(address(project, MP3, "mp3"), headers={"Range": asked})
     assert (response.status_code, response["Content-Range"]) == (416, "bytes */261")

@@ -36,7 +36,9 @@ def close(rater, item, state=Assignment.State.DONE):
 
 
 def run_out(rater):
-    Assignment.objects.filter(rater=rater).update(leased_until=timezone.now() - datetime.timedelta(seconds=1))
+    Assignment.objects.filter(rater=rater).update(
+        leased_until=timezone.now() - datetime.timedelta(seconds=1)
+    )
 
 
 def stored_places(item):
@@ -99,7 +101,8 @@ def test_a_rater_of_two_questions_takes_one_place(project, items, question, rate
 
     second = Question.objects.create(project=project, key="fluency", text="Fluent?", position=1)
     Category.objects.bulk_create(
-        Category(question=second, code=code, label=label, position=code) for code, label in enumerate(("no", "yes"))
+        Category(question=second, code=code, label=label, position=code)
+        for code, label in enumerate(("no", "yes"))
     )
     rate(question, "i0", "x", "major")
     rate(second, "i0", "x", "yes")
@@ -146,7 +149,8 @@ def test_an_expired_place_is_free_again(project, rater, items, make_rater):
     assert queue.next_item(other) == items[1]
     close(other, items[1])
     run_out(rater)
-    # The search goes on behind the last item, and comes back to what became free when it has reached the end.
+    # The search goes on behind the last item, and comes back to what became free when it has
+    # reached the end.
     for item in items[2:]:
         assert queue.next_item(other) == item
         close(other, item)
@@ -190,7 +194,9 @@ def test_a_raised_overlap_opens_full_items_again(project, rater, items, make_rat
     assert queue.next_item(rater) == items[0]
 
 
-def test_a_row_that_says_too_little_is_put_right_when_looked_at(project, rater, items, question, rate):
+def test_a_row_that_says_too_little_is_put_right_when_looked_at(
+    project, rater, items, question, rate
+):
     for other in ("x", "y", "z"):
         rate(question, "i0", other, "major")
     Item.objects.update(places_taken=0)
@@ -215,11 +221,15 @@ def test_a_place_given_up_can_be_taken_again_while_there_is_one(project, rater, 
     assert stored_places(item) == 1
 
 
-def test_random_order_differs_by_rater_and_shows_everything_once(project, make_rater, question, rate):
+def test_random_order_differs_by_rater_and_shows_everything_once(
+    project, make_rater, question, rate
+):
     project.queue_order = QueueOrder.RANDOM
     project.overlap = 2
     project.save()
-    items = Item.objects.bulk_create(Item(project=project, key=f"r{number}") for number in range(30))
+    items = Item.objects.bulk_create(
+        Item(project=project, key=f"r{number}") for number in range(30)
+    )
     orders = []
     for rater in (make_rater("one"), make_rater("two")):
         order = []
@@ -251,7 +261,14 @@ def test_more_overlap_than_levels_that_are_looked_at_one_by_one(project, rater, 
     project.queue_order = order
     project.save()
     rater.refresh_from_db()
-    levels = (project.overlap - 1, 0, project.overlap, queue.LEVELS - 1, queue.LEVELS, queue.LEVELS + 1)
+    levels = (
+        project.overlap - 1,
+        0,
+        project.overlap,
+        queue.LEVELS - 1,
+        queue.LEVELS,
+        queue.LEVELS + 1,
+    )
     for item, taken in zip(items, levels, strict=True):
         Item.objects.filter(pk=item.pk).update(places_taken=taken)
     given = []
@@ -259,7 +276,9 @@ def test_more_overlap_than_levels_that_are_looked_at_one_by_one(project, rater, 
         given.append(item)
         close(rater, item)
     open_items = [items[0], items[1], *items[3:]]
-    assert (given if order == QueueOrder.FIXED else sorted(given, key=lambda item: item.pk)) == open_items
+    assert (
+        given if order == QueueOrder.FIXED else sorted(given, key=lambda item: item.pk)
+    ) == open_items
 
 
 @pytest.mark.parametrize("order", QueueOrder.values)
@@ -267,7 +286,8 @@ def test_an_item_is_handed_out_in_four_journeys(project, items, order, django_as
     """And in two that begin and end the transaction. SQLite gets the statements one by one."""
     project.queue_order = order
     project.save()
-    # The random order hangs on the rater's id: with some, the search begins behind all that is new to them.
+    # The random order hangs on the rater's id: with some, the search begins behind all that is new
+    # to them.
     rater = Rater.objects.create(pk=10**9, project=project, key="always the same")
     close(rater, queue.next_item(rater))
     one_by_one = 13 if order == QueueOrder.FIXED else 14

@@ -45,7 +45,9 @@ def in_threads(work, arguments):
 def crowd(make_project):
     project = make_project(overlap=OVERLAP)
     Item.objects.bulk_create(Item(project=project, key=f"i{number}") for number in range(ITEMS))
-    Rater.objects.bulk_create(Rater(project=project, key=f"r{number}") for number in range(ANNOTATORS))
+    Rater.objects.bulk_create(
+        Rater(project=project, key=f"r{number}") for number in range(ANNOTATORS)
+    )
     return project
 
 
@@ -53,7 +55,12 @@ def rate_all(question):
     def work(rater_id):
         rater = Rater.objects.select_related("project").get(pk=rater_id)
         while (item := queue.next_item(rater)) is not None:
-            record(question=question, ratings=[NewRating(item.pk, rater.pk, item.pk % 4)], by=None, source="form")
+            record(
+                question=question,
+                ratings=[NewRating(item.pk, rater.pk, item.pk % 4)],
+                by=None,
+                source="form",
+            )
 
     return work
 
@@ -69,13 +76,18 @@ def test_every_item_gets_exactly_the_overlap(crowd):
 def test_ratings_from_elsewhere_at_the_same_time_leave_no_wrong_count(crowd):
     question = crowd.questions.get()
     ids = list(crowd.items.values_list("id", flat=True))
-    outside = Rater.objects.bulk_create(Rater(project=crowd, key=f"api{number}") for number in range(4))
+    outside = Rater.objects.bulk_create(
+        Rater(project=crowd, key=f"api{number}") for number in range(4)
+    )
 
     def work(rater_id):
         if rater_id in {rater.pk for rater in outside}:
             for code in (0, -1, 1):
                 record(
-                    question=question, ratings=[NewRating(item, rater_id, code) for item in ids], by=None, source="api"
+                    question=question,
+                    ratings=[NewRating(item, rater_id, code) for item in ids],
+                    by=None,
+                    source="api",
                 )
         else:
             rate_all(question)(rater_id)
@@ -114,10 +126,14 @@ def test_desks_with_two_questions_and_a_file_at_once(crowd):
     first = crowd.questions.get()
     second = Question.objects.create(project=crowd, key="fluent", text="Fluent?", position=1)
     Category.objects.bulk_create(
-        Category(question=second, code=code, label=label, position=code) for code, label in enumerate(("no", "yes"))
+        Category(question=second, code=code, label=label, position=code)
+        for code, label in enumerate(("no", "yes"))
     )
     ids = list(crowd.items.values_list("id", flat=True))
-    outside = [rater.pk for rater in Rater.objects.bulk_create(Rater(project=crowd, key=f"f{n}") for n in range(3))]
+    outside = [
+        rater.pk
+        for rater in Rater.objects.bulk_create(Rater(project=crowd, key=f"f{n}") for n in range(3))
+    ]
 
     def from_a_file(rater_id):
         for part in (ids[20:30], ids[10:30], ids):
@@ -128,7 +144,14 @@ def test_desks_with_two_questions_and_a_file_at_once(crowd):
     def at_the_desk(rater_id):
         rater = Rater.objects.select_related("project").get(pk=rater_id)
         while (item := queue.next_item(rater)) is not None:
-            answering.answer(rater=rater, item=item, codes={first: 0, second: 0}, comment="", flagged=False, by=None)
+            answering.answer(
+                rater=rater,
+                item=item,
+                codes={first: 0, second: 0},
+                comment="",
+                flagged=False,
+                by=None,
+            )
 
     def work(rater_id):
         (from_a_file if rater_id in outside else at_the_desk)(rater_id)
@@ -139,5 +162,7 @@ def test_desks_with_two_questions_and_a_file_at_once(crowd):
     assert set(given.values()) == {2}
     per_item = Counter(item for item, _ in given)
     assert all(per_item[item] >= OVERLAP for item in ids)
-    by_desk = Counter(Rating.objects.filter(rater__in=raters, question=first).values_list("item_id", flat=True))
+    by_desk = Counter(
+        Rating.objects.filter(rater__in=raters, question=first).values_list("item_id", flat=True)
+    )
     assert max(by_desk.values()) <= OVERLAP

@@ -1,4 +1,5 @@
-"""Thirty-two annotators at their desks at once, through the site: every item is rated by as many as it shall be."""
+"""Thirty-two annotators at their desks at once, through the site: every item is rated by as many as
+it shall be."""
 
 from __future__ import annotations
 
@@ -25,10 +26,14 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def crowd(make_project: Callable[..., Project], client_for: Callable[[User], Client]) -> tuple[Project, list[Client]]:
+def crowd(
+    make_project: Callable[..., Project], client_for: Callable[[User], Client]
+) -> tuple[Project, list[Client]]:
     """A project and its annotators, signed in."""
     project = make_project(overlap=OVERLAP)
-    Item.objects.bulk_create(Item(project=project, key=f"i{number}", body={"text": "x"}) for number in range(ITEMS))
+    Item.objects.bulk_create(
+        Item(project=project, key=f"i{number}", body={"text": "x"}) for number in range(ITEMS)
+    )
     clients = []
     for number in range(ANNOTATORS):
         user = User.objects.create_user(f"annotator{number}")
@@ -51,7 +56,9 @@ def rate_all(project: Project, client: Client, *, skips: bool) -> None:
     desk, field = f"/projects/{project.pk}/rate/", f"question-{project.questions.get().pk}"
     item = item_on(client.get(desk, headers=SHEET))
     if item and skips:
-        item = item_on(client.post(f"{desk}{item}/skip/", {"reason": "cannot read it"}, headers=SHEET))
+        item = item_on(
+            client.post(f"{desk}{item}/skip/", {"reason": "cannot read it"}, headers=SHEET)
+        )
     while item:
         item = item_on(client.post(f"{desk}{item}/", {field: int(item) % 4}, headers=SHEET))
 

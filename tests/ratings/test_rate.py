@@ -15,7 +15,8 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def items(project):
     return Item.objects.bulk_create(
-        Item(project=project, key=f"i{number}", body={"text": f"Text number {number}"}) for number in range(4)
+        Item(project=project, key=f"i{number}", body={"text": f"Text number {number}"})
+        for number in range(4)
     )
 
 
@@ -33,7 +34,8 @@ def rater(project):
 def second_question(project):
     question = Question.objects.create(project=project, key="fluency", text="Fluent?", position=1)
     Category.objects.bulk_create(
-        Category(question=question, code=code, label=label, position=code) for code, label in enumerate(("no", "yes"))
+        Category(question=question, code=code, label=label, position=code)
+        for code, label in enumerate(("no", "yes"))
     )
     return question
 
@@ -62,7 +64,9 @@ def test_the_next_item_is_shown_with_its_answers_and_their_keys(desk, project, i
     assert "Text number 1" not in page
 
 
-def test_an_answer_is_stored_and_the_next_item_comes(desk, project, items, question, rater, annotator):
+def test_an_answer_is_stored_and_the_next_item_comes(
+    desk, project, items, question, rater, annotator
+):
     desk.get(rate_url(project))
     response = submit(desk, project, items[0], question, 2, comment="hm", flagged="on")
     assert response.status_code == 302
@@ -92,9 +96,13 @@ def test_sending_twice_is_one_rating(desk, project, items, question):
     assert Rating.objects.count() == Revision.objects.count() == 1
 
 
-def test_several_questions_are_answered_on_one_page(desk, project, items, question, second_question):
+def test_several_questions_are_answered_on_one_page(
+    desk, project, items, question, second_question
+):
     desk.get(rate_url(project))
-    response = desk.post(rate_url(project, items[0]), answers((question, 3), (second_question, 1), comment="both"))
+    response = desk.post(
+        rate_url(project, items[0]), answers((question, 3), (second_question, 1), comment="both")
+    )
     assert response.status_code == 302
     stored = {rating.question_id: (rating.code, rating.comment) for rating in Rating.objects.all()}
     assert stored == {question.pk: (3, "both"), second_question.pk: (1, "")}
@@ -105,7 +113,9 @@ def test_the_keys_of_each_question_are_its_own(desk, project, items, second_ques
     assert page.count('data-key="1"') == 2
 
 
-def test_seconds_run_from_the_last_answer_when_the_item_was_fetched_ahead(desk, project, items, question, rater):
+def test_seconds_run_from_the_last_answer_when_the_item_was_fetched_ahead(
+    desk, project, items, question, rater
+):
     now = timezone.now()
     desk.get(rate_url(project))
     Assignment.objects.update(created_at=now - datetime.timedelta(seconds=600))
@@ -131,18 +141,24 @@ def test_an_unknown_answer_is_refused(desk, project, items, question, code):
     response = submit(desk, project, items[0], question, code)
     assert response.status_code == 400
     assert (
-        "Choose an answer." in response.content.decode() or "none, minor, major, critical" in response.content.decode()
+        "Choose an answer." in response.content.decode()
+        or "none, minor, major, critical" in response.content.decode()
     )
     assert not Rating.objects.exists()
 
 
-def test_an_incomplete_answer_is_refused_and_what_was_chosen_is_kept(desk, project, items, question, second_question):
+def test_an_incomplete_answer_is_refused_and_what_was_chosen_is_kept(
+    desk, project, items, question, second_question
+):
     desk.get(rate_url(project))
     response = submit(desk, project, items[0], question, 2, comment="half")
     assert response.status_code == 400
     page = response.content.decode()
     assert "half" in page
-    assert f'id="question-{question.pk}-2" name="question-{question.pk}" value="2" data-key="3" checked' in page
+    assert (
+        f'id="question-{question.pk}-2" name="question-{question.pk}" value="2" data-key="3" checked'
+        in page
+    )
     assert not Rating.objects.exists()
 
 
@@ -167,7 +183,9 @@ def test_an_item_that_was_not_given_does_not_exist(desk, project, items, questio
     assert not Rating.objects.exists()
 
 
-def test_an_item_of_another_project_does_not_exist(desk, project, items, question, make_project, annotator):
+def test_an_item_of_another_project_does_not_exist(
+    desk, project, items, question, make_project, annotator
+):
     other = make_project("Other")
     foreign = Item.objects.create(project=other, key="f")
     theirs = Rater.objects.create(project=other, key="ann", user=annotator)
@@ -280,7 +298,9 @@ def test_undo_goes_back_step_by_step(desk, project, items, question):
     for before, expected in ((items[3], items[2]), (items[2], items[1]), (items[1], items[0])):
         response = desk.get(rate_url(project, tail=f"last/?before={before.pk}"))
         assert response["Location"] == rate_url(project, expected)
-    assert desk.get(rate_url(project, tail=f"last/?before={items[0].pk}"))["Location"] == rate_url(project)
+    assert desk.get(rate_url(project, tail=f"last/?before={items[0].pk}"))["Location"] == rate_url(
+        project
+    )
 
 
 def test_correcting_keeps_the_time_spent(desk, project, items, question):
@@ -409,25 +429,36 @@ def test_a_sheet_is_the_item_alone(desk, project, items):
 
 def test_the_next_sheet_is_laid_ready_before_this_one_is_done(desk, project, items, question):
     desk.get(rate_url(project))
-    ahead = desk.get(rate_url(project, tail=f"next/?showing={items[0].pk}"), **SHEET).content.decode()
+    ahead = desk.get(
+        rate_url(project, tail=f"next/?showing={items[0].pk}"), **SHEET
+    ).content.decode()
     assert "Text number 1" in ahead
-    response = desk.post(rate_url(project, items[0]), answers((question, 2), showing=items[1].pk), **SHEET)
+    response = desk.post(
+        rate_url(project, items[0]), answers((question, 2), showing=items[1].pk), **SHEET
+    )
     assert response.status_code == 200
     assert "Text number 2" in response.content.decode()
-    assert sorted(Assignment.objects.filter(state="open").values_list("item__key", flat=True)) == ["i1", "i2"]
+    assert sorted(Assignment.objects.filter(state="open").values_list("item__key", flat=True)) == [
+        "i1",
+        "i2",
+    ]
 
 
 def test_there_is_no_sheet_to_lay_ready_at_the_end(desk, project, items, question):
     Item.objects.exclude(key="i0").delete()
     desk.get(rate_url(project))
-    assert desk.get(rate_url(project, tail=f"next/?showing={items[0].pk}"), **SHEET).status_code == 204
+    assert (
+        desk.get(rate_url(project, tail=f"next/?showing={items[0].pk}"), **SHEET).status_code == 204
+    )
     response = desk.post(rate_url(project, items[0]), answers((question, 2)), **SHEET)
     assert "Nothing left for you" in response.content.decode()
 
 
 def test_a_refused_sheet_comes_back_with_the_reason(desk, project, items, question):
     desk.get(rate_url(project))
-    response = desk.post(rate_url(project, items[0]), answers((question, 9), showing=items[1].pk), **SHEET)
+    response = desk.post(
+        rate_url(project, items[0]), answers((question, 9), showing=items[1].pk), **SHEET
+    )
     assert response.status_code == 400
     assert "none, minor, major, critical" in response.content.decode()
     assert "<html" not in response.content.decode()
@@ -446,7 +477,8 @@ def test_nothing_of_the_desk_is_kept_by_caches(desk, project, items):
 
 
 def test_the_desk_asks_each_thing_once(desk, project, items, question, django_assert_num_queries):
-    """Journeys to the database, with those that begin and end a transaction; SQLite gets the statements one by one."""
+    """Journeys to the database, with those that begin and end a transaction; SQLite gets the
+    statements one by one."""
     desk.get(rate_url(project))
     submit(desk, project, items[0], question, 2)
     desk.get(rate_url(project))

@@ -1,4 +1,5 @@
-"""Non-interference: two worlds that differ only in what others said give an annotator the same bytes everywhere.
+"""Non-interference: two worlds that differ only in what others said give an annotator the same
+bytes everywhere.
 
 Every address of the site is asked, whatever it is: a page added later is in this test by itself.
 """
@@ -23,7 +24,8 @@ OTHERS = ("x", "y", "z")
 
 
 def addresses(values, patterns=None, prefix=""):
-    """Every address of the URL configuration, its parameters filled in: one for each value that may stand there."""
+    """Every address of the URL configuration, its parameters filled in: one for each value that may
+    stand there."""
     for pattern in patterns if patterns is not None else get_resolver().url_patterns:
         route = prefix + str(pattern.pattern).lstrip("^").rstrip("$")
         if isinstance(pattern, URLResolver):
@@ -45,11 +47,13 @@ def filled(route, values):
 
 @pytest.fixture
 def world(project, question, rate, client_for, annotator, lead):
-    """Three items rated by the annotator and others, two by others alone; the annotator has one open, one skipped."""
+    """Three items rated by the annotator and others, two by others alone; the annotator has one
+    open, one skipped."""
     change_project(project=project, by=lead, guidelines="Look twice.")
     with time_machine.travel(NOW, tick=False):
         Item.objects.bulk_create(
-            Item(project=project, key=f"i{number}", body={"text": f"Text {number}"}) for number in range(8)
+            Item(project=project, key=f"i{number}", body={"text": f"Text {number}"})
+            for number in range(8)
         )
         for number in range(3):
             rate(question, f"i{number}", "ann", "minor", comment="mine")
@@ -92,9 +96,13 @@ def everything(client, project, question):
         "token": ["x"],
         "number": [1],
     }
-    asked = [*addresses(values), *(f"/projects/{project.pk}/rate/next/?showing={item}" for item in items)]
+    asked = [
+        *addresses(values),
+        *(f"/projects/{project.pk}/rate/next/?showing={item}" for item in items),
+    ]
     asked += [
-        f"/api/v1/projects/{project.pk}/ratings/?{query}" for query in ("rater=x", "item=i0", "question=severity")
+        f"/api/v1/projects/{project.pk}/ratings/?{query}"
+        for query in ("rater=x", "item=i0", "question=severity")
     ]
     answers = {}
     for address in asked:
@@ -102,7 +110,9 @@ def everything(client, project, question):
         response = client.get(address)
         body = b"".join(response.streaming_content) if response.streaming else response.content
         text = re.sub(rb'(csrfmiddlewaretoken" value=")\w+', rb"\1", body)
-        headers = {name: value for name, value in response.headers.items() if name != "X-Request-ID"}
+        headers = {
+            name: value for name, value in response.headers.items() if name != "X-Request-ID"
+        }
         answers[address] = (response.status_code, headers, text)
     return answers
 
@@ -115,7 +125,9 @@ def quiet():
     logging.disable(logging.NOTSET)
 
 
-def test_what_others_say_reaches_no_answer_to_an_annotator(world, question, rate, client_for, annotator):
+def test_what_others_say_reaches_no_answer_to_an_annotator(
+    world, question, rate, client_for, annotator
+):
     client = client_for(annotator)
     with time_machine.travel(NOW, tick=False):
         before = everything(client, world, question)

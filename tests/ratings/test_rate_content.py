@@ -32,7 +32,10 @@ def test_other_keys_are_rows_of_a_table():
 def test_a_conversation(key):
     (turns,) = content.blocks({key: [{"role": "user", "content": "Hi"}, {"text": "Hello"}]})
     assert turns.kind == "turns"
-    assert turns.rows == (("user", content.Block("text", "Hi")), ("", content.Block("text", "Hello")))
+    assert turns.rows == (
+        ("user", content.Block("text", "Hi")),
+        ("", content.Block("text", "Hello")),
+    )
 
 
 def test_what_is_no_conversation_is_shown_as_data():

@@ -1,4 +1,5 @@
-"""Uncounted ratings are found, whatever made them so, and on PostgreSQL without an index that makes counting dear."""
+"""Uncounted ratings are found, whatever made them so, and on PostgreSQL without an index that makes
+counting dear."""
 
 from __future__ import annotations
 
@@ -28,9 +29,15 @@ ITEMS, RATERS = 300, 3
 def rated(question: Question) -> Question:
     """More ratings than PostgreSQL is told one by one."""
     project = question.project
-    items = Item.objects.bulk_create(Item(project=project, key=f"i{number}") for number in range(ITEMS))
-    raters = Rater.objects.bulk_create(Rater(project=project, key=f"r{number}") for number in range(RATERS))
-    new = [NewRating(item.pk, rater.pk, (item.pk + rater.pk) % 3) for item in items for rater in raters]
+    items = Item.objects.bulk_create(
+        Item(project=project, key=f"i{number}") for number in range(ITEMS)
+    )
+    raters = Rater.objects.bulk_create(
+        Rater(project=project, key=f"r{number}") for number in range(RATERS)
+    )
+    new = [
+        NewRating(item.pk, rater.pk, (item.pk + rater.pk) % 3) for item in items for rater in raters
+    ]
     record(question=question, ratings=new, by=None, source="api")
     return question
 
@@ -66,8 +73,8 @@ def test_every_way_to_leave_a_rating_uncounted_is_noticed(rated: Question) -> No
 
 @postgresql_only
 def test_marking_as_counted_touches_no_index(rated: Question) -> None:
-    """PostgreSQL enters a new version of a row into all indexes, unless it stands on the page of the old one and no
-    index, nor the condition of one, looks at what changed."""
+    """PostgreSQL enters a new version of a row into all indexes, unless it stands on the page of
+    the old one and no index, nor the condition of one, looks at what changed."""
     updated, beside = _updates()
     sweep.bring_up_to_date(rated.pk)
     now_updated, now_beside = _updates()
@@ -77,13 +84,16 @@ def test_marking_as_counted_touches_no_index(rated: Question) -> None:
 
 def _updates() -> tuple[int, int]:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_xact_user_tables WHERE relname = 'ratings_rating'")
+        cursor.execute(
+            "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_xact_user_tables WHERE relname = 'ratings_rating'"
+        )
         return cursor.fetchone()
 
 
 @postgresql_only
 def test_what_is_written_after_the_look_stays_noted(rated: Question, rate: Any) -> None:
-    """Notes are removed one by one, not "all of this item": the newest one speaks of what was not read."""
+    """Notes are removed one by one, not "all of this item": the newest one speaks of what was not
+    read."""
     noted = waiting.noted(rated.pk, items=5)
     item = Item.objects.get(pk=noted.items[0])
     rate(rated, item.key, "r0", "critical")
@@ -103,7 +113,8 @@ def test_notes_of_what_was_taken_back_are_thrown_away(rated: Question) -> None:
     assert waiting.questions() == {rated.pk}
     assert count.count_some(rated.pk).items == 0
     assert not UncountedItem.objects.exists()
-    assert CountState.objects.get(question=rated).version == version  # nothing moved, so no page is told to look
+    # nothing moved, so no page is told to look
+    assert CountState.objects.get(question=rated).version == version
 
 
 @postgresql_only

@@ -42,9 +42,19 @@ class Installation:
         self.process: subprocess.Popen[bytes] | None = None
 
     def environment(self) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "REDIS_URL"}}
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in {"DATABASE_URL", "REDIS_URL"}
+        }
         kept.pop("BROKER_PREFIX", None)
-        return {**kept, "DATA_DIR": str(self.data_dir), "PORT": str(self.port), "HOST": "127.0.0.1", **self.more}
+        return {
+            **kept,
+            "DATA_DIR": str(self.data_dir),
+            "PORT": str(self.port),
+            "HOST": "127.0.0.1",
+            **self.more,
+        }
 
     def command(self, *arguments: str) -> list[str]:
         return [sys.executable, str(BASE_DIR / "manage.py"), "services", *arguments]
@@ -52,7 +62,11 @@ class Installation:
     def start(self) -> None:
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
-                self.command(), env=self.environment(), stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+                self.command(),
+                env=self.environment(),
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
         wait_for(self.is_up, "an answer of the site")
 
@@ -78,14 +92,18 @@ class Installation:
     def processes(self) -> dict[int, str]:
         """Command lines of all living processes that were started for this data folder.
 
-        Known by their environment or, as Valkey writes its title over its environment, by their command line.
+        Known by their environment or, as Valkey writes its title over its environment, by their
+        command line.
         """
         mark = f"DATA_DIR={self.data_dir}".encode()
         found = {}
         for folder in Path("/proc").glob("[0-9]*"):
             try:
                 command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-                if mark in (folder / "environ").read_bytes().split(b"\0") or f"{self.data_dir}/" in command:
+                if (
+                    mark in (folder / "environ").read_bytes().split(b"\0")
+                    or f"{self.data_dir}/" in command
+                ):
                     found[int(folder.name)] = command
             except (FileNotFoundError, ProcessLookupError, PermissionError):
                 continue  # ended meanwhile, or not ours

@@ -30,7 +30,9 @@ def running(new_installation: Callable[[], Installation]) -> Installation:
 def worker_listens(installation: Installation) -> bool:
     """Whether a Celery worker waits for messages at the broker."""
     try:
-        with redis.Redis(unix_socket_path=str(embedded.broker_socket(installation.data_dir))) as client:
+        with redis.Redis(
+            unix_socket_path=str(embedded.broker_socket(installation.data_dir))
+        ) as client:
             return any(connection["cmd"] == "brpop" for connection in client.client_list())
     except redis.ConnectionError:
         return False
@@ -39,14 +41,21 @@ def worker_listens(installation: Installation) -> bool:
 def refused_start(installation: Installation) -> str:
     """Starts where it must not start; what it said."""
     done = subprocess.run(
-        installation.command(), env=installation.environment(), capture_output=True, text=True, timeout=60, check=False
+        installation.command(),
+        env=installation.environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert done.returncode == 1
     return done.stderr
 
 
 def test_start_tells_address_and_sign_in(running: Installation) -> None:
-    wait_for(lambda: f"Concord is at http://127.0.0.1:{running.port}/" in running.said(), "the address")
+    wait_for(
+        lambda: f"Concord is at http://127.0.0.1:{running.port}/" in running.said(), "the address"
+    )
     assert "lead" in running.said()
     assert "Traceback" not in running.said(), running.said()
 
@@ -57,13 +66,17 @@ def test_killed_program_comes_back(running: Installation, name: str) -> None:
     before = running.pids(name)
     os.kill(min(before), signal.SIGKILL)  # of gunicorn the master, whose pid is the lowest
 
-    wait_for(lambda: running.pids(name) and not running.pids(name) & before, f"new processes of {name}")
+    wait_for(
+        lambda: running.pids(name) and not running.pids(name) & before, f"new processes of {name}"
+    )
     assert running.status() == 200
     wait_for(lambda: worker_listens(running), "the worker at the broker")
 
 
 def test_killed_web_process_comes_back(running: Installation) -> None:
-    wait_for(lambda: len(running.pids("gunicorn")) == 3, "the web server's master and its two processes")
+    wait_for(
+        lambda: len(running.pids("gunicorn")) == 3, "the web server's master and its two processes"
+    )
     master, killed, _other = sorted(running.pids("gunicorn"))
     os.kill(killed, signal.SIGKILL)
 
@@ -79,7 +92,9 @@ def test_second_start_on_the_data_folder_is_refused(running: Installation) -> No
     assert running.status() == 200
 
 
-def test_taken_port_is_refused(running: Installation, new_installation: Callable[[], Installation]) -> None:
+def test_taken_port_is_refused(
+    running: Installation, new_installation: Callable[[], Installation]
+) -> None:
     other = new_installation()
     other.port = running.port
     message = refused_start(other)
@@ -105,7 +120,9 @@ def test_unusable_data_folder_is_refused(new_installation: Callable[[], Installa
     assert "DATA_DIR" in message
 
 
-def test_given_database_and_broker_are_used(new_installation: Callable[[], Installation], broker_url: str) -> None:
+def test_given_database_and_broker_are_used(
+    new_installation: Callable[[], Installation], broker_url: str
+) -> None:
     given = os.environ.get("TEST_POSTGRES_URL")
     if not given:
         pytest.skip("no PostgreSQL: `make test` starts one")
@@ -113,7 +130,10 @@ def test_given_database_and_broker_are_used(new_installation: Callable[[], Insta
         connection.execute("DROP DATABASE IF EXISTS services")
         connection.execute("CREATE DATABASE services")
     installation = new_installation()
-    installation.more = {"DATABASE_URL": given.replace("/postgres?", "/services?"), "REDIS_URL": broker_url}
+    installation.more = {
+        "DATABASE_URL": given.replace("/postgres?", "/services?"),
+        "REDIS_URL": broker_url,
+    }
     installation.start()
 
     assert installation.status() == 200
@@ -124,12 +144,21 @@ def test_given_database_and_broker_are_used(new_installation: Callable[[], Insta
     assert installation.process.wait(timeout=60) == 0
 
 
-def test_kept_connections_take_turns_on_one_thread(new_installation: Callable[[], Installation]) -> None:
+def test_kept_connections_take_turns_on_one_thread(
+    new_installation: Callable[[], Installation],
+) -> None:
     """A thread stays with its client only while nobody else waits for it."""
     installation = new_installation()
-    installation.more = {"WEB_PROCESSES": "1", "WEB_THREADS": "1", "GUNICORN_CMD_ARGS": "--keep-alive 60"}
+    installation.more = {
+        "WEB_PROCESSES": "1",
+        "WEB_THREADS": "1",
+        "GUNICORN_CMD_ARGS": "--keep-alive 60",
+    }
     installation.start()
-    clients = [http.client.HTTPConnection("127.0.0.1", installation.port, timeout=PATIENCE) for _ in range(3)]
+    clients = [
+        http.client.HTTPConnection("127.0.0.1", installation.port, timeout=PATIENCE)
+        for _ in range(3)
+    ]
     for client in clients:
         client.connect()
     kept = [client.sock for client in clients]

@@ -56,7 +56,8 @@ def test_program_that_ends_is_started_again_after_growing_pauses(tmp_path: Path)
 def test_children_of_a_dead_program_are_ended(tmp_path: Path) -> None:
     child = tmp_path / "child"
     process = subprocess.Popen(
-        supervise(f"[ -e {child} ] && sleep 100; sleep 100 & echo $! > {child}; exit 1"), cwd=BASE_DIR
+        supervise(f"[ -e {child} ] && sleep 100; sleep 100 & echo $! > {child}; exit 1"),
+        cwd=BASE_DIR,
     )
     wait_for(lambda: child.exists() and child.read_text(), "the program's child")
     pid = child.read_text()
@@ -76,7 +77,8 @@ def test_signal_ends_program_and_supervisor(tmp_path: Path, number: signal.Signa
 
 
 def test_child_that_missed_a_signal_gets_another(tmp_path: Path) -> None:
-    """As gunicorn with a process that it has just forked: it waits for a child that heeds its second SIGTERM only."""
+    """As gunicorn with a process that it has just forked: it waits for a child that heeds its
+    second SIGTERM only."""
     child, ready, log = tmp_path / "child.sh", tmp_path / "ready", tmp_path / "log"
     child.write_text(
         f"trap 'trap \"echo ended > {log}; exit\" TERM' TERM; echo yes > {ready}; while :; do sleep 0.1; done"
@@ -91,7 +93,9 @@ def test_child_that_missed_a_signal_gets_another(tmp_path: Path) -> None:
 
 def test_program_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
-    process = subprocess.Popen(supervise(f"trap '' TERM; echo $$ > {pid}; while :; do sleep 0.1; done"), cwd=BASE_DIR)
+    process = subprocess.Popen(
+        supervise(f"trap '' TERM; echo $$ > {pid}; while :; do sleep 0.1; done"), cwd=BASE_DIR
+    )
     wait_for(lambda: pid.exists() and pid.read_text(), "the program")
     process.terminate()
     assert process.wait(timeout=30) == 0
@@ -100,7 +104,9 @@ def test_program_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
 
 def test_kill_9_of_the_supervisor_ends_programs_that_ignore_sigterm(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
-    process = subprocess.Popen(supervise(f"trap '' TERM; echo $$ > {pid}; while :; do sleep 0.1; done"), cwd=BASE_DIR)
+    process = subprocess.Popen(
+        supervise(f"trap '' TERM; echo $$ > {pid}; while :; do sleep 0.1; done"), cwd=BASE_DIR
+    )
     wait_for(lambda: pid.exists() and pid.read_text(), "the program")
     process.kill()
     process.wait()
@@ -127,7 +133,9 @@ def test_long_data_folder_gets_a_short_socket_path(tmp_path: Path) -> None:
     path.parent.rmdir()
 
 
-def test_foreign_folder_in_the_place_of_the_socket_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_foreign_folder_in_the_place_of_the_socket_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     data_dir = tmp_path / ("long" * 30)
     folder = embedded.broker_socket(data_dir).parent
     folder.rmdir()
@@ -139,5 +147,7 @@ def test_foreign_folder_in_the_place_of_the_socket_is_refused(tmp_path: Path, mo
 
 def test_supervising_process_loads_neither_django_nor_celery() -> None:
     code = "import sys; sys.argv = ['manage.py']; import agreement_site.running.services; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], cwd=BASE_DIR, capture_output=True, text=True, check=True)
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], cwd=BASE_DIR, capture_output=True, text=True, check=True
+    )
     assert not {"django", "celery", "numpy", "redis"} & set(loaded.stdout.split())

@@ -1,4 +1,5 @@
-"""The commands of deploy/systemd, run as systemd runs them: web server and worker apart, on PostgreSQL and a broker."""
+"""The commands of deploy/systemd, run as systemd runs them: web server and worker apart, on
+PostgreSQL and a broker."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ class Units:
 
     def __init__(self, installation: Installation, given: dict[str, str]) -> None:
         self.installation = installation
-        # What systemd hands over: deploy/environment, for another host and database, and nothing of ours.
+        # What systemd hands over: deploy/environment, for another host and database, and nothing of
+        # ours.
         self.environment = {
             "PATH": os.environ["PATH"],
             **deployment.environment(),
@@ -44,7 +46,9 @@ class Units:
         unit = deployment.unit(DEPLOY / "systemd" / name)
         environment = {**self.environment, **unit.environment}
         for command in unit.before:
-            subprocess.run(self.own(command, environment), env=environment, cwd=BASE_DIR, check=True)
+            subprocess.run(
+                self.own(command, environment), env=environment, cwd=BASE_DIR, check=True
+            )
         with self.log(name).open("wb") as output:
             self.processes[name] = subprocess.Popen(
                 self.own(unit.command, environment),
@@ -105,7 +109,11 @@ def test_a_rating_sent_to_the_one_is_counted_by_the_other(units: Units) -> None:
 
     def call(method: str, path: str, body: Any = None) -> Any:
         connection = http.client.HTTPConnection("127.0.0.1", units.installation.port, timeout=60)
-        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", "X-Request-ID": "edge-1"}
+        headers = {
+            "Authorization": f"Bearer {token}",
+            "Content-Type": "application/json",
+            "X-Request-ID": "edge-1",
+        }
         connection.request(method, f"/api/v1/projects/{path}", json.dumps(body), headers)
         answer = connection.getresponse()
         said = json.loads(answer.read())
@@ -114,21 +122,36 @@ def test_a_rating_sent_to_the_one_is_counted_by_the_other(units: Units) -> None:
         assert answer.headers["X-Request-ID"] == "edge-1"
         return said
 
-    question = {"key": "q", "text": "?", "scale": "nominal", "categories": [{"label": "a"}, {"label": "b"}]}
+    question = {
+        "key": "q",
+        "text": "?",
+        "scale": "nominal",
+        "categories": [{"label": "a"}, {"label": "b"}],
+    }
     project = call("POST", "", {"name": "Units", "questions": [question]})["id"]
     call("POST", f"{project}/items/", [{"key": "i", "body": {"text": "i"}}])
     call("POST", f"{project}/raters/", [{"key": "r"}, {"key": "s"}])
-    call("POST", f"{project}/ratings/", [{"item": "i", "rater": rater, "label": "a"} for rater in "rs"])
+    call(
+        "POST",
+        f"{project}/ratings/",
+        [{"item": "i", "rater": rater, "label": "a"} for rater in "rs"],
+    )
     wait_for(lambda: call("GET", f"{project}/agreement/")["ratings"] == 2, "the worker's counting")
     wait_for(lambda: "exact" in units.manage("audit"), "a clean audit")
 
 
 def test_both_log_json_lines(units: Units) -> None:
-    wait_for(lambda: b'"message": "request"' in units.log("concord-web.service").read_bytes(), "a line of a request")
+    wait_for(
+        lambda: b'"message": "request"' in units.log("concord-web.service").read_bytes(),
+        "a line of a request",
+    )
     lines = units.log("concord-web.service").read_text().splitlines()
     requests = [line for line in map(json.loads, lines) if line["message"] == "request"]
     assert all({"request_id", "method", "path", "status", "ms"} <= set(line) for line in requests)
-    assert all(json.loads(line)["level"] for line in units.log("concord-worker@.service").read_text().splitlines())
+    assert all(
+        json.loads(line)["level"]
+        for line in units.log("concord-worker@.service").read_text().splitlines()
+    )
 
 
 def test_both_stop_when_told(units: Units) -> None:

@@ -1,4 +1,5 @@
-"""Connections are shared fairly between the web processes. Two workers on one listening socket, stepped by hand."""
+"""Connections are shared fairly between the web processes. Two workers on one listening socket,
+stepped by hand."""
 
 from __future__ import annotations
 
@@ -29,10 +30,14 @@ def listener() -> Iterator[socket.socket]:
 
 
 @pytest.fixture
-def workers(listener: socket.socket, clock: list[float], monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+def workers(
+    listener: socket.socket, clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[list[Any]]:
     taken: list[Any] = []
     monkeypatch.setattr(web_worker, "_shared", [0] * web_worker.SLOTS)
-    monkeypatch.setattr(web_worker.Worker, "enqueue_req", lambda _worker, connection: taken.append(connection))
+    monkeypatch.setattr(
+        web_worker.Worker, "enqueue_req", lambda _worker, connection: taken.append(connection)
+    )
     made = [web_worker.Worker(age, 1, [listener], None, 60, Config(), None) for age in (1, 2)]
     for worker in made:
         worker.poller = selectors.DefaultSelector()
@@ -64,7 +69,8 @@ def step(worker: Any) -> None:
 
 
 def step_until_all_are_taken(workers: list[Any], clock: list[float], *, quick: int = 1) -> None:
-    """A millisecond at a time, in which the first worker makes ``quick`` steps and the other one."""
+    """A millisecond at a time, in which the first worker makes ``quick`` steps and the other
+    one."""
     while sum(worker.nr_conns for worker in workers) < 16:
         for _ in range(quick):
             step(workers[0])
@@ -72,14 +78,18 @@ def step_until_all_are_taken(workers: list[Any], clock: list[float], *, quick: i
         clock[0] += 0.001
 
 
-def test_whichever_is_quicker_takes_no_more(workers: list[Any], connect: Any, clock: list[float]) -> None:
+def test_whichever_is_quicker_takes_no_more(
+    workers: list[Any], connect: Any, clock: list[float]
+) -> None:
     quick, slow = workers
     connect(16)
     step_until_all_are_taken(workers, clock, quick=20)
     assert abs(quick.nr_conns - slow.nr_conns) <= 1
 
 
-def test_who_has_fewer_takes_the_next_ones(workers: list[Any], connect: Any, clock: list[float]) -> None:
+def test_who_has_fewer_takes_the_next_ones(
+    workers: list[Any], connect: Any, clock: list[float]
+) -> None:
     many, few = workers
     many.nr_conns, few.nr_conns = 8, 0
     connect(8)
@@ -87,7 +97,9 @@ def test_who_has_fewer_takes_the_next_ones(workers: list[Any], connect: Any, clo
     assert abs(many.nr_conns - few.nr_conns) <= 2
 
 
-def test_one_with_more_takes_what_nobody_else_takes(workers: list[Any], connect: Any, clock: list[float]) -> None:
+def test_one_with_more_takes_what_nobody_else_takes(
+    workers: list[Any], connect: Any, clock: list[float]
+) -> None:
     willing, _busy = workers
     connect(3)
     for _ in range(6):

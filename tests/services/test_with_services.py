@@ -46,7 +46,9 @@ def test_kill_9_ends_the_services_too(tmp_path: Path) -> None:
     ready = tmp_path / "ready"
     command = f"echo $REDIS_URL $TEST_POSTGRES_URL > {ready}; exec sleep 100"
     process = subprocess.Popen(
-        [sys.executable, "tests/with_services.py", "/bin/sh", "-c", command], cwd=BASE_DIR, env=without_urls()
+        [sys.executable, "tests/with_services.py", "/bin/sh", "-c", command],
+        cwd=BASE_DIR,
+        env=without_urls(),
     )
     wait_for(lambda: ready.exists() and ready.read_text().endswith("\n"), "the services")
     folder = ready.read_text().removeprefix("redis+socket://").split("/valkey/")[0]

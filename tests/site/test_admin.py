@@ -1,4 +1,5 @@
-"""The admin shows every model, changes nothing that is history, and asks the database a fixed number of times."""
+"""The admin shows every model, changes nothing that is history, and asks the database a fixed
+number of times."""
 
 from __future__ import annotations
 
@@ -13,7 +14,11 @@ from ratings.models import Assignment, Rating, Revision
 
 pytestmark = pytest.mark.django_db
 
-MODELS = [model for app in ("projects", "ratings", "metrics") for model in apps.get_app_config(app).get_models()]
+MODELS = [
+    model
+    for app in ("projects", "ratings", "metrics")
+    for model in apps.get_app_config(app).get_models()
+]
 HISTORY = (Rating, Revision, Assignment, Question, Category, Item, ApiToken)
 
 
@@ -28,7 +33,9 @@ def filled(project, question, rate, admin, api_for):
     for number in range(12):
         for rater in "abc":
             rate(question, f"i{number}", rater, "minor" if number % 2 else "major")
-    Assignment.objects.create(item=project.items.first(), rater=project.raters.first(), leased_until=timezone.now())
+    Assignment.objects.create(
+        item=project.items.first(), rater=project.raters.first(), leased_until=timezone.now()
+    )
     bring_up_to_date(question.pk)
     api_for(admin)
     return project
@@ -53,7 +60,9 @@ def test_each_row_can_be_looked_at(model, filled, client_for, admin):
         assert client_for(admin).get(address(model, "change", row.pk)).status_code == 200
 
 
-@pytest.mark.parametrize("model", [*HISTORY, *apps.get_app_config("metrics").get_models()], ids=lambda m: m.__name__)
+@pytest.mark.parametrize(
+    "model", [*HISTORY, *apps.get_app_config("metrics").get_models()], ids=lambda m: m.__name__
+)
 def test_what_is_history_or_counted_is_not_changed(model, filled, client_for, admin):
     client = client_for(admin)
     assert client.post(address(model, "add")).status_code == 403

@@ -32,9 +32,15 @@ def documented() -> set[str]:
 
 def read_by_the_code() -> set[str]:
     names = set()
-    for path in [path for room in ("agreement_site", "metrics") for path in (BASE_DIR / room).rglob("*.py")]:
+    for path in [
+        path for room in ("agreement_site", "metrics") for path in (BASE_DIR / room).rglob("*.py")
+    ]:
         text = path.read_text()
-        names |= set(re.findall(r'(?:env_bool|env_int|env_list|whole_number|environ\.get)\(\s*"([A-Z_]+)"', text))
+        names |= set(
+            re.findall(
+                r'(?:env_bool|env_int|env_list|whole_number|environ\.get)\(\s*"([A-Z_]+)"', text
+            )
+        )
     return names
 
 
@@ -50,7 +56,8 @@ def test_units_set_what_is_read(path: Path) -> None:
     assert unit.settings["Restart"] == "always"
     assert unit.settings["User"] == "concord"
     data = deployment.environment()["DATA_DIR"]
-    assert data == f"/var/lib/{unit.settings['StateDirectory']}"  # the one folder that may be written
+    # the one folder that may be written
+    assert data == f"/var/lib/{unit.settings['StateDirectory']}"
 
 
 def test_environment_sets_what_is_read() -> None:
@@ -71,11 +78,17 @@ def test_environment_is_good_for_a_public_site(tmp_path: Path) -> None:
 
 
 def verified(folder: Path, *units: Path) -> str:
-    """What systemd has to say about units; the paths of an installation are those of this checkout."""
+    """What systemd has to say about units; the paths of an installation are those of this
+    checkout."""
     for unit in units:
         text = unit.read_text().replace("/opt/concord/.venv/bin/python", sys.executable)
         (folder / unit.name).write_text(text.replace("/opt/concord", str(BASE_DIR)))
-    command = ["systemd-analyze", "verify", "--man=no", *(str(folder / unit.name) for unit in units)]
+    command = [
+        "systemd-analyze",
+        "verify",
+        "--man=no",
+        *(str(folder / unit.name) for unit in units),
+    ]
     return subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
 
@@ -103,10 +116,16 @@ def test_compose_file_names_what_exists() -> None:
     assert set(services) == {"concord", "worker", "postgres", "valkey"}
     for name in ("concord", "worker"):
         assert set(services[name]["environment"]) <= documented() | FOREIGN
-        assert (DEPLOY / services[name]["build"]["context"] / services[name]["build"]["dockerfile"]).is_file()
+        assert (
+            DEPLOY / services[name]["build"]["context"] / services[name]["build"]["dockerfile"]
+        ).is_file()
         assert set(services[name]["depends_on"]) <= set(services)
         assert services[name]["restart"] == "unless-stopped"
-    volumes = [volume.split(":")[0] for service in services.values() for volume in service.get("volumes", ())]
+    volumes = [
+        volume.split(":")[0]
+        for service in services.values()
+        for volume in service.get("volumes", ())
+    ]
     assert set(volumes) == set(compose()["volumes"])
     assert services["concord"]["healthcheck"]["test"][3] in get_commands()
 
@@ -125,7 +144,8 @@ def test_all_web_servers_are_started_alike() -> None:
 
 
 def test_all_workers_are_started_alike() -> None:
-    """By the supervisor, by the unit and by the compose file: what one needs, the others need too."""
+    """By the supervisor, by the unit and by the compose file: what one needs, the others need
+    too."""
     from agreement_site.running.services import Installation, worker
 
     embedded = worker(Installation(BASE_DIR, "", 0, "", 2, 4, 1, 2), {}, 1)
@@ -139,8 +159,13 @@ def test_all_workers_are_started_alike() -> None:
         return words
 
     assert options(embedded.command) == options(unit.command) == options(container["command"])
-    assert unit.environment["BROKER_SOCKET_TIMEOUT"] == embedded.environment["BROKER_SOCKET_TIMEOUT"]
-    assert container["environment"]["BROKER_SOCKET_TIMEOUT"] == embedded.environment["BROKER_SOCKET_TIMEOUT"]
+    assert (
+        unit.environment["BROKER_SOCKET_TIMEOUT"] == embedded.environment["BROKER_SOCKET_TIMEOUT"]
+    )
+    assert (
+        container["environment"]["BROKER_SOCKET_TIMEOUT"]
+        == embedded.environment["BROKER_SOCKET_TIMEOUT"]
+    )
 
 
 def test_dockerfile_starts_what_exists() -> None:
@@ -162,7 +187,14 @@ def test_manual_names_targets_that_exist() -> None:
 
 def test_manual_names_commands_and_options_that_exist() -> None:
     lines = re.findall(r"(?:python|bin/python) manage\.py (\w+)([^\n`#]*)", MANUAL)
-    assert {name for name, _rest in lines} >= {"status", "audit", "recount", "backup", "services", "check"}
+    assert {name for name, _rest in lines} >= {
+        "status",
+        "audit",
+        "recount",
+        "backup",
+        "services",
+        "check",
+    }
     known = get_commands()
     for name, rest in lines:
         if name == "services":  # answered by manage.py itself

@@ -57,7 +57,9 @@ def test_a_stranger_gets_what_the_browser_asks_for(client, asked, found):
 
 
 def test_a_strangers_choice_is_a_cookie_and_beats_the_browser(client):
-    response = client.post("/language/", {"language": "zh-hans", "next": "/sign-in/?next=/projects/new/"})
+    response = client.post(
+        "/language/", {"language": "zh-hans", "next": "/sign-in/?next=/projects/new/"}
+    )
     assert (response.status_code, response["Location"]) == (302, "/sign-in/?next=/projects/new/")
     cookie = response.cookies[settings.LANGUAGE_COOKIE_NAME]
     assert (cookie.value, cookie["httponly"], cookie["samesite"]) == ("zh-hans", True, "Lax")
@@ -65,7 +67,9 @@ def test_a_strangers_choice_is_a_cookie_and_beats_the_browser(client):
     assert not Preference.objects.exists()
 
 
-def test_a_users_choice_goes_with_the_user_and_beats_cookie_and_browser(client_for, lead, annotator):
+def test_a_users_choice_goes_with_the_user_and_beats_cookie_and_browser(
+    client_for, lead, annotator
+):
     client = client_for(lead)
     client.post("/language/", {"language": "zh-hans", "next": "/"})
     elsewhere = client_for(lead)
@@ -94,14 +98,20 @@ def test_the_choice_costs_no_query(client_for, lead, django_assert_num_queries):
 
 
 def test_the_switch_stands_on_every_page_and_leads_back(client, client_for, lead, project):
-    for one, page in ((client, "/sign-in/?next=/"), (client_for(lead), f"/projects/{project.pk}/setup/")):
+    for one, page in (
+        (client, "/sign-in/?next=/"),
+        (client_for(lead), f"/projects/{project.pk}/setup/"),
+    ):
         text = one.get(page).content.decode()
         assert 'action="/language/"' in text
         assert f'<input type="hidden" name="next" value="{page}">' in text
         assert 'name="language" value="zh-hans" lang="zh-hans" >简体中文</button>' in text
         assert 'name="language" value="en" lang="en" aria-current="true">English</button>' in text
         text = one.get(page, **CHINESE).content.decode()
-        assert 'name="language" value="zh-hans" lang="zh-hans" aria-current="true">简体中文</button>' in text
+        assert (
+            'name="language" value="zh-hans" lang="zh-hans" aria-current="true">简体中文</button>'
+            in text
+        )
         assert 'name="language" value="en" lang="en" >English</button>' in text
 
 
@@ -144,7 +154,8 @@ def test_the_account_page_shows_the_choice(client_for, lead):
 
 
 def test_what_tasks_store_has_no_language(project, question, rate, lead, client_for, utc):
-    """A worker that happened to speak Chinese would store the same: codes and figures, worded when they are shown."""
+    """A worker that happened to speak Chinese would store the same: codes and figures, worded when
+    they are shown."""
     client = client_for(lead)
     Preference.objects.create(user=lead, language="zh-hans")
     with translation.override("zh-hans"):
@@ -152,7 +163,13 @@ def test_what_tasks_store_has_no_language(project, question, rate, lead, client_
             for number in range(12):
                 for rater in "abc":
                     label = "minor" if week and rater == "c" else "none"
-                    rate(question, f"w{week}-{number}", rater, label, rated_at=utc(2026, 5, 5 + 7 * week))
+                    rate(
+                        question,
+                        f"w{week}-{number}",
+                        rater,
+                        label,
+                        rated_at=utc(2026, 5, 5 + 7 * week),
+                    )
         tasks.sweep_all()
         client.get(f"/projects/{project.pk}/change/")
         client.get(f"/projects/{project.pk}/?kind=human")
@@ -163,10 +180,13 @@ def test_what_tasks_store_has_no_language(project, question, rate, lead, client_
     assert run.state == "refused"
     models = [*apps.get_app_config("metrics").get_models(), ImportRun, Revision]
     stored = {
-        model.__name__: json.dumps(list(model.objects.values()), default=str, ensure_ascii=False) for model in models
+        model.__name__: json.dumps(list(model.objects.values()), default=str, ensure_ascii=False)
+        for model in models
     }
     assert [name for name, rows in stored.items() if not rows.isascii()] == []
-    assert all(len(stored[name]) > 2 for name in ("Reading", "RaterReading", "Attribution", "ImportRun"))
+    assert all(
+        len(stored[name]) > 2 for name in ("Reading", "RaterReading", "Attribution", "ImportRun")
+    )
 
 
 # --- the API
@@ -185,12 +205,18 @@ def test_the_api_speaks_english_and_writes_numbers_alike_whoever_asks(
         ("get", f"/api/v1/projects/{project.pk}/ratings/", {}),
         ("get", "/api/v1/projects/999999/", {}),
         ("get", "/api/v1/nothing/", {}),
-        ("post", "/api/v1/projects/", {"name": "", "overlap": 0, "time_zone": "Nowhere", "questions": [{"key": " "}]}),
+        (
+            "post",
+            "/api/v1/projects/",
+            {"name": "", "overlap": 0, "time_zone": "Nowhere", "questions": [{"key": " "}]},
+        ),
     ]
     for client in (api_for(lead), client_for(lead)):
         for verb, address, body in asked:
             answers = [
-                getattr(client, verb)(address, body, content_type="application/json", headers={"Accept-Language": one})
+                getattr(client, verb)(
+                    address, body, content_type="application/json", headers={"Accept-Language": one}
+                )
                 if verb == "post" and not hasattr(client, "credentials")
                 else getattr(client, verb)(address, body or None, headers={"Accept-Language": one})
                 for one in ("en", "zh-CN,zh", "de")

@@ -1,4 +1,5 @@
-"""Logs: one line for each request and each task, told apart by their ids, and no line that somebody else wrote."""
+"""Logs: one line for each request and each task, told apart by their ids, and no line that somebody
+else wrote."""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ from agreement_site.answers import logs
 @pytest.fixture
 def lines() -> Iterator[Callable[[], list[dict[str, Any]]]]:
     """Everything that was logged since, as the JSON form writes it."""
-    yield from _captured(logs.JsonLines(), lambda text: [json.loads(line) for line in text.splitlines()])
+    yield from _captured(
+        logs.JsonLines(), lambda text: [json.loads(line) for line in text.splitlines()]
+    )
 
 
 @pytest.fixture
@@ -28,7 +31,9 @@ def plain() -> Iterator[Callable[[], list[str]]]:
     yield from _captured(logs.PlainLines(), str.splitlines)
 
 
-def _captured(formatter: logging.Formatter, read: Callable[[str], Any]) -> Iterator[Callable[[], Any]]:
+def _captured(
+    formatter: logging.Formatter, read: Callable[[str], Any]
+) -> Iterator[Callable[[], Any]]:
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(formatter)
@@ -65,7 +70,9 @@ def test_an_api_call_is_told_with_its_user_and_without_its_token(
     assert token not in json.dumps(lines())
 
 
-@pytest.mark.parametrize("path", ["/", "/healthz", "/static/css/site.css", "/nowhere/", "/api/v1/nowhere/"])
+@pytest.mark.parametrize(
+    "path", ["/", "/healthz", "/static/css/site.css", "/nowhere/", "/api/v1/nowhere/"]
+)
 def test_every_answer_has_an_id_and_a_line(path: str, db: None, client: Client, lines: Any) -> None:
     answers = [client.get(path) for _ in range(2)]
     ids = {answer.headers["X-Request-ID"] for answer in answers}
@@ -166,12 +173,18 @@ def test_a_task_leaves_one_line_with_its_id(question: Any, lines: Any) -> None:
 
     count_question.apply(args=[question.pk], task_id="0b7e")
     (line,) = [line for line in lines() if line["message"] == "task"]
-    assert (line["task_id"], line["task"], line["arguments"]) == ("0b7e", "metrics.tasks.count_question", [question.pk])
+    assert (line["task_id"], line["task"], line["arguments"]) == (
+        "0b7e",
+        "metrics.tasks.count_question",
+        [question.pk],
+    )
     assert line["status"] == "done"
     assert line["ms"] > 0
 
 
-def test_what_a_task_says_carries_its_id(question: Any, lines: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_task_says_carries_its_id(
+    question: Any, lines: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from metrics.tasks import count_question
     from metrics.work import sweep
 
@@ -187,7 +200,9 @@ def test_what_a_task_says_carries_its_id(question: Any, lines: Any, monkeypatch:
     assert any("broken on purpose" in line.get("trace", "") for line in lines())
 
 
-def test_lines_after_a_request_or_task_no_longer_carry_its_id(db: None, client: Client, lines: Any) -> None:
+def test_lines_after_a_request_or_task_no_longer_carry_its_id(
+    db: None, client: Client, lines: Any
+) -> None:
     client.get("/healthz")
     with logs.working_on(task_id="0b7e"):
         pass

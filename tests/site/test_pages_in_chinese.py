@@ -23,7 +23,8 @@ from tests.ratings.import_wizard import Wizard
 
 pytestmark = pytest.mark.django_db
 
-# Names, formats and signs that are written so in Chinese texts, too. The data below are Chinese or have digits.
+# Names, formats and signs that are written so in Chinese texts, too. The data below are Chinese or
+# have digits.
 LATIN = set(
     """
     Concord Kappa Krippendorff Gwet Brennan Prediger McNemar Bowker Stuart Maxwell Landis Koch
@@ -55,7 +56,11 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
         silent = tag in SILENT or (tag != "html" and given.get("lang", "zh-hans") != "zh-hans")
-        self.said += [value for name, value in attrs if value and (name in SAID or name.startswith(SAID_TO_SCRIPTS))]
+        self.said += [
+            value
+            for name, value in attrs
+            if value and (name in SAID or name.startswith(SAID_TO_SCRIPTS))
+        ]
         if tag == "a" and given.get("href"):
             self.links.append(given["href"])
         if "data-chart" in given:
@@ -73,7 +78,9 @@ class Page(HTMLParser):
 
 
 def english(texts: list[str], known: set[str] = frozenset()) -> set[str]:
-    return {word for text in texts for word in WORD.findall(NO_WORDS.sub(" ", text))} - LATIN - known
+    return (
+        {word for text in texts for word in WORD.findall(NO_WORDS.sub(" ", text))} - LATIN - known
+    )
 
 
 def titles(part: Any) -> list[str]:
@@ -92,7 +99,9 @@ def walk(client: Client, start: str) -> dict[str, Page]:
         address = ahead.pop()
         path, query = urlsplit(address)[2:4]
         kind = re.sub(r"(/items/t|/rate/)\d+", r"\g<1>0", path)  # one item stands for all
-        name = "?".join([kind, *sorted(parse_qs(query).keys() & {"a", "period", "from", "search", "version"})])
+        name = "?".join(
+            [kind, *sorted(parse_qs(query).keys() & {"a", "period", "from", "search", "version"})]
+        )
         if (
             name in found
             or path.startswith(("/admin/", "/static/", "/api/"))
@@ -101,7 +110,8 @@ def walk(client: Client, start: str) -> dict[str, Page]:
         ):
             continue
         response = client.get(address)
-        assert response.status_code in (200, 302, 404), address  # 404: items of a project without a question
+        # 404: items of a project without a question
+        assert response.status_code in (200, 302, 404), address
         if response.status_code == 302:
             ahead.append(response["Location"])
             found[name] = Page("")
@@ -129,7 +139,8 @@ def people(make_user):
 
 @pytest.fixture
 def full(people, make_project) -> Project:
-    """A project with everything that a page may say something about: drift, gaps, skips, flags, models, groups."""
+    """A project with everything that a page may say something about: drift, gaps, skips, flags,
+    models, groups."""
     project = make_project(
         "译文审校",
         labels=("无", "轻微", "严重"),
@@ -143,12 +154,19 @@ def full(people, make_project) -> Project:
     for role, user in people.items():
         Member.objects.create(project=project, user=user, role=role)
     raters = [
-        Rater.objects.create(project=project, key=f"r{number}", kind="model" if number == 3 else "human")
+        Rater.objects.create(
+            project=project, key=f"r{number}", kind="model" if number == 3 else "human"
+        )
         for number in range(4)
     ]
     Rater.objects.filter(pk=raters[0].pk).update(user=people["annotator"])
     items = Item.objects.bulk_create(
-        Item(project=project, key=f"t{n}", body={"原文": f"第{n}段"}, attributes={"语言": "德语" if n % 2 else "法语"})
+        Item(
+            project=project,
+            key=f"t{n}",
+            body={"原文": f"第{n}段"},
+            attributes={"语言": "德语" if n % 2 else "法语"},
+        )
         for n in range(44)
     )
     first = datetime.datetime(2026, 5, 4, 9, tzinfo=datetime.UTC)
@@ -270,9 +288,17 @@ def test_the_import_wizard(full, people, client_for):
         return english(Page(wizard.page().content.decode()).said)
 
     good = "item,rater,label,comment\nt1,r3,无,好\nt1,r3,轻微,好\nt2,r3,严重,好\n".encode()
-    times = ("8点", "2026-03-01T10:00:00", "2999-01-01T00:00:00Z", "1960-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00")
+    times = (
+        "8点",
+        "2026-03-01T10:00:00",
+        "2999-01-01T00:00:00Z",
+        "1960-01-01T00:00:00Z",
+        "0001-01-01T00:00:00+14:00",
+    )
     rows = [f"t{4 + place},r3,无,{time}" for place, time in enumerate(times)]
-    bad = "\n".join(["item,rater,label,timestamp", "t1,,无,", "t2,r3,未知,", "t3,r3", ",,,", *rows]).encode()
+    bad = "\n".join(
+        ["item,rater,label,timestamp", "t1,,无,", "t2,r3,未知,", "t3,r3", ",,,", *rows]
+    ).encode()
     wizard.upload(bad, "评分1.csv")
     assert here() == set()
     wizard.choose(make_new="")
@@ -288,7 +314,14 @@ def test_the_import_wizard(full, people, client_for):
     assert here() == set()
     assert wizard.work().state == "done"
     assert here() == set()
-    for broken in (b"", b"PK\x03\x04", b"%PDF-1.4", b"one\n1\n", b"a,b\n\xff,1\n", b'item,rater,label\n"x,1,2\n'):
+    for broken in (
+        b"",
+        b"PK\x03\x04",
+        b"%PDF-1.4",
+        b"one\n1\n",
+        b"a,b\n\xff,1\n",
+        b'item,rater,label\n"x,1,2\n',
+    ):
         response = wizard.upload(broken, "评分1.csv")
         page = wizard.page() if response.status_code == 302 else response
         assert english(Page(page.content.decode()).said) == set(), broken

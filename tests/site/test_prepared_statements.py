@@ -1,5 +1,5 @@
-"""Statements that PostgreSQL is told once a connection: the same answers, also when plans are made anew or a pooler
-forbids it."""
+"""Statements that PostgreSQL is told once a connection: the same answers, also when plans are made
+anew or a pooler forbids it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def forgetful() -> Iterator[None]:
 def prepared() -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT statement FROM pg_prepared_statements WHERE name = ANY(%s)", [list(connection._names.values())]
+            "SELECT statement FROM pg_prepared_statements WHERE name = ANY(%s)",
+            [list(connection._names.values())],
         )
         return [statement for (statement,) in cursor.fetchall()]
 

@@ -14,8 +14,8 @@ from ratings.recording.record import NewRating, record
 
 pytestmark = pytest.mark.django_db
 
-# Moment in UTC -> how the clocks of Berlin show it. On 29 March 2026 at 01:00 UTC they go from 2 to 3, on 25 October at
-# 01:00 UTC from 3 to 2.
+# Moment in UTC -> how the clocks of Berlin show it. On 29 March 2026 at 01:00 UTC they go from 2 to
+# 3, on 25 October at 01:00 UTC from 3 to 2.
 BERLIN = {
     (2026, 3, 28, 22, 59): "2026-03-28 23:59",
     (2026, 3, 28, 23, 1): "2026-03-29 00:01",
@@ -40,7 +40,9 @@ def timed(project, question, utc):
     ratings = []
     for number, moment in enumerate(BERLIN):
         item = Item.objects.create(project=project, key=f"i{number}")
-        ratings += [NewRating(item.pk, rater.pk, number % 2, rated_at=utc(*moment)) for rater in raters]
+        ratings += [
+            NewRating(item.pk, rater.pk, number % 2, rated_at=utc(*moment)) for rater in raters
+        ]
     with time_machine.travel(utc(2026, 11, 2), tick=False):
         record(question=question, ratings=ratings, by=None, source="api")
         bring_up_to_date(question.pk)
@@ -62,7 +64,9 @@ def test_each_rating_counts_on_the_day_of_the_project(timed, lead, client_for):
         day: days.count(day) for day in days if days.count(day) > 1
     }
     table = client_for(lead).get(f"/projects/{timed.pk}/?period=day").content.decode()
-    assert re.findall(r'<th scope="row">(2026-\d\d-\d\d)</th>', table) == sorted(set(days), reverse=True)
+    assert re.findall(r'<th scope="row">(2026-\d\d-\d\d)</th>', table) == sorted(
+        set(days), reverse=True
+    )
 
 
 @pytest.mark.parametrize(
@@ -79,13 +83,17 @@ def test_as_of_names_the_zone(counted, shown, timed, question, lead, client_for,
     page = client.get(f"/projects/{timed.pk}/")
     assert f"<time>{shown}</time>" in page.content.decode()
     places = page.context["places"]
-    assert f"<time>{shown}</time>" in client.get(f"/projects/{timed.pk}/live/?places={places}").content.decode()
+    assert (
+        f"<time>{shown}</time>"
+        in client.get(f"/projects/{timed.pk}/live/?places={places}").content.decode()
+    )
 
 
 @pytest.mark.parametrize(
     ("zone", "rated", "now", "today"),
     [
-        ("Europe/Berlin", (2026, 3, 28, 22, 59), (2026, 3, 28, 23, 1), 0),  # before and after midnight there
+        # before and after midnight there
+        ("Europe/Berlin", (2026, 3, 28, 22, 59), (2026, 3, 28, 23, 1), 0),
         ("Europe/Berlin", (2026, 3, 28, 23, 1), (2026, 3, 29, 21, 59), 1),  # a day of 23 hours
         ("Europe/Berlin", (2026, 10, 24, 22, 1), (2026, 10, 25, 22, 59), 1),  # a day of 25 hours
         ("Asia/Shanghai", (2026, 5, 3, 15, 59), (2026, 5, 3, 16, 1), 0),
@@ -93,11 +101,18 @@ def test_as_of_names_the_zone(counted, shown, timed, question, lead, client_for,
         ("America/St_Johns", (2026, 5, 4, 2, 29), (2026, 5, 4, 2, 31), 0),  # UTC-02:30
     ],
 )
-def test_today_is_the_projects_day(zone, rated, now, today, project, question, annotator, client_for, utc):
+def test_today_is_the_projects_day(
+    zone, rated, now, today, project, question, annotator, client_for, utc
+):
     Project.objects.filter(pk=project.pk).update(time_zone=zone)
     item = Item.objects.create(project=project, key="i1")
     with time_machine.travel(utc(*rated), tick=False):
-        record(question=question, ratings=[NewRating(item.pk, project.raters.get().pk, 1)], by=annotator, source="form")
+        record(
+            question=question,
+            ratings=[NewRating(item.pk, project.raters.get().pk, 1)],
+            by=annotator,
+            source="form",
+        )
     with time_machine.travel(utc(*now), tick=False):
         text = client_for(annotator).get(f"/projects/{project.pk}/my-ratings/").content.decode()
     assert f"Items rated: 1, of them today: {today}." in text

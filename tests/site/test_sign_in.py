@@ -34,7 +34,9 @@ def test_a_right_password_leads_to_the_projects(client, lead):
 
 def test_it_leads_to_the_page_that_was_asked_for_on_this_site_only(lead):
     for wanted, found in (("/projects/new/", "/projects/new/"), ("https://evil.example/", "/")):
-        response = Client().post("/sign-in/", {"username": "lead", "password": PASSWORD, "next": wanted})
+        response = Client().post(
+            "/sign-in/", {"username": "lead", "password": PASSWORD, "next": wanted}
+        )
         assert response["Location"] == found
 
 
@@ -45,7 +47,9 @@ def test_unknown_wrong_and_closed_get_the_same_answer(client, lead, make_user):
         response = try_to_sign_in(Client(), username, password)
         assert response.status_code == 200
         pages.append(response.content.decode().replace(f'value="{username}"', "NAME"))
-    first, second, third = (re.sub('name="csrfmiddlewaretoken" value="[^"]+"', "TOKEN", page) for page in pages)
+    first, second, third = (
+        re.sub('name="csrfmiddlewaretoken" value="[^"]+"', "TOKEN", page) for page in pages
+    )
     assert first == second == third
     assert "TOKEN" in first
 
@@ -111,7 +115,9 @@ def test_a_right_password_clears_the_count(lead):
 
 
 def test_behind_a_proxy_the_address_is_the_one_it_saw(rf, settings):
-    request = rf.post("/sign-in/", REMOTE_ADDR="127.0.0.1", HTTP_X_FORWARDED_FOR="6.6.6.6, 10.1.2.3")
+    request = rf.post(
+        "/sign-in/", REMOTE_ADDR="127.0.0.1", HTTP_X_FORWARDED_FOR="6.6.6.6, 10.1.2.3"
+    )
     assert sign_in_limit.address_of(request) == "127.0.0.1"
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     assert sign_in_limit.address_of(request) == "10.1.2.3"
@@ -159,7 +165,9 @@ def test_an_invitation_opens_once(client):
     form = page.redirect_chain[-1][0]
     weak = client.post(form, {"new_password1": "short", "new_password2": "short"})
     assert weak.status_code == 200
-    good = client.post(form, {"new_password1": "a fine long secret", "new_password2": "a fine long secret"})
+    good = client.post(
+        form, {"new_password1": "a fine long secret", "new_password2": "a fine long secret"}
+    )
     assert good["Location"] == "/"
     assert client.session["_auth_user_id"] == str(user.pk)
     assert "This invitation is over" in Client().get(link, follow=True).content.decode()
@@ -168,7 +176,8 @@ def test_an_invitation_opens_once(client):
 
 @pytest.mark.django_db(transaction=True)
 def test_tries_of_the_same_moment_all_count():
-    """A crowd of guesses that arrive together gets no more looks at the password than one after the other."""
+    """A crowd of guesses that arrive together gets no more looks at the password than one after the
+    other."""
 
     def guess(_number):
         try:

@@ -1,4 +1,5 @@
-"""The catalogues: whole, reviewed, compiled, and true to their sources. In pure Python, so it runs everywhere."""
+"""The catalogues: whole, reviewed, compiled, and true to their sources. In pure Python, so it runs
+everywhere."""
 
 from __future__ import annotations
 
@@ -18,8 +19,20 @@ from tests import catalogue
 LANGUAGES = catalogue.languages()
 TAGS = re.compile(r"</?\w+>")
 # Half-width signs beside Chinese characters, and other people's words for what the glossary names.
-HALF_WIDTH = re.compile(r"[\u4e00-\u9fff][,;:?!()]|[,;:?!()][\u4e00-\u9fff]|[\u4e00-\u9fff]\.(?:\s|$)")
-OTHER_WORDS = ("标注员", "评分者", "评估者", "评定者", "项目条目", "患病率", "可信区间", "加权kappa", "弗莱斯kappa")
+HALF_WIDTH = re.compile(
+    r"[\u4e00-\u9fff][,;:?!()]|[,;:?!()][\u4e00-\u9fff]|[\u4e00-\u9fff]\.(?:\s|$)"
+)
+OTHER_WORDS = (
+    "标注员",
+    "评分者",
+    "评估者",
+    "评定者",
+    "项目条目",
+    "患病率",
+    "可信区间",
+    "加权kappa",
+    "弗莱斯kappa",
+)
 DELIMITERS = ("comma ,", "semicolon ;")  # name the sign itself
 
 
@@ -33,7 +46,9 @@ def translations(entry: polib.POEntry) -> list[str]:
 
 
 def test_every_language_but_the_sources_has_a_catalogue():
-    assert [to_locale(code) for code, _name in settings.LANGUAGES if code != settings.LANGUAGE_CODE] == LANGUAGES
+    assert [
+        to_locale(code) for code, _name in settings.LANGUAGES if code != settings.LANGUAGE_CODE
+    ] == LANGUAGES
 
 
 def test_every_text_is_in_the_catalogue_and_nothing_else(po):
@@ -44,7 +59,9 @@ def test_every_text_is_in_the_catalogue_and_nothing_else(po):
 
 def test_every_text_is_translated_and_none_is_doubtful(po):
     assert [entry.msgid for entry in po if entry.fuzzy or entry.obsolete] == []
-    assert [entry.msgid for entry in po if not all(text.strip() for text in translations(entry))] == []
+    assert [
+        entry.msgid for entry in po if not all(text.strip() for text in translations(entry))
+    ] == []
 
 
 def test_what_is_filled_in_and_marked_up_is_the_same(po):
@@ -74,7 +91,9 @@ def test_the_compiled_catalogue_is_made_from_this_one(po):
 
 
 def test_plural_forms_are_djangos(po):
-    django = translation.trans_real.DjangoTranslation(po.metadata["Language"].replace("_", "-").lower())
+    django = translation.trans_real.DjangoTranslation(
+        po.metadata["Language"].replace("_", "-").lower()
+    )
     forms = int(re.search(r"nplurals=(\d)", po.metadata["Plural-Forms"])[1])
     assert len({django.plural(n) for n in range(200)}) == forms
     for entry in po:
@@ -111,7 +130,12 @@ def test_the_words_of_the_field(source, translated):
 
 
 def test_no_text_of_ours_renames_a_month_or_a_day():
-    named = {*dates.MONTHS.values(), *dates.WEEKDAYS.values(), *dates.MONTHS_3.values(), *dates.WEEKDAYS_ABBR.values()}
+    named = {
+        *dates.MONTHS.values(),
+        *dates.WEEKDAYS.values(),
+        *dates.MONTHS_3.values(),
+        *dates.WEEKDAYS_ABBR.values(),
+    }
     with translation.override(settings.LANGUAGE_CODE):
         named = {str(name) for name in named}
     assert not named & {text for context, text in catalogue.texts() if context is None}

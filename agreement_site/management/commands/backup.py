@@ -1,4 +1,5 @@
-"""`manage.py backup FILE`: a copy of the SQLite database as it is at one moment, while the site goes on."""
+"""`manage.py backup FILE`: a copy of the SQLite database as it is at one moment, while the site
+goes on."""
 
 from __future__ import annotations
 
@@ -17,12 +18,16 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path)
-        parser.add_argument("--replace", action="store_true", help="overwrite FILE when the copy is complete")
+        parser.add_argument(
+            "--replace", action="store_true", help="overwrite FILE when the copy is complete"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         target: Path = options["file"]
         if connection.vendor != "sqlite":
-            raise CommandError("This database is PostgreSQL: use pg_dump --format=custom (docs/operations.md).")
+            raise CommandError(
+                "This database is PostgreSQL: use pg_dump --format=custom (docs/operations.md)."
+            )
         if target.exists() and not options["replace"]:
             raise CommandError(f"{target} exists; --replace overwrites it.")
         if not target.parent.is_dir():
@@ -42,18 +47,21 @@ class Damaged(Exception):
 
 
 def copy_database(source: Path, target: Path) -> None:
-    """Copy by SQLite's backup interface (never by copying the file: the newest ratings are in its log), then check.
+    """Copy by SQLite's backup interface (never by copying the file: the newest ratings are in its
+    log), then check.
 
     The copy is readable by its owner only: it holds password hashes and everything that was rated.
     """
     target.unlink(missing_ok=True)
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     with (
-        contextlib.closing(sqlite3.connect(f"{source.resolve().as_uri()}?mode=ro", uri=True)) as live,
+        contextlib.closing(
+            sqlite3.connect(f"{source.resolve().as_uri()}?mode=ro", uri=True)
+        ) as live,
         contextlib.closing(sqlite3.connect(target)) as copy,
     ):
-        # In one step: a reader of the log keeps nobody from writing, while a copy in portions would begin again with
-        # each rating that comes between two of them.
+        # In one step: a reader of the log keeps nobody from writing, while a copy in portions would
+        # begin again with each rating that comes between two of them.
         live.backup(copy)
         # One file that can be moved: no log beside it.
         copy.execute("PRAGMA journal_mode = DELETE")

@@ -49,9 +49,13 @@ def status() -> dict[str, Any]:
     }
     found: dict[str, Any] = {
         "uncounted": uncounted,
-        "oldest_uncounted_seconds": None if oldest is None else max(0.0, (now - oldest).total_seconds()),
+        "oldest_uncounted_seconds": None
+        if oldest is None
+        else max(0.0, (now - oldest).total_seconds()),
         "questions_waiting": len(sweep.waiting_questions()),
-        "backlogs": {str(question_id): progress for question_id, progress in backlog.all_progress().items()},
+        "backlogs": {
+            str(question_id): progress for question_id, progress in backlog.all_progress().items()
+        },
         "imports_under_way": ImportRun.objects.filter(state__in=leases.WORKING).count(),
         "audit": schedule.last(),
         "workers": workers,
@@ -73,7 +77,11 @@ def broker() -> str:
 def audit_line(audit: dict[str, Any] | None) -> str:
     if audit is None:
         return "-"
-    wrong = f"{audit['questions_that_differ']} questions differ" if audit["questions_that_differ"] else "exact"
+    wrong = (
+        f"{audit['questions_that_differ']} questions differ"
+        if audit["questions_that_differ"]
+        else "exact"
+    )
     return f"{audit['seconds_ago']:.0f} s ago, {wrong}"
 
 
@@ -88,7 +96,9 @@ def problems(found: dict[str, Any]) -> list[str]:
     if oldest is not None and oldest > heartbeat.LATE:
         said.append(f"a rating has been waiting to be counted for {oldest:.0f} s")
     if found["audit"] and found["audit"]["questions_that_differ"]:
-        said.append(f"{found['audit']['questions_that_differ']} questions differ from a recount (manage.py audit)")
+        said.append(
+            f"{found['audit']['questions_that_differ']} questions differ from a recount (manage.py audit)"
+        )
     return said
 
 

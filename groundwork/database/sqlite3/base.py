@@ -1,8 +1,9 @@
 """Django's SQLite, with writers that ask for their turn at an even pace.
 
-SQLite has no queue: a writer that finds the file taken sleeps and asks again, and by its own count sleeps longer each
-time, up to 0.1 s, so that whoever has waited longest asks least often. Here one thread of each process asks, every
-millisecond, and the process's others wait behind it. Single statements outside of transactions wait by SQLite's count.
+SQLite has no queue: a writer that finds the file taken sleeps and asks again, and by its own count
+sleeps longer each time, up to 0.1 s, so that whoever has waited longest asks least often. Here one
+thread of each process asks, every millisecond, and the process's others wait behind it. Single
+statements outside of transactions wait by SQLite's count.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return self.connection.cursor(factory=Cursor)
 
     def _start_transaction_under_autocommit(self) -> None:
-        """BEGIN IMMEDIATE. Raises OperationalError ("database is locked") after OPTIONS["timeout"] seconds."""
+        """BEGIN IMMEDIATE. Raises OperationalError ("database is locked") after OPTIONS["timeout"]
+        seconds."""
         patience = self.settings_dict["OPTIONS"].get("timeout", 5.0)
         deadline = time.monotonic() + patience
         with self.wrap_database_errors:

@@ -1,7 +1,8 @@
-"""Brennan-Prediger: chance is every category equally often, P_e = T_w / k^2 (T_w = sum of all weights).
+"""Brennan-Prediger: chance is every category equally often, P_e = T_w / k^2 (T_w = sum of all
+weights).
 
-Brennan & Prediger 1981, Educational and Psychological Measurement 41, 687-699; with two raters also known
-as PABAK, S and the G index. Standard error as irrCAC.
+Brennan & Prediger 1981, Educational and Psychological Measurement 41, 687-699; with two raters also
+known as PABAK, S and the G index. Standard error as irrCAC.
 """
 
 import numpy as np

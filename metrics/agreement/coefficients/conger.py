@@ -1,12 +1,14 @@
-"""Conger's kappa: chance agreement of two different raters, each with an own distribution of categories.
+"""Conger's kappa: chance agreement of two different raters, each with an own distribution of
+categories.
 
     p_gj = share of j among all ratings of rater g,   pbar = mean over the R raters,
     S_jl = covariance of p_g (divisor R - 1),   P_e = sum w_jl (pbar_j pbar_l - S_jl / R)
 
-which is the mean of p_g'W p_h over all ordered pairs of different raters; P_o as in percent.py. With two raters and
-complete data it is Cohen's kappa. Conger 1980, Psychological Bulletin 88, 322-328. Standard error as irrCAC (Gwet
-2014): x_i as for the other coefficients with
-pe_i - P_e = sum over the item's raters g of (n / n_g) (u_g[c_ig] - p_g'u_g) / (R (R - 1)),   u_g = W'(R pbar - p_g).
+which is the mean of p_g'W p_h over all ordered pairs of different raters; P_o as in percent.py.
+With two raters and complete data it is Cohen's kappa. Conger 1980, Psychological Bulletin 88,
+322-328. Standard error as irrCAC (Gwet 2014): x_i as for the other coefficients with pe_i - P_e =
+sum over the item's raters g of (n / n_g) (u_g[c_ig] - p_g'u_g) / (R (R - 1)),   u_g = W'(R pbar -
+p_g).
 """
 
 from dataclasses import dataclass
@@ -16,13 +18,23 @@ import numpy.typing as npt
 
 from metrics.agreement.counts.grouping import Ints, compact
 from metrics.agreement.counts.sums import pattern_sums
-from metrics.agreement.estimate import CODE, Basis, Corrected, Estimate, Floats, chance_corrected, divided, estimated
+from metrics.agreement.estimate import (
+    CODE,
+    Basis,
+    Corrected,
+    Estimate,
+    Floats,
+    chance_corrected,
+    divided,
+    estimated,
+)
 from metrics.agreement.weights import weighting
 
 
 @dataclass(frozen=True)
 class RatedItems:
-    """Ratings in long form, items and raters numbered from 0: item, rater, code (M,); counts (N, k), margins (R, k)."""
+    """Ratings in long form, items and raters numbered from 0: item, rater, code (M,); counts (N,
+    k), margins (R, k)."""
 
     item: Ints
     rater: Ints
@@ -31,7 +43,9 @@ class RatedItems:
     margins: Floats
 
     @classmethod
-    def of(cls, item: npt.ArrayLike, rater: npt.ArrayLike, code: npt.ArrayLike, k: int) -> "RatedItems":
+    def of(
+        cls, item: npt.ArrayLike, rater: npt.ArrayLike, code: npt.ArrayLike, k: int
+    ) -> "RatedItems":
         codes = np.asarray(code, np.int64)
         items, item_index = compact(item)
         raters, rater_index = compact(rater)
@@ -46,7 +60,9 @@ class RatedItems:
         n_raters = len(self.margins)
         mine = (self.counts.sum(axis=1) == n_raters)[self.item]
         order = np.lexsort((self.rater[mine], self.item[mine]))
-        return self.code[mine][order].reshape(-1, n_raters) if n_raters else np.zeros((0, 0), np.int64)
+        return (
+            self.code[mine][order].reshape(-1, n_raters) if n_raters else np.zeros((0, 0), np.int64)
+        )
 
 
 def conger_kappa(rated: RatedItems, *, weights: npt.ArrayLike | None = None) -> Estimate:
@@ -66,7 +82,9 @@ def conger_kappa(rated: RatedItems, *, weights: npt.ArrayLike | None = None) -> 
     expected = np.asarray((pull * share).sum() / pairs)
     value, reason = chance_corrected(observed, expected, sums.has_pairs)
     point = Corrected(observed, expected, value, reason)
-    centred = (pull - (pull * share).sum(axis=1, keepdims=True)) * (n / rated.margins.sum(axis=1, keepdims=True))
+    centred = (pull - (pull * share).sum(axis=1, keepdims=True)) * (
+        n / rated.margins.sum(axis=1, keepdims=True)
+    )
     chance = np.bincount(rated.item, weights=centred[rated.rater, rated.code], minlength=n) / pairs
     scale = divided(n, sums.n2 * (1 - expected))
     x = scale * np.where(sums.pairable, agreement - expected, 0.0)

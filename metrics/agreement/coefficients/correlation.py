@@ -1,13 +1,14 @@
-"""Consistency of two raters on a scale with order or values, from tables of the items rated by both.
+"""Consistency of two raters on a scale with order or values, from tables of the items rated by
+both.
 
-    Pearson         r = s_xy / (s_x s_y) of the categories' values
-    Spearman        Pearson's r of average ranks
-    Kendall tau-b   (C - D) / sqrt((n0 - n1)(n0 - n2)): concordant less discordant pairs, corrected for ties
-    Lin             2 s_xy / (s_x^2 + s_y^2 + (mean_x - mean_y)^2), variances with divisor n: agreement with the
+    Pearson         r = s_xy / (s_x s_y) of the categories' values Spearman        Pearson's r of
+    average ranks Kendall tau-b   (C - D) / sqrt((n0 - n1)(n0 - n2)): concordant less discordant
+    pairs, corrected for ties Lin             2 s_xy / (s_x^2 + s_y^2 + (mean_x - mean_y)^2),
+    variances with divisor n: agreement with the
                     45-degree line (Lin 1989, Biometrics 45, 255-268)
 
-A rater who uses one value only has no variance: null (zero_variance). High correlation with low agreement means that
-raters order alike but not on the same level.
+A rater who uses one value only has no variance: null (zero_variance). High correlation with low
+agreement means that raters order alike but not on the same level.
 """
 
 import numpy as np
@@ -18,7 +19,8 @@ from metrics.agreement.estimate import CODE, Corrected, Estimate, Floats, divide
 
 
 def pearson(tables: npt.ArrayLike, values: npt.ArrayLike | None = None) -> Estimate:
-    """Tables (..., k, k), category values (k,) (ranks when None) -> Estimate (...), without standard error."""
+    """Tables (..., k, k), category values (k,) (ranks when None) -> Estimate (...), without
+    standard error."""
     c = cells(tables)
     v = _values(values, c.k)
     return _correlation(c, v, v)
@@ -47,7 +49,8 @@ def kendall_tau_b(tables: npt.ArrayLike) -> Estimate:
 
 
 def lin_ccc(tables: npt.ArrayLike, values: npt.ArrayLike | None = None) -> Estimate:
-    """Lin's concordance correlation of tables (..., k, k), values (k,) (ranks when None) -> Estimate (...)."""
+    """Lin's concordance correlation of tables (..., k, k), values (k,) (ranks when None) ->
+    Estimate (...)."""
     c = cells(tables)
     v = _values(values, c.k)
     (sxx, syy, sxy), (mx, my) = _moments(c, v, v)
@@ -61,7 +64,9 @@ def _correlation(c: Cells, x: Floats, y: Floats) -> Estimate:
     return _unscaled(c, value, _one_value(c) | (sxx == 0) | (syy == 0))
 
 
-def _moments(c: Cells, x: Floats, y: Floats) -> tuple[tuple[Floats, Floats, Floats], tuple[Floats, Floats]]:
+def _moments(
+    c: Cells, x: Floats, y: Floats
+) -> tuple[tuple[Floats, Floats, Floats], tuple[Floats, Floats]]:
     """(s_xx, s_yy, s_xy) with divisor n and (mean_x, mean_y), for values x, y (k,) or (..., k)."""
     mx, my = (c.rows * x).sum(axis=-1), (c.columns * y).sum(axis=-1)
     dx, dy = x - mx[..., None], y - my[..., None]

@@ -7,7 +7,8 @@
   f_i = [(n/n2) [m_i >= 2] (P_i - P_o) - (1 - kappa) (n/M) (n_i - m_i p)'(W + W')p] / (1 - P_e),
   se^2 = sum f_i^2 / (n (n - 1)).
 * `fleiss_kappa_gwet`: p_j = mean of n_ij / m_i over rated items (Gwet 2014; irrCAC), with irrCAC's
-  standard error: x_i = (n/n2) [m_i >= 2] (P_i - P_e) / (1 - P_e) - 2 (1 - kappa) (pe_i - P_e) / (1 - P_e).
+  standard error: x_i = (n/n2) [m_i >= 2] (P_i - P_e) / (1 - P_e) - 2 (1 - kappa) (pe_i - P_e) / (1
+  - P_e).
 
 Both are the same when all items have the same number (>= 2) of ratings.
 """
@@ -76,7 +77,8 @@ def chance_by_item(
     interval: bool,
     offset: npt.NDArray[np.float64] | float = 0.0,
 ) -> Estimate:
-    """A coefficient with irrCAC's standard error, where pe_i = offset + sum_j slope_j n_ij / m_i."""
+    """A coefficient with irrCAC's standard error, where pe_i = offset + sum_j slope_j n_ij /
+    m_i."""
     agreement = sums.agreement(weights)
     point = Corrected.of(sums.observed(agreement), expected, sums.has_pairs)
     if not interval:
@@ -85,16 +87,25 @@ def chance_by_item(
     scale = divided(sums.n, sums.n2 * room)
     pull = divided(2 * (1 - point.value), room)
     spread = sums.spread(
-        [(scale, agreement), (-scale * expected, sums.pairable), (-pull[..., None] * slope, sums.shares)],
+        [
+            (scale, agreement),
+            (-scale * expected, sums.pairable),
+            (-pull[..., None] * slope, sums.shares),
+        ],
         constant=pull * (expected - offset) - point.value,
     )
     return estimated(point, sums.standard_error(spread), sums.basis())
 
 
 def category_kappas(
-    counts: npt.ArrayLike, n_items: npt.ArrayLike, *, interval: bool = True, sums: PatternSums | None = None
+    counts: npt.ArrayLike,
+    n_items: npt.ArrayLike,
+    *,
+    interval: bool = True,
+    sums: PatternSums | None = None,
 ) -> Estimate:
-    """Fleiss' kappa of each category versus the rest: Estimate (..., k). Null for a category used by all or none."""
+    """Fleiss' kappa of each category versus the rest: Estimate (..., k). Null for a category used
+    by all or none."""
     sums = sums or pattern_sums(counts, n_items)
     estimates = []
     for j in range(sums.k):
@@ -106,4 +117,6 @@ def category_kappas(
 def stacked(estimates: list[Estimate]) -> Estimate:
     """Estimates (...) as one Estimate (..., number of estimates)."""
     names = Estimate.__dataclass_fields__
-    return Estimate(*(np.stack([getattr(one, name) for one in estimates], axis=-1) for name in names))
+    return Estimate(
+        *(np.stack([getattr(one, name) for one in estimates], axis=-1) for name in names)
+    )

@@ -1,9 +1,11 @@
 """Gwet's AC1 (nominal) and AC2 (weighted): chance agreement only on items that are hard to rate.
 
-    P_e = T_w sum_j p_j (1 - p_j) / (k (k - 1)),   T_w = sum of all weights,   p_j = mean of n_ij / m_i
+    P_e = T_w sum_j p_j (1 - p_j) / (k (k - 1)),   T_w = sum of all weights,   p_j = mean of n_ij /
+    m_i
 
-Gwet 2008, British Journal of Mathematical and Statistical Psychology 61, 29-48; Gwet 2014, Handbook of
-Inter-Rater Reliability. P_e never becomes 1 on a scale of two or more categories: defined even when all ratings agree.
+Gwet 2008, British Journal of Mathematical and Statistical Psychology 61, 29-48; Gwet 2014, Handbook
+of Inter-Rater Reliability. P_e never becomes 1 on a scale of two or more categories: defined even
+when all ratings agree.
 """
 
 import numpy as np

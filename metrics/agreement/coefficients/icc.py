@@ -1,15 +1,17 @@
-"""Six intraclass correlations of R raters on the n items that all of them rated, with F tests and intervals.
+"""Six intraclass correlations of R raters on the n items that all of them rated, with F tests and
+intervals.
 
     MSR, MSC, MSE, MSW: mean squares of items, raters, error (two-way) and within items (one-way)
-    icc1 = ICC(1,1)  (MSR - MSW) / (MSR + (R-1) MSW)                              one-way random, absolute agreement
-    icc2 = ICC(A,1)  (MSR - MSE) / (MSR + (R-1) MSE + R (MSC - MSE) / n)          two-way random, absolute agreement
-    icc3 = ICC(C,1)  (MSR - MSE) / (MSR + (R-1) MSE)                              two-way mixed, consistency
-    icc1k, icc2k, icc3k: of the mean of the R raters
+    icc1 = ICC(1,1)  (MSR - MSW) / (MSR + (R-1) MSW)                              one-way random,
+    absolute agreement icc2 = ICC(A,1)  (MSR - MSE) / (MSR + (R-1) MSE + R (MSC - MSE) / n)
+    two-way random, absolute agreement icc3 = ICC(C,1)  (MSR - MSE) / (MSR + (R-1) MSE)
+    two-way mixed, consistency icc1k, icc2k, icc3k: of the mean of the R raters
 
-Shrout & Fleiss 1979, Psychological Bulletin 86, 420-428; McGraw & Wong 1996, Psychological Methods 1, 30-46. F and
-intervals as psych, DescTools and pingouin: F of icc2 is MSR / MSE; the interval of icc2 has Shrout and Fleiss' degrees
-of freedom, that of icc2k is its Spearman-Brown transform (null, below_range, for a bound <= -1 / (R - 1)).
-Without any error variance F is null (zero_error_variance), p is 0, and intervals are the limits of their formulas.
+Shrout & Fleiss 1979, Psychological Bulletin 86, 420-428; McGraw & Wong 1996, Psychological Methods
+1, 30-46. F and intervals as psych, DescTools and pingouin: F of icc2 is MSR / MSE; the interval of
+icc2 has Shrout and Fleiss' degrees of freedom, that of icc2k is its Spearman-Brown transform (null,
+below_range, for a bound <= -1 / (R - 1)). Without any error variance F is null
+(zero_error_variance), p is 0, and intervals are the limits of their formulas.
 """
 
 from dataclasses import dataclass
@@ -107,16 +109,27 @@ def _consistency(s: MeanSquares) -> dict[str, Icc]:
 
 
 def _single_and_mean(
-    name: str, s: MeanSquares, *, squares: tuple[float, float], limits: tuple[float, float], test: dict[str, Any]
+    name: str,
+    s: MeanSquares,
+    *,
+    squares: tuple[float, float],
+    limits: tuple[float, float],
+    test: dict[str, Any],
 ) -> dict[str, Icc]:
-    """From between and within mean squares and the limits F_L, F_U of their ratio (within = 0: infinite)."""
+    """From between and within mean squares and the limits F_L, F_U of their ratio (within = 0:
+    infinite)."""
     between, within = squares
     single, mean = between + (s.raters - 1) * within, between
     if single == 0 or mean == 0:
         # no variance between items (or none at all): the single form may still be defined
         value = (between - within) / single if single else None
         return {
-            name: Icc(value, None if single else "zero_variance", **test, **_single_limits(limits, s.raters)),
+            name: Icc(
+                value,
+                None if single else "zero_variance",
+                **test,
+                **_single_limits(limits, s.raters),
+            ),
             f"{name}k": Icc(None, "zero_variance", **test),
         }
     means: dict[str, Any] = {
@@ -150,7 +163,13 @@ def _f_quantile(df1: float, df2: float, tail: float) -> float:
 
 def _f_test(between: float, within: float, df1: int, df2: int) -> dict[str, Any]:
     if within == 0:
-        return {"F": None, "F_reason": "zero_error_variance", "df1": float(df1), "df2": float(df2), "p": 0.0}
+        return {
+            "F": None,
+            "F_reason": "zero_error_variance",
+            "df1": float(df1),
+            "df2": float(df2),
+            "p": 0.0,
+        }
     f = between / within
     return {"F": f, "df1": float(df1), "df2": float(df2), "p": float(special.fdtrc(df1, df2, f))}
 
@@ -164,10 +183,14 @@ def _agreement(s: MeanSquares) -> dict[str, Icc]:
     found = {name: Icc(None, "zero_variance", **test) for name in ("icc2", "icc2k")}
     if single > least:
         value = (s.msr - s.mse) / single
-        limits: dict[str, Any] = dict(zip(("ci_low", "ci_high"), _agreement_limits(s, value), strict=True))
+        limits: dict[str, Any] = dict(
+            zip(("ci_low", "ci_high"), _agreement_limits(s, value), strict=True)
+        )
         found["icc2"] = Icc(value, **test, **limits, **_why(limits))
         if abs(mean) > least:
-            stepped: dict[str, Any] = {side: _spearman_brown(bound, s.raters) for side, bound in limits.items()}
+            stepped: dict[str, Any] = {
+                side: _spearman_brown(bound, s.raters) for side, bound in limits.items()
+            }
             found["icc2k"] = Icc((s.msr - s.mse) / mean, **test, **stepped, **_why(stepped))
     return found
 
@@ -177,16 +200,19 @@ def _why(limits: dict[str, float | None]) -> dict[str, Any]:
 
 
 def _spearman_brown(bound: float | None, raters: int) -> float | None:
-    """The reliability of the mean of R raters from that of one; None below the range where that makes sense."""
+    """The reliability of the mean of R raters from that of one; None below the range where that
+    makes sense."""
     if bound is None or bound * (raters - 1) <= -1 + 1e-9:
         return None
     return raters * bound / (1 + (raters - 1) * bound)
 
 
 def _agreement_limits(s: MeanSquares, value: float) -> tuple[float | None, float | None]:
-    """Shrout & Fleiss 1979, p. 424, every term multiplied by MSE^2 so that MSE = 0 gives the limit."""
+    """Shrout & Fleiss 1979, p. 424, every term multiplied by MSE^2 so that MSE = 0 gives the
+    limit."""
     n, raters, tail = s.n, s.raters, (1 - LEVEL) / 2
-    if s.mse == 0 and (s.msc == 0 or s.msr == 0):  # nothing but items differ (1), or nothing but raters (0)
+    # nothing but items differ (1), or nothing but raters (0)
+    if s.mse == 0 and (s.msc == 0 or s.msr == 0):
         return value, value
     steps = (n - 1) * (raters - 1)
     constant = n * (1 + (raters - 1) * value) - raters * value
@@ -202,7 +228,8 @@ def _agreement_limits(s: MeanSquares, value: float) -> tuple[float | None, float
 
 
 def _ratio(top: float, one: float, other: float) -> float | None:
-    """top / (one + other); None where the limit lies infinitely low, or so few degrees of freedom have no quantile."""
+    """top / (one + other); None where the limit lies infinitely low, or so few degrees of freedom
+    have no quantile."""
     bottom = one + other
     if not np.isfinite(bottom) or abs(bottom) <= _ZERO * (abs(one) + abs(other)):
         return None

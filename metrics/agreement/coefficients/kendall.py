@@ -3,7 +3,8 @@
     W = 12 S / (R^2 (n^3 - n) - R sum_g T_g),   S = sum over items of (rank sum - mean rank sum)^2,
     T_g = sum over rater g's ties of t^3 - t,   average ranks for ties
 
-Kendall & Babington Smith 1939, Annals of Mathematical Statistics 10, 275-287; Siegel & Castellan 1988, ch. 9.8.
+Kendall & Babington Smith 1939, Annals of Mathematical Statistics 10, 275-287; Siegel & Castellan
+1988, ch. 9.8.
 """
 
 import numpy as np
@@ -22,7 +23,9 @@ def kendall_w(codes: npt.ArrayLike) -> Estimate:
     elif n < 2:
         reason = CODE["needs_complete_items"] if n == 0 else CODE["too_few_items"]
     else:
-        times = np.stack([np.bincount(column, minlength=int(code.max()) + 1) for column in code.T]).astype(float)
+        times = np.stack(
+            [np.bincount(column, minlength=int(code.max()) + 1) for column in code.T]
+        ).astype(float)
         rank = np.cumsum(times, axis=1) - (times - 1) / 2
         total = np.take_along_axis(rank.T, code, axis=0).sum(axis=1)
         ties = (times**3 - times).sum()

@@ -1,15 +1,16 @@
-"""Krippendorff's alpha: one minus observed over expected disagreement, on items with two or more ratings.
+"""Krippendorff's alpha: one minus observed over expected disagreement, on items with two or more
+ratings.
 
     o_cl = sum_i n_ic (n_il - [c = l]) / (m_i - 1),   n_c = row sums,   N = sum n_c
     alpha = 1 - (N - 1) sum_cl o_cl d_cl / sum_cl n_c n_l d_cl
 
-    nominal   d_cl = [c != l]
-    ordinal   d_cl = (sum of n_g over g = c..l  -  (n_c + n_l) / 2)^2: the squared distance of mean ranks
-    interval  d_cl = (v_c - v_l)^2
-    ratio     d_cl = ((v_c - v_l) / (v_c + v_l))^2, 0 where v_c + v_l = 0
+    nominal   d_cl = [c != l] ordinal   d_cl = (sum of n_g over g = c..l  -  (n_c + n_l) / 2)^2: the
+    squared distance of mean ranks interval  d_cl = (v_c - v_l)^2 ratio     d_cl = ((v_c - v_l) /
+    (v_c + v_l))^2, 0 where v_c + v_l = 0
 
-Krippendorff 2011, Computing Krippendorff's alpha-reliability; 2019, Content Analysis, 4th ed., ch. 12.
-Standard error as irrCAC's krippen.alpha.raw (Gwet 2014); none for ordinal, whose metric depends on the margins.
+Krippendorff 2011, Computing Krippendorff's alpha-reliability; 2019, Content Analysis, 4th ed., ch.
+12. Standard error as irrCAC's krippen.alpha.raw (Gwet 2014); none for ordinal, whose metric depends
+on the margins.
 """
 
 import numpy as np
@@ -75,20 +76,26 @@ def _alpha(observed: Floats, pooled: Floats, total: Floats) -> Corrected:
     """From the mean observed disagreement and the expected one of pairs drawn with replacement."""
     with np.errstate(invalid="ignore"):
         singular = ~(pooled > 1e-12)
-    reason = np.where(total == 0, CODE["no_pairable_items"], np.where(singular, CODE["single_category"], 0))
+    reason = np.where(
+        total == 0, CODE["no_pairable_items"], np.where(singular, CODE["single_category"], 0)
+    )
     expected = pooled * divided(total, total - 1)
     value = np.where(reason == 0, 1 - divided(observed, expected), np.nan)
     return Corrected(1 - observed, 1 - expected, value, reason)
 
 
 def _spread(
-    sums: PatternSums, items: tuple[Floats, Floats], disagreement: tuple[Floats, Floats], margins: Floats
+    sums: PatternSums,
+    items: tuple[Floats, Floats],
+    disagreement: tuple[Floats, Floats],
+    margins: Floats,
 ) -> Floats:
-    """irrCAC: x_i = (pa_i - p_e) / (1 - p_e) - 2 (1 - a) (pe_i - p_e) / (1 - p_e), sum of (x_i - a)^2.
+    """irrCAC: x_i = (pa_i - p_e) / (1 - p_e) - 2 (1 - a) (pe_i - p_e) / (1 - p_e), sum of (x_i -
+    a)^2.
 
-    With r the mean number of ratings, p = n_c / N, a = alpha without the finite-sample term, p_a the observed agreement
-    with it and d_i an item's disagreement:
-    pa_i = (m_i - d_i) / r - p_a (m_i - r) / r,   pe_i = n_i'Wp / r - p_e (m_i - r) / r.
+    With r the mean number of ratings, p = n_c / N, a = alpha without the finite-sample term, p_a
+    the observed agreement with it and d_i an item's disagreement: pa_i = (m_i - d_i) / r - p_a (m_i
+    - r) / r,   pe_i = n_i'Wp / r - p_e (m_i - r) / r.
     """
     d_item, d = items
     observed, room = disagreement

@@ -1,6 +1,7 @@
 """Mean pairwise kappa: the mean of Cohen's kappas over all pairs of raters for which it is defined.
 
-Light 1971, Psychological Bulletin 76, 365-377. No analytic standard error: the pairs share raters and items.
+Light 1971, Psychological Bulletin 76, 365-377. No analytic standard error: the pairs share raters
+and items.
 """
 
 import numpy as np
@@ -13,7 +14,8 @@ from .cohen import kappa
 
 
 def mean_pairwise(estimate: Estimate) -> tuple[Estimate, Ints]:
-    """Estimates of pairs (..., P) -> mean over the defined ones (...), and how many pairs are defined (...).
+    """Estimates of pairs (..., P) -> mean over the defined ones (...), and how many pairs are
+    defined (...).
 
     Items and ratings are summed over pairs: an item shared by three pairs counts three times.
     """
@@ -24,7 +26,9 @@ def mean_pairwise(estimate: Estimate) -> tuple[Estimate, Ints]:
         for part in (estimate.value, estimate.observed, estimate.expected)
     )
     single = (estimate.reason == CODE["single_category"]).any(axis=-1)
-    reason = np.where(n_pairs > 0, 0, np.where(single, CODE["single_category"], CODE["no_pairable_items"]))
+    reason = np.where(
+        n_pairs > 0, 0, np.where(single, CODE["single_category"], CODE["no_pairable_items"])
+    )
     basis = Basis(estimate.n_items.sum(axis=-1), estimate.n_ratings.sum(axis=-1), n_pairs - 1.0)
     return estimated(Corrected(observed, expected, value, reason), None, basis), n_pairs
 

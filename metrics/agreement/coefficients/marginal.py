@@ -1,13 +1,16 @@
-"""Do two raters use the categories equally often, and do their disagreements balance? Tests on tables.
+"""Do two raters use the categories equally often, and do their disagreements balance? Tests on
+tables.
 
     McNemar         (b - c)^2 / (b + c), df 1; corrected: max(|b - c| - 1, 0)^2 / (b + c);
                     exact: p = min(1, 2 P(Bin(b + c, 1/2) <= min(b, c)))             (2 x 2 only)
-    Bowker          sum over pairs with n_jl + n_lj > 0 of (n_jl - n_lj)^2 / (n_jl + n_lj), df = number of those pairs
-    Stuart-Maxwell  d'V^-1 d with d = row less column totals, V_jj = r_j + c_j - 2 n_jj, V_jl = -(n_jl + n_lj),
+    Bowker          sum over pairs with n_jl + n_lj > 0 of (n_jl - n_lj)^2 / (n_jl + n_lj), df =
+    number of those pairs Stuart-Maxwell  d'V^-1 d with d = row less column totals, V_jj = r_j + c_j
+    - 2 n_jj, V_jl = -(n_jl + n_lj),
                     df = rank of V: categories without a disagreement drop out
 
-McNemar 1947, Psychometrika 12, 153-157; Bowker 1948, JASA 43, 572-574; Stuart 1955, Biometrika 42, 412-416;
-Maxwell 1970, British Journal of Psychiatry 116, 651-655. No disagreement at all: null (no_discordant_pairs).
+McNemar 1947, Psychometrika 12, 153-157; Bowker 1948, JASA 43, 572-574; Stuart 1955, Biometrika 42,
+412-416; Maxwell 1970, British Journal of Psychiatry 116, 651-655. No disagreement at all: null
+(no_discordant_pairs).
 """
 
 from dataclasses import dataclass
@@ -32,11 +35,15 @@ class Test:
 
 
 def _test(chi2: Floats, df: Floats, discordant: npt.NDArray[np.bool_], n: Floats) -> Test:
-    reason = np.where(n > 0, np.where(discordant, 0, CODE["no_discordant_pairs"]), CODE["no_pairable_items"])
+    reason = np.where(
+        n > 0, np.where(discordant, 0, CODE["no_discordant_pairs"]), CODE["no_pairable_items"]
+    )
     defined = reason == 0
     chi2 = np.where(defined, chi2, np.nan)
     df = np.where(defined, df, np.nan)
-    p = np.where(defined, special.chdtrc(np.where(defined, df, 1), np.where(defined, chi2, 0)), np.nan)
+    p = np.where(
+        defined, special.chdtrc(np.where(defined, df, 1), np.where(defined, chi2, 0)), np.nan
+    )
     return Test(chi2, df, p, reason)
 
 
@@ -44,10 +51,14 @@ def mcnemar(tables: npt.ArrayLike, *, corrected: bool = False) -> Test:
     """2 x 2 tables (..., 2, 2) -> Test (...); `corrected` for continuity (Edwards 1948)."""
     table = np.asarray(tables, float)
     if table.shape[-2:] != (2, 2):
-        raise ValueError(f"McNemar's test needs 2 x 2 tables, not {table.shape[-2]} x {table.shape[-1]}")
+        raise ValueError(
+            f"McNemar's test needs 2 x 2 tables, not {table.shape[-2]} x {table.shape[-1]}"
+        )
     b, c = table[..., 0, 1], table[..., 1, 0]
     difference = np.maximum(np.abs(b - c) - corrected, 0)
-    return _test(divided(difference**2, b + c), np.ones_like(b), b + c > 0, table.sum(axis=(-2, -1)))
+    return _test(
+        divided(difference**2, b + c), np.ones_like(b), b + c > 0, table.sum(axis=(-2, -1))
+    )
 
 
 def mcnemar_exact(tables: npt.ArrayLike) -> Floats:
@@ -72,8 +83,8 @@ def bowker(tables: npt.ArrayLike) -> Test:
 def stuart_maxwell(tables: npt.ArrayLike) -> Test:
     """Test of equal margins of tables (..., k, k) -> Test (...).
 
-    V is the Laplacian of the graph of disagreements; its pseudo-inverse leaves out categories without
-    one, and its rank counts separate groups of categories rightly.
+    V is the Laplacian of the graph of disagreements; its pseudo-inverse leaves out categories
+    without one, and its rank counts separate groups of categories rightly.
     """
     table = np.asarray(tables, float)
     k = table.shape[-1]

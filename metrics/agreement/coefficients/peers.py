@@ -1,16 +1,18 @@
 """One rater against all others on the same items, from peer tables (tally.PeerTables).
 
-The table T (k, k) of own category against every other rating of the same items, S = sum T, p = T / S, margins r, c:
+The table T (k, k) of own category against every other rating of the same items, S = sum T, p = T /
+S, margins r, c:
 
-    kappa    (P_o - P_e) / (1 - P_e),   P_o = sum w_jl p_jl,   P_e = sum w_jl r_j c_l
-    percent  P_o
-    bias     sum p_jl (v_j - v_l): mean signed difference, own less peers, in category values or ranks
+    kappa    (P_o - P_e) / (1 - P_e),   P_o = sum w_jl p_jl,   P_e = sum w_jl r_j c_l percent  P_o
+    bias     sum p_jl (v_j - v_l): mean signed difference, own less peers, in category values or
+    ranks
 
-Each is a smooth function of T, and T is a sum over items. So the standard error is the delta method with items as
-clusters: f_i = sum_jl A_jl x_jl with x the item's contribution, se^2 = n / (n - 1) sum f_i^2, where sum f_i^2 follows
-exactly from the stored moments. Without moments an item's f_i^2 is bounded as if its other raters spoke with one voice
-(Cauchy-Schwarz with the mean number of others): wider, not narrower. Interval: t(n - 1).
-(Liang & Zeger 1986, Biometrika 73, 13-22; agreement of one with a group: Williams 1976, Biometrics 32, 619-627.)
+Each is a smooth function of T, and T is a sum over items. So the standard error is the delta method
+with items as clusters: f_i = sum_jl A_jl x_jl with x the item's contribution, se^2 = n / (n - 1)
+sum f_i^2, where sum f_i^2 follows exactly from the stored moments. Without moments an item's f_i^2
+is bounded as if its other raters spoke with one voice (Cauchy-Schwarz with the mean number of
+others): wider, not narrower. Interval: t(n - 1). (Liang & Zeger 1986, Biometrika 73, 13-22;
+agreement of one with a group: Williams 1976, Biometrics 32, 619-627.)
 """
 
 import numpy as np
@@ -62,7 +64,8 @@ def bias(
     *,
     values: npt.ArrayLike | None = None,
 ) -> Estimate:
-    """Own less peers in values (k,), ranks when None: positive when the rater rates higher than the others."""
+    """Own less peers in values (k,), ranks when None: positive when the rater rates higher than the
+    others."""
     p, total = _proportions(tables)
     k = p.shape[-1]
     v = np.arange(1.0, k + 1) if values is None else np.asarray(values, float)

@@ -1,9 +1,10 @@
 """Percent agreement: how often two ratings of the same item are the same.
 
-    P_i = sum_jl w_jl n_ij (n_il - [j = l]) / (m_i (m_i - 1))      P_o = mean of P_i over items with m_i >= 2
+    P_i = sum_jl w_jl n_ij (n_il - [j = l]) / (m_i (m_i - 1))      P_o = mean of P_i over items with
+    m_i >= 2
 
-Standard error as irrCAC (Gwet 2014, Handbook of Inter-Rater Reliability, ch. 5): x_i = (n / n2) [m_i >= 2] P_i,
-se^2 = sum (x_i - P_o)^2 / (n (n - 1)).
+Standard error as irrCAC (Gwet 2014, Handbook of Inter-Rater Reliability, ch. 5): x_i = (n / n2)
+[m_i >= 2] P_i, se^2 = sum (x_i - P_o)^2 / (n (n - 1)).
 """
 
 import numpy.typing as npt
@@ -20,7 +21,8 @@ def percent_agreement(
     interval: bool = True,
     sums: PatternSums | None = None,
 ) -> Estimate:
-    """Patterns (P, k), numbers of items (..., P) -> Estimate (...). `expected` is 0: nothing is corrected."""
+    """Patterns (P, k), numbers of items (..., P) -> Estimate (...). `expected` is 0: nothing is
+    corrected."""
     sums = sums or pattern_sums(counts, n_items)
     agreement = sums.agreement(weights)
     observed = sums.observed(agreement)

@@ -5,27 +5,39 @@
     prevalence index  (a - d) / n of [[a, b], [c, d]], signed
     bias index        (b - c) / n, signed
 
-Scott 1955, Public Opinion Quarterly 19, 321-325; Byrt, Bishop & Carlin 1993, Journal of Clinical Epidemiology 46,
-423-429. And the two-rater table forms of percent agreement, AC1/AC2 and Brennan-Prediger, whose standard error is the
-delta method on the cells divided by n (irrCAC's *.table functions; n - 1 in the raw forms).
+Scott 1955, Public Opinion Quarterly 19, 321-325; Byrt, Bishop & Carlin 1993, Journal of Clinical
+Epidemiology 46, 423-429. And the two-rater table forms of percent agreement, AC1/AC2 and
+Brennan-Prediger, whose standard error is the delta method on the cells divided by n (irrCAC's
+*.table functions; n - 1 in the raw forms).
 """
 
 import numpy as np
 import numpy.typing as npt
 
-from metrics.agreement.counts.tables import Cells, bilinear, cells, corrected_for_chance, outer_sum, standard_error
+from metrics.agreement.counts.tables import (
+    Cells,
+    bilinear,
+    cells,
+    corrected_for_chance,
+    outer_sum,
+    standard_error,
+)
 from metrics.agreement.estimate import CODE, Corrected, Estimate, Floats, estimated
 from metrics.agreement.weights import weighting
 
 from .gwet import chance_factor
 
 
-def scott_pi(tables: npt.ArrayLike, weights: npt.ArrayLike | None = None, *, interval: bool = True) -> Estimate:
+def scott_pi(
+    tables: npt.ArrayLike, weights: npt.ArrayLike | None = None, *, interval: bool = True
+) -> Estimate:
     """Tables (..., k, k) -> Estimate (...)."""
     c = cells(tables)
     w = weighting(weights, c.k)
     pull = c.pooled @ ((w + w.T) / 2)
-    return corrected_for_chance(c, w, bilinear(c.pooled, w, c.pooled), outer_sum(pull, pull), interval=interval)
+    return corrected_for_chance(
+        c, w, bilinear(c.pooled, w, c.pooled), outer_sum(pull, pull), interval=interval
+    )
 
 
 def percent_agreement(tables: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Estimate:
@@ -67,7 +79,8 @@ def bias_index(tables: npt.ArrayLike) -> Estimate:
 
 
 def mean_difference(tables: npt.ArrayLike, values: npt.ArrayLike | None = None) -> Estimate:
-    """First rater less second over the items of both, in values (k,), ranks when None; se^2 = s^2 / n, t(n - 1)."""
+    """First rater less second over the items of both, in values (k,), ranks when None; se^2 = s^2 /
+    n, t(n - 1)."""
     c = cells(tables)
     v = np.arange(1.0, c.k + 1) if values is None else np.asarray(values, float)
     g = v[:, None] - v[None, :]
@@ -87,7 +100,8 @@ def _index(tables: npt.ArrayLike, signs: Floats) -> Estimate:
 
 
 def mean_of_cells(c: Cells, g: Floats) -> Estimate:
-    """The mean over items of a number g (k, k) or (..., k, k) given to each cell, with its standard error."""
+    """The mean over items of a number g (k, k) or (..., k, k) given to each cell, with its standard
+    error."""
     value = (c.p * g).sum(axis=(-2, -1))
     reason = np.where(c.n > 0, 0, CODE["no_pairable_items"])
     point = Corrected(value, np.full(c.n.shape, np.nan), value, reason)

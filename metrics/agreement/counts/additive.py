@@ -1,7 +1,8 @@
-"""The three kinds of additive counts, and how they add and subtract: patterns, pair tables, peer tables.
+"""The three kinds of additive counts, and how they add and subtract: patterns, pair tables, peer
+tables.
 
-Counts of two disjoint sets of items add. All numbers are exact int64 with keys in ascending order, so equal counts are
-equal arrays.
+Counts of two disjoint sets of items add. All numbers are exact int64 with keys in ascending order,
+so equal counts are equal arrays.
 """
 
 from collections.abc import Iterator
@@ -17,7 +18,8 @@ MOMENTS_UP_TO = 12  # peer moments take k**3 numbers a rater and day; not kept f
 
 
 class _Counts:
-    """Adding and subtracting, shared by the three kinds of counts (frozen dataclasses of arrays)."""
+    """Adding and subtracting, shared by the three kinds of counts (frozen dataclasses of
+    arrays)."""
 
     _keys: tuple[str, ...] = ()
     _sums: tuple[str, ...] = ()
@@ -32,7 +34,9 @@ class _Counts:
         if type(other) is not type(self):
             return NotImplemented
         pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))  # type: ignore[arg-type]  # subclasses are dataclasses
-        return all((a is None) == (b is None) and (a is None or np.array_equal(a, b)) for a, b in pairs)
+        return all(
+            (a is None) == (b is None) and (a is None or np.array_equal(a, b)) for a, b in pairs
+        )
 
     def __len__(self) -> int:
         return len(getattr(self, self._sums[0]))
@@ -47,17 +51,28 @@ class _Counts:
             return replace(
                 other,
                 **{  # type: ignore[type-var]  # subclasses are dataclasses
-                    name: sign * getattr(other, name) for name in self._sums if getattr(other, name) is not None
+                    name: sign * getattr(other, name)
+                    for name in self._sums
+                    if getattr(other, name) is not None
                 },
             )
         merged: dict[str, Any] = {}
         joined = {name: _joined(self, other, name) for name in self._keys}
-        columns = [column for values in joined.values() if values is not None for column in _columns(values)]
+        columns = [
+            column
+            for values in joined.values()
+            if values is not None
+            for column in _columns(values)
+        ]
         first, group = rank_rows(columns)
         for name in self._sums:
             mine, theirs = getattr(self, name), getattr(other, name)
-            if (mine is None) != (theirs is None) or (mine is not None and mine.shape[1:] != theirs.shape[1:]):
-                raise ValueError(f"{name}: counts of different shape cannot be added; widen() them first")
+            if (mine is None) != (theirs is None) or (
+                mine is not None and mine.shape[1:] != theirs.shape[1:]
+            ):
+                raise ValueError(
+                    f"{name}: counts of different shape cannot be added; widen() them first"
+                )
             if mine is not None:
                 rows = np.concatenate([mine, sign * theirs])
                 merged[name] = sum_rows(rows, group, first.size)
@@ -65,7 +80,9 @@ class _Counts:
         for values in merged.values():
             kept |= values.reshape(first.size, -1).any(axis=1)
         merged = {name: values[kept] for name, values in merged.items()}
-        merged |= {name: values[first[kept]] for name, values in joined.items() if values is not None}
+        merged |= {
+            name: values[first[kept]] for name, values in joined.items() if values is not None
+        }
         return replace(self, **merged)  # type: ignore[type-var]  # subclasses are dataclasses
 
 
@@ -108,7 +125,11 @@ class Patterns(_Counts):
 
     @classmethod
     def empty(cls, k: int, *, by_day: bool = False) -> "Patterns":
-        return cls(np.zeros((0, k), np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64) if by_day else None)
+        return cls(
+            np.zeros((0, k), np.int64),
+            np.zeros(0, np.int64),
+            np.zeros(0, np.int64) if by_day else None,
+        )
 
     def widen(self, k: int) -> "Patterns":
         """The same counts on a scale of k >= categories: the new ones are used by nobody."""
@@ -116,7 +137,9 @@ class Patterns(_Counts):
 
     def without_day(self) -> "Patterns":
         """All days together."""
-        first, group = rank_rows(list(_columns(self.counts))) if len(self) else (self.n_items, self.n_items)
+        first, group = (
+            rank_rows(list(_columns(self.counts))) if len(self) else (self.n_items, self.n_items)
+        )
         n_items = sum_rows(self.n_items, group, first.size)
         return Patterns(self.counts[first][n_items != 0], n_items[n_items != 0])
 
@@ -125,7 +148,9 @@ class Patterns(_Counts):
         if self.day is None:
             raise ValueError("these patterns were counted without days")
         days, row = compact(self.day)
-        first, column = rank_rows(list(_columns(self.counts))) if len(self) else (self.n_items, self.n_items)
+        first, column = (
+            rank_rows(list(_columns(self.counts))) if len(self) else (self.n_items, self.n_items)
+        )
         n_items = np.zeros((days.size, first.size), np.int64)
         n_items[row, column] = self.n_items
         return days, self.counts[first], n_items
@@ -186,5 +211,7 @@ class PeerTables(_Counts):
 
     def widen(self, k: int) -> "PeerTables":
         """Moments are dropped when k passes MOMENTS_UP_TO, as if counted with k from the start."""
-        moments = _padded(self.moments, k) if self.moments is not None and k <= MOMENTS_UP_TO else None
+        moments = (
+            _padded(self.moments, k) if self.moments is not None and k <= MOMENTS_UP_TO else None
+        )
         return replace(self, tables=_padded(self.tables, k), moments=moments)

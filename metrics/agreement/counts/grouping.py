@@ -38,13 +38,16 @@ def compact(values: npt.ArrayLike) -> tuple[Ints, Ints]:
 
 
 def numbered(values: npt.ArrayLike) -> tuple[Ints, int]:
-    """A number below n for each element, ascending with the values, and n; some numbers may be nobody's."""
+    """A number below n for each element, ascending with the values, and n; some numbers may be
+    nobody's."""
     array = np.asarray(values)
     low, high = int(array.min()), int(array.max())
     if high - low >= _DENSE_FACTOR * array.size + 1024:
         distinct, index = compact(array)
         return index, distinct.size
-    return np.asarray(array if low == 0 else np.subtract(array, low), dtype=np.int64), high - low + 1
+    return np.asarray(
+        array if low == 0 else np.subtract(array, low), dtype=np.int64
+    ), high - low + 1
 
 
 def rank_rows(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
@@ -81,10 +84,13 @@ def count_keys(keys: Ints, n_keys: int) -> tuple[Ints, Ints]:
 
 
 def checked(item: npt.ArrayLike, code: npt.ArrayLike, k: int) -> tuple[Ints, Ints]:
-    """Items and codes (M,) as arrays; ValueError names the position of a code that is not one of 0..k-1."""
+    """Items and codes (M,) as arrays; ValueError names the position of a code that is not one of
+    0..k-1."""
     items, codes = np.asarray(item), np.asarray(code, np.int64)
     if items.shape != codes.shape or items.ndim != 1:
-        raise ValueError(f"item and code must be one-dimensional and equally long, not {items.shape} and {codes.shape}")
+        raise ValueError(
+            f"item and code must be one-dimensional and equally long, not {items.shape} and {codes.shape}"
+        )
     if codes.size and (codes.min() < 0 or codes.max() >= k):
         place = int(np.flatnonzero((codes < 0) | (codes >= k))[0])
         raise ValueError(f"code {codes[place]} at position {place} is not one of 0..{k - 1}")

@@ -1,6 +1,8 @@
-"""Tables of all pairs of raters from long-form ratings, by way of the pairs of ratings of the same item.
+"""Tables of all pairs of raters from long-form ratings, by way of the pairs of ratings of the same
+item.
 
-Time grows with the number of those pairs, sum of m (m - 1) / 2, never with the number of pairs of raters.
+Time grows with the number of those pairs, sum of m (m - 1) / 2, never with the number of pairs of
+raters.
 """
 
 from collections.abc import Iterator
@@ -15,8 +17,11 @@ _CHUNK = 1 << 18  # pairs of ratings handled at once: bounds the memory
 _DENSE_CELLS = 1 << 20  # so many cells are always counted in a dense array
 
 
-def pair_tables(item: npt.ArrayLike, rater: npt.ArrayLike, code: npt.ArrayLike, k: int) -> PairTables:
-    """Table (k, k) of each pair of raters that share an item, from ratings (M,); memory: the input and these tables."""
+def pair_tables(
+    item: npt.ArrayLike, rater: npt.ArrayLike, code: npt.ArrayLike, k: int
+) -> PairTables:
+    """Table (k, k) of each pair of raters that share an item, from ratings (M,); memory: the input
+    and these tables."""
     item, code = checked(item, code, k)
     raters, rater_index = compact(rater)
     if item.size == 0:
@@ -25,19 +30,23 @@ def pair_tables(item: npt.ArrayLike, rater: npt.ArrayLike, code: npt.ArrayLike, 
     _, item_index = compact(item)
     key = item_index * n_raters + rater_index
     if not (key[1:] > key[:-1]).all():
-        by_item = (item_index[1:] >= item_index[:-1]).all()  # nearly sorted: merging runs is several times faster
+        # nearly sorted: merging runs is several times faster
+        by_item = (item_index[1:] >= item_index[:-1]).all()
         order = np.argsort(key, kind="stable" if by_item else "quicksort")
         key, rater_index, code = key[order], rater_index[order], code[order]
         _refuse_repeats(key, order, (item, raters[rater_index]))
         item_index = item_index[order]
-    # Pairs (a, b), a < b, are numbered a (2R - a - 1) / 2 + b - a - 1: a left part plus a right part.
+    # Pairs (a, b), a < b, are numbered a (2R - a - 1) / 2 + b - a - 1: a left part plus a right
+    # part.
     index = np.arange(n_raters, dtype=np.int64)
     first_pair = index * (2 * n_raters - index - 1) // 2
     left = ((first_pair - index - 1) * cells)[rater_index] + code * k
     right = rater_index * cells + code
     n_cells = n_raters * (n_raters - 1) // 2 * cells
     sizes = np.bincount(item_index)
-    cell, count = _counted(_pair_cells(sizes, left, right), n_cells, int((sizes * (sizes - 1) // 2).sum()))
+    cell, count = _counted(
+        _pair_cells(sizes, left, right), n_cells, int((sizes * (sizes - 1) // 2).sum())
+    )
     pair, row = compact(cell // cells)
     tables = np.zeros((pair.size, cells), np.int64)
     tables[row, cell % cells] = count
@@ -49,14 +58,17 @@ def _refuse_repeats(key: Ints, order: Ints, names: tuple[Ints, Ints]) -> None:
     again = np.flatnonzero(key[1:] == key[:-1])
     if again.size:
         place = int(again[0])
-        raise ValueError(f"rater {names[1][place]} rates item {names[0][order[place]]} more than once")
+        raise ValueError(
+            f"rater {names[1][place]} rates item {names[0][order[place]]} more than once"
+        )
 
 
 def _pair_cells(sizes: Ints, left: Ints, right: Ints) -> Iterator[Ints]:
-    """Cell numbers of all pairs of ratings of the same item, in chunks; ratings ordered by item, then rater.
+    """Cell numbers of all pairs of ratings of the same item, in chunks; ratings ordered by item,
+    then rater.
 
-    Items of the same size m are handled together as an array (m, items): each row with those below it.
-    A chunk is valid until the next one is asked for.
+    Items of the same size m are handled together as an array (m, items): each row with those below
+    it. A chunk is valid until the next one is asked for.
     """
     begin = np.cumsum(sizes) - sizes
     by_size = np.argsort(sizes, kind="stable")
@@ -82,7 +94,8 @@ def _pair_cells(sizes: Ints, left: Ints, right: Ints) -> Iterator[Ints]:
 
 
 def _counted(chunks: Iterator[Ints], n_cells: int, n_pairs: int) -> tuple[Ints, Ints]:
-    """Distinct cells in ascending order and how often each occurs; dense where that is the smaller way."""
+    """Distinct cells in ascending order and how often each occurs; dense where that is the smaller
+    way."""
     if n_cells <= max(_DENSE_CELLS, 2 * n_pairs):
         total = np.zeros(n_cells, np.int64)
         for chunk in _gathered(chunks, n_cells):

@@ -1,6 +1,8 @@
-"""What the coefficients of two raters share: proportions of k x k tables and the delta method on their cells.
+"""What the coefficients of two raters share: proportions of k x k tables and the delta method on
+their cells.
 
-Tables are (..., k, k), the first rater's category as row: any number of pairs of raters in one call.
+Tables are (..., k, k), the first rater's category as row: any number of pairs of raters in one
+call.
 """
 
 from dataclasses import dataclass
@@ -55,8 +57,11 @@ def bilinear(one: Floats, w: Floats, other: Floats) -> Floats:
     return np.asarray(total)
 
 
-def corrected_for_chance(c: Cells, w: Floats, expected: Floats, slope: Floats, *, interval: bool = True) -> Estimate:
-    """kappa = (P_o - P_e) / (1 - P_e) with its standard error, where slope (..., k, k) is dP_e / dp_jl.
+def corrected_for_chance(
+    c: Cells, w: Floats, expected: Floats, slope: Floats, *, interval: bool = True
+) -> Estimate:
+    """kappa = (P_o - P_e) / (1 - P_e) with its standard error, where slope (..., k, k) is dP_e /
+    dp_jl.
 
     g_jl = w_jl - (1 - kappa) slope_jl,   se^2 = (sum p g^2 - (sum p g)^2) / (n (1 - P_e)^2)
     """

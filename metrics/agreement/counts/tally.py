@@ -22,8 +22,11 @@ from .pairing import pair_tables
 __all__ = ["PairTables", "Patterns", "PeerTables", "pair_tables", "patterns", "peer_tables"]
 
 
-def patterns(item: npt.ArrayLike, code: npt.ArrayLike, k: int, *, day: npt.ArrayLike | None = None) -> Patterns:
-    """Count the items by their vector of category counts; with `day` (M,), by the latest day of the item's ratings.
+def patterns(
+    item: npt.ArrayLike, code: npt.ArrayLike, k: int, *, day: npt.ArrayLike | None = None
+) -> Patterns:
+    """Count the items by their vector of category counts; with `day` (M,), by the latest day of the
+    item's ratings.
 
     Memory: about 3 numbers a rating, whatever k is.
     """
@@ -49,9 +52,11 @@ def patterns(item: npt.ArrayLike, code: npt.ArrayLike, k: int, *, day: npt.Array
 
 @dataclass(frozen=True)
 class _Packed:
-    """Count vectors of n items, several counts packed in one integer; their order is that of the vectors.
+    """Count vectors of n items, several counts packed in one integer; their order is that of the
+    vectors.
 
-    columns: arrays (n,); each holds `at_once` counts as digits to `base`, the last one what is left of k.
+    columns: arrays (n,); each holds `at_once` counts as digits to `base`, the last one what is left
+    of k.
     """
 
     columns: list[Ints]
@@ -69,8 +74,12 @@ class _Packed:
         for start in range(0, k, at_once):
             width = min(at_once, k - start)
             digit = np.zeros(k)
-            digit[start : start + width] = [float(base ** (width - 1 - place)) for place in range(width)]
-            columns.append(np.bincount(index, weights=digit.take(code), minlength=n_items).astype(np.int64))
+            digit[start : start + width] = [
+                float(base ** (width - 1 - place)) for place in range(width)
+            ]
+            columns.append(
+                np.bincount(index, weights=digit.take(code), minlength=n_items).astype(np.int64)
+            )
         return cls(columns, base, at_once, k)
 
     def unpacked(self, columns: list[Ints]) -> npt.NDArray[np.int64]:
@@ -84,11 +93,17 @@ class _Packed:
 
 
 def peer_tables(
-    item: npt.ArrayLike, rater: npt.ArrayLike, code: npt.ArrayLike, k: int, *, day: npt.ArrayLike | None = None
+    item: npt.ArrayLike,
+    rater: npt.ArrayLike,
+    code: npt.ArrayLike,
+    k: int,
+    *,
+    day: npt.ArrayLike | None = None,
 ) -> PeerTables:
     """Each rater (and `day` (M,) of the own rating) against all others; see PeerTables.
 
-    Time and memory grow with the ratings and with G k**2 (G k**3 with moments), not with pairs of raters.
+    Time and memory grow with the ratings and with G k**2 (G k**3 with moments), not with pairs of
+    raters.
     """
     item, code = checked(item, code, k)
     rater = np.asarray(rater, np.int64)
@@ -117,7 +132,8 @@ def peer_tables(
 def _against_others(
     row: Ints, pattern: Ints, counts: npt.NDArray[np.int64], n_groups: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
-    """tables (G, k, k) and moments of own ratings given by row = group * k + own category, and their items' pattern.
+    """tables (G, k, k) and moments of own ratings given by row = group * k + own category, and
+    their items' pattern.
 
     The others' counts are n = pattern - e_c, so sums of n and n n' are sums over patterns less what
     the own rating put in.

@@ -1,18 +1,22 @@
-"""How much of a move in Fleiss' kappa between two periods each rater, category and group of items explains.
+"""How much of a move in Fleiss' kappa between two periods each rater, category and group of items
+explains.
 
-Leave-one-out: with kappa_t of all ratings of period t = 0, 1 and kappa_t(-X) of what is left without X in both,
+Leave-one-out: with kappa_t of all ratings of period t = 0, 1 and kappa_t(-X) of what is left
+without X in both,
 
     move = kappa_1 - kappa_0,      contribution of X = move - (kappa_1(-X) - kappa_0(-X))
 
-Contributions need not add up to the move: what two raters do together shows in both, or in neither. An item lies in one
-period. kappa (fleiss.py) needs three sums of a period, n2, S = sum of P_i over the items with m_i >= 2, and the ratings
-in each category; and they change only where X is, with A_i = n_i' W n_i and b_i = (W + W') n_i:
+Contributions need not add up to the move: what two raters do together shows in both, or in neither.
+An item lies in one period. kappa (fleiss.py) needs three sums of a period, n2, S = sum of P_i over
+the items with m_i >= 2, and the ratings in each category; and they change only where X is, with A_i
+= n_i' W n_i and b_i = (W + W') n_i:
 
     without one rating of category c    A_i - b_ic + 1             (w_cc = 1)
     without all n_ic of them            A_i - n_ic b_ic + n_ic^2
 
-So all raters together cost one pass over the ratings, whatever their number. Bias between two raters, a move that
-kappa may not see, is the mean signed difference of their ratings of the same items (peers.py).
+So all raters together cost one pass over the ratings, whatever their number. Bias between two
+raters, a move that kappa may not see, is the mean signed difference of their ratings of the same
+items (peers.py).
 """
 
 from dataclasses import dataclass
@@ -31,8 +35,8 @@ from metrics.agreement.weights import weighting
 class Without:
     """What is left when one thing at a time is taken out of both periods.
 
-    keys (G,): the raters, categories or groups. kappa (G, 2): not-a-number where undefined, reason (G, 2) says why
-    (an index into estimate.REASONS). n_ratings (G, 2): the ratings taken out.
+    keys (G,): the raters, categories or groups. kappa (G, 2): not-a-number where undefined, reason
+    (G, 2) says why (an index into estimate.REASONS). n_ratings (G, 2): the ratings taken out.
     """
 
     keys: Ints
@@ -47,7 +51,8 @@ class Without:
 
 @dataclass(frozen=True)
 class _Sums:
-    """What kappa needs of sets of items: n2 (...), agreement S (...), ratings by category (..., k)."""
+    """What kappa needs of sets of items: n2 (...), agreement S (...), ratings by category (...,
+    k)."""
 
     pairable: npt.NDArray[np.int64]
     agreement: Floats
@@ -55,7 +60,11 @@ class _Sums:
 
     def less(self, gone: "_Sums") -> "_Sums":
         left = self.pairable - gone.pairable
-        return _Sums(left, np.where(left > 0, self.agreement - gone.agreement, 0.0), self.ratings - gone.ratings)
+        return _Sums(
+            left,
+            np.where(left > 0, self.agreement - gone.agreement, 0.0),
+            self.ratings - gone.ratings,
+        )
 
     def kappa(self, w: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
         share = divided(self.ratings, self.ratings.sum(axis=-1)[..., None])
@@ -96,7 +105,9 @@ class TwoPeriods:
         if (of_item[index] != periods).any() or not np.isin(periods, (0, 1)).all():
             raise ValueError("an item lies in one of the periods 0 and 1")
         counts = np.bincount(index * k + codes, minlength=distinct.size * k).reshape(-1, k)
-        return cls(index, np.asarray(rater, np.int64), codes, of_item, counts, weighting(weights, k))
+        return cls(
+            index, np.asarray(rater, np.int64), codes, of_item, counts, weighting(weights, k)
+        )
 
     @property
     def k(self) -> int:
@@ -118,7 +129,11 @@ class TwoPeriods:
         lost = _agreement(squares, size)[self.item] - _agreement(left, m - 1)
         cell = 2 * index + self.period[self.item]
         gone = self._summed(
-            cell, keys.size, pairable=m == 2, agreement=lost, ratings=self.code[:, None] == np.arange(self.k)
+            cell,
+            keys.size,
+            pairable=m == 2,
+            agreement=lost,
+            ratings=self.code[:, None] == np.arange(self.k),
         )
         return self._left(keys, gone)
 
@@ -152,7 +167,13 @@ class TwoPeriods:
         return self.counts.sum(axis=1), (pull * self.counts).sum(axis=1) / 2, pull
 
     def _summed(
-        self, cell: Ints, n_groups: int, *, pairable: npt.NDArray[np.bool_], agreement: Floats, ratings: npt.ArrayLike
+        self,
+        cell: Ints,
+        n_groups: int,
+        *,
+        pairable: npt.NDArray[np.bool_],
+        agreement: Floats,
+        ratings: npt.ArrayLike,
     ) -> _Sums:
         """Sums (n_groups, 2) of rows of which each belongs to the cell 2 * group + period."""
         cells = 2 * n_groups
@@ -168,7 +189,9 @@ class TwoPeriods:
         """Sums (n_groups, 2) of whole items (N,), each in its cell."""
         size, squares, _ = self._items()
         agreement = _agreement(squares, size)
-        return self._summed(cell, n_groups, pairable=size >= 2, agreement=agreement, ratings=self.counts)
+        return self._summed(
+            cell, n_groups, pairable=size >= 2, agreement=agreement, ratings=self.counts
+        )
 
     def _left(self, keys: Ints, gone: _Sums) -> Without:
         kappa, reason = self._whole(self.period, 1).less(gone).kappa(self.w)
@@ -183,7 +206,8 @@ def _agreement(squares: Floats, size: Ints) -> Floats:
 
 @dataclass(frozen=True)
 class Shifts:
-    """The mean signed difference of two raters, a less b, in each of two periods. All (P,) or (P, 2)."""
+    """The mean signed difference of two raters, a less b, in each of two periods. All (P,) or (P,
+    2)."""
 
     rater_a: Ints
     rater_b: Ints
@@ -199,15 +223,22 @@ class Shifts:
         return np.where(room > 0, divided(change, room), 0.0)
 
 
-def shifts(before: PairTables, after: PairTables, *, values: npt.ArrayLike | None = None, least: int = 10) -> Shifts:
-    """Of the pairs that share ``least`` items or more in both periods; values (k,), ranks when None."""
+def shifts(
+    before: PairTables, after: PairTables, *, values: npt.ArrayLike | None = None, least: int = 10
+) -> Shifts:
+    """Of the pairs that share ``least`` items or more in both periods; values (k,), ranks when
+    None."""
     places = {
-        key: index for index, key in enumerate(zip(before.rater_a.tolist(), before.rater_b.tolist(), strict=True))
+        key: index
+        for index, key in enumerate(
+            zip(before.rater_a.tolist(), before.rater_b.tolist(), strict=True)
+        )
     }
     keys = zip(after.rater_a.tolist(), after.rater_b.tolist(), strict=True)
     both = [(places[key], index) for index, key in enumerate(keys) if key in places]
     one, other = np.array(both, np.int64).reshape(-1, 2).T
-    tables = np.stack([before.tables[one], after.tables[other]], axis=1).astype(float)  # (P, 2, k, k)
+    # (P, 2, k, k)
+    tables = np.stack([before.tables[one], after.tables[other]], axis=1).astype(float)
     k = tables.shape[-1]
     v = np.arange(1.0, k + 1) if values is None else np.asarray(values, float)
     difference = v[:, None] - v[None, :]

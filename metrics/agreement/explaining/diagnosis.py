@@ -1,12 +1,15 @@
 """Why statistics of the same ratings disagree, in plain words, each with the figures it rests on.
 
-    prevalence_paradox    high observed agreement, low kappa: one category takes most ratings, so much agreement is
-                          expected by chance (Feinstein & Cicchetti 1990, J. Clin. Epidemiol. 43, 543-549)
-    rater_bias            raters use the categories unequally often (Stuart-Maxwell, Bonferroni over pairs)
-    unequal_numbers       items have unequal numbers of ratings and the two definitions of Fleiss' kappa part by > 0.01
-    little_overlap        few items have two or more ratings
-    confused_categories   most disagreement is between two of three or more categories (the coincidence matrix)
-    consistency_only      raters order items alike but not on the same level: high correlation, low agreement
+    prevalence_paradox    high observed agreement, low kappa: one category takes most ratings, so
+    much agreement is
+                          expected by chance (Feinstein & Cicchetti 1990, J. Clin. Epidemiol. 43,
+                          543-549)
+    rater_bias            raters use the categories unequally often (Stuart-Maxwell, Bonferroni over
+    pairs) unequal_numbers       items have unequal numbers of ratings and the two definitions of
+    Fleiss' kappa part by > 0.01 little_overlap        few items have two or more ratings
+    confused_categories   most disagreement is between two of three or more categories (the
+    coincidence matrix) consistency_only      raters order items alike but not on the same level:
+    high correlation, low agreement
 
 The thresholds are conventions, named here, and given with the figures.
 """
@@ -37,7 +40,8 @@ CONSISTENCY_GAP = 0.2  # Pearson less quadratic kappa
 
 @dataclass(frozen=True)
 class Finding:
-    """One diagnosis that applies: its name, a sentence in English, and the figures (plain numbers)."""
+    """One diagnosis that applies: its name, a sentence in English, and the figures (plain
+    numbers)."""
 
     name: str
     sentence: str
@@ -57,7 +61,11 @@ def diagnose(
     found = pattern_coefficients(counts, n_items, scale="nominal", names=names, interval=False)
     value = {name: number(estimate.value) for name, estimate in found.items()}
     sums = pattern_sums(counts, n_items)
-    findings = [_paradox(value, sums.totals), _unequal(value, counts, n_items), _overlap(sums.n, sums.n2)]
+    findings = [
+        _paradox(value, sums.totals),
+        _unequal(value, counts, n_items),
+        _overlap(sums.n, sums.n2),
+    ]
     findings.append(_confused(np.asarray(counts, float), np.asarray(n_items, float)))
     if pairs is not None and len(pairs):
         findings.append(_bias(pairs))
@@ -68,7 +76,13 @@ def diagnose(
 
 def _paradox(value: dict[str, float | None], totals: npt.NDArray[np.float64]) -> Finding | None:
     observed, kappa, ac1 = value["percent_agreement"], value["fleiss_kappa"], value["gwet_ac1"]
-    if observed is None or kappa is None or ac1 is None or observed < HIGH_AGREEMENT or ac1 - kappa < PARADOX_GAP:
+    if (
+        observed is None
+        or kappa is None
+        or ac1 is None
+        or observed < HIGH_AGREEMENT
+        or ac1 - kappa < PARADOX_GAP
+    ):
         return None
     category = int(np.argmax(totals))
     share = float(totals[category] / totals.sum())
@@ -76,11 +90,19 @@ def _paradox(value: dict[str, float | None], totals: npt.NDArray[np.float64]) ->
         "prevalence_paradox",
         f"Raters agree on {observed:.0%} of comparisons, but {share:.0%} of all ratings are in one category, so that "
         f"much agreement is expected by chance: kappa is {kappa:.2f}, AC1 is {ac1:.2f}.",
-        {"percent_agreement": observed, "fleiss_kappa": kappa, "gwet_ac1": ac1, "category": category, "share": share},
+        {
+            "percent_agreement": observed,
+            "fleiss_kappa": kappa,
+            "gwet_ac1": ac1,
+            "category": category,
+            "share": share,
+        },
     )
 
 
-def _unequal(value: dict[str, float | None], counts: npt.ArrayLike, n_items: npt.ArrayLike) -> Finding | None:
+def _unequal(
+    value: dict[str, float | None], counts: npt.ArrayLike, n_items: npt.ArrayLike
+) -> Finding | None:
     pooled, by_item = value["fleiss_kappa"], value["fleiss_kappa_gwet"]
     if pooled is None or by_item is None or abs(pooled - by_item) <= UNEQUAL_GAP:
         return None
@@ -90,7 +112,12 @@ def _unequal(value: dict[str, float | None], counts: npt.ArrayLike, n_items: npt
         "unequal_numbers",
         f"Items have {least} to {most} ratings, and it matters how they are averaged: Fleiss' kappa is {pooled:.3f} "
         f"when all ratings count alike and {by_item:.3f} when all items do. Harder items may have got more ratings.",
-        {"fleiss_kappa": pooled, "fleiss_kappa_gwet": by_item, "fewest_ratings": least, "most_ratings": most},
+        {
+            "fleiss_kappa": pooled,
+            "fleiss_kappa_gwet": by_item,
+            "fewest_ratings": least,
+            "most_ratings": most,
+        },
     )
 
 

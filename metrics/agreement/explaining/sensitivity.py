@@ -1,4 +1,5 @@
-"""Does the conclusion depend on the weights? One coefficient under none, linear, quadratic and custom weights."""
+"""Does the conclusion depend on the weights? One coefficient under none, linear, quadratic and
+custom weights."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,7 +29,8 @@ def sensitivity(
     weight_matrix: npt.ArrayLike | None = None,
     scheme: str = "landis_koch",
 ) -> Sensitivity:
-    """`coefficient` maps weights (None or (k, k)) to an Estimate (), e.g. lambda w: cohen.kappa(table, w)."""
+    """`coefficient` maps weights (None or (k, k)) to an Estimate (), e.g. lambda w:
+    cohen.kappa(table, w)."""
     known = {"none": None, **weightings(k, scale="ordinal", weight_matrix=weight_matrix)}
     readings = {name: coefficient(weights).reading() for name, weights in known.items()}
     found = {name: band_of(reading["value"], scheme) for name, reading in readings.items()}

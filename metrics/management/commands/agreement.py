@@ -1,4 +1,5 @@
-"""`manage.py agreement FILE.csv`: every coefficient of a file of ratings, without a project or a database."""
+"""`manage.py agreement FILE.csv`: every coefficient of a file of ratings, without a project or a
+database."""
 
 from __future__ import annotations
 
@@ -17,7 +18,13 @@ from metrics.management import rating_file
 
 # Which coefficients make sense from which scale on; what is not here makes sense on every scale.
 _FROM_ORDINAL = ("krippendorff_alpha_ordinal", "spearman", "kendall_tau_b", "kendall_w")
-_FROM_INTERVAL = ("krippendorff_alpha_interval", "krippendorff_alpha_ratio", "pearson", "lin_ccc", "icc")
+_FROM_INTERVAL = (
+    "krippendorff_alpha_interval",
+    "krippendorff_alpha_ratio",
+    "pearson",
+    "lin_ccc",
+    "icc",
+)
 _IN_WORDS = ("kappa", "alpha", "gwet", "brennan", "scott", "pabak")  # bands are meant for these
 
 
@@ -27,13 +34,21 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "file", type=Path, help="CSV in UTF-8, perhaps packed with gzip; its first line names the columns"
+            "file",
+            type=Path,
+            help="CSV in UTF-8, perhaps packed with gzip; its first line names the columns",
         )
         parser.add_argument("--question", help="take the rows whose column 'question' says this")
-        parser.add_argument("--scale", choices=SCALES, default="nominal", help="what is printed as making sense")
-        parser.add_argument("--order", help="all categories from lowest to highest, separated by commas")
+        parser.add_argument(
+            "--scale", choices=SCALES, default="nominal", help="what is printed as making sense"
+        )
+        parser.add_argument(
+            "--order", help="all categories from lowest to highest, separated by commas"
+        )
         parser.add_argument("--values", help="a number for each category, separated by commas")
-        parser.add_argument("--matrix", help="custom agreement weights as JSON rows, e.g. [[1,0.5],[0.5,1]]")
+        parser.add_argument(
+            "--matrix", help="custom agreement weights as JSON rows, e.g. [[1,0.5],[0.5,1]]"
+        )
         parser.add_argument("--json", action="store_true", help="the whole report as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -51,8 +66,14 @@ class Command(BaseCommand):
         except (rating_file.BadFile, ValueError) as error:
             raise CommandError(f"{options['file']}: {error}") from None
         if options["json"]:
-            about = {"categories": ratings.categories, "values": ratings.values, "raters": ratings.raters}
-            self.stdout.write(json.dumps(about | {"repeats_left_out": ratings.repeats} | found, allow_nan=False))
+            about = {
+                "categories": ratings.categories,
+                "values": ratings.values,
+                "raters": ratings.raters,
+            }
+            self.stdout.write(
+                json.dumps(about | {"repeats_left_out": ratings.repeats} | found, allow_nan=False)
+            )
             return
         for line in _lines(ratings, found, options["scale"], custom=matrix is not None):
             self.stdout.write(line)
@@ -77,7 +98,9 @@ def _matrix(text: str) -> Any:
         raise ValueError(f"--matrix is no JSON: {error}") from None
 
 
-def _lines(ratings: rating_file.RatingFile, found: dict[str, Any], scale: str, *, custom: bool) -> list[str]:
+def _lines(
+    ratings: rating_file.RatingFile, found: dict[str, Any], scale: str, *, custom: bool
+) -> list[str]:
     """What a person reads: what it rests on, then one line a coefficient."""
     lines = [
         f"{found['n_items']} items, {found['n_raters']} raters, {found['n_ratings']} ratings; "
@@ -85,19 +108,25 @@ def _lines(ratings: rating_file.RatingFile, found: dict[str, Any], scale: str, *
         f"categories: {', '.join(ratings.categories)}",
     ]
     if ratings.repeats:
-        lines.append(f"{ratings.repeats} earlier ratings of the same item by the same rater are left out")
+        lines.append(
+            f"{ratings.repeats} earlier ratings of the same item by the same rater are left out"
+        )
     lines.append("")
     for entry, coefficient in COEFFICIENTS.items():
         names = report_names(entry) + (
             [f"{coefficient.base or entry}_custom"] if custom and coefficient.weighted else []
         )
-        lines += [_line(name, found) for name in names if _sensible(name, scale) and _asked(name, found)]
+        lines += [
+            _line(name, found) for name in names if _sensible(name, scale) and _asked(name, found)
+        ]
     return lines
 
 
 def _sensible(name: str, scale: str) -> bool:
     if scale == "nominal":
-        return not name.startswith((*_FROM_ORDINAL, *_FROM_INTERVAL)) and not name.endswith(("_linear", "_quadratic"))
+        return not name.startswith((*_FROM_ORDINAL, *_FROM_INTERVAL)) and not name.endswith(
+            ("_linear", "_quadratic")
+        )
     return scale != "ordinal" or not name.startswith(_FROM_INTERVAL)
 
 
@@ -115,5 +144,7 @@ def _line(name: str, found: dict[str, Any]) -> str:
         return f"{name:<32} undefined: {found[f'{name}.reason']}"
     low, high = found.get(f"{name}.ci_low"), found.get(f"{name}.ci_high")
     interval = "" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
-    band = band_of(value) if any(part in name for part in _IN_WORDS) and name != "kappa_max" else None
+    band = (
+        band_of(value) if any(part in name for part in _IN_WORDS) and name != "kappa_max" else None
+    )
     return f"{name:<32} {value:7.3f}  {interval:<18} {band.words if band else ''}".rstrip()

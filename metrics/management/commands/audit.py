@@ -23,7 +23,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_question_argument(parser)
-        parser.add_argument("--repair", action="store_true", help="count the questions that differ again from nothing")
+        parser.add_argument(
+            "--repair",
+            action="store_true",
+            help="count the questions that differ again from nothing",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         questions = chosen_questions(options["question"])

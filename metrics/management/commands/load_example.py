@@ -14,13 +14,17 @@ class Command(BaseCommand):
     help = "Load the example projects and count them. Whoever has them already gets nothing new."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--owner", metavar="USERNAME", help="their lead; the first superuser when left out")
+        parser.add_argument(
+            "--owner", metavar="USERNAME", help="their lead; the first superuser when left out"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         owner = find_owner(options["owner"])
         made = loading.load(owner=owner)
         for project in made:
-            self.stdout.write(f"Loaded '{project.name}' for {owner.get_username()}: /projects/{project.pk}/")
+            self.stdout.write(
+                f"Loaded '{project.name}' for {owner.get_username()}: /projects/{project.pk}/"
+            )
         if not made:
             self.stdout.write(f"{owner.get_username()} has the example projects already.")
 
@@ -34,5 +38,7 @@ def find_owner(username: str | None) -> Any:
         return owner
     owner = users.filter(is_superuser=True).order_by("pk").first()
     if owner is None:
-        raise CommandError("There is no superuser yet: run first_sign_in, or name the lead with --owner.")
+        raise CommandError(
+            "There is no superuser yet: run first_sign_in, or name the lead with --owner."
+        )
     return owner

@@ -1,4 +1,5 @@
-"""`manage.py recount`: count a question again from nothing, as if all its ratings had just come in."""
+"""`manage.py recount`: count a question again from nothing, as if all its ratings had just come
+in."""
 
 from __future__ import annotations
 

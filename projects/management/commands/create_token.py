@@ -20,8 +20,12 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username")
         parser.add_argument("--project", type=int, metavar="ID", help="good for this project alone")
-        parser.add_argument("--scope", choices=ApiToken.Scope.values, default=ApiToken.Scope.WRITE.value)
-        parser.add_argument("--days", type=int, metavar="N", help="ends after N days; never when left out")
+        parser.add_argument(
+            "--scope", choices=ApiToken.Scope.values, default=ApiToken.Scope.WRITE.value
+        )
+        parser.add_argument(
+            "--days", type=int, metavar="N", help="ends after N days; never when left out"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         username, project_id, days = options["username"], options["project"], options["days"]
@@ -38,4 +42,6 @@ class Command(BaseCommand):
             if not 1 <= days <= 36_500:
                 raise CommandError("--days is a number from 1 to 36500.")
             expires_at = timezone.now() + datetime.timedelta(days=days)
-        self.stdout.write(tokens.create(user=user, project=project, scope=options["scope"], expires_at=expires_at))
+        self.stdout.write(
+            tokens.create(user=user, project=project, scope=options["scope"], expires_at=expires_at)
+        )

@@ -27,7 +27,9 @@ class Command(BaseCommand):
         if password:
             self.stdout.write(f"Sign in as {USERNAME} with the password in {path}: {password}")
         elif path.is_file():
-            self.stdout.write(f"Sign in as {USERNAME}; unless it was changed, the password is in {path}")
+            self.stdout.write(
+                f"Sign in as {USERNAME}; unless it was changed, the password is in {path}"
+            )
         else:
             self.stdout.write("Sign in with your account.")
 
@@ -36,7 +38,8 @@ class Command(BaseCommand):
 def make_first_user(path: Path) -> str:
     """Make the first account and return its password; empty where there is an account already.
 
-    The password is on disc before the account is: a start that breaks off in between makes a new pair.
+    The password is on disc before the account is: a start that breaks off in between makes a new
+    pair.
     """
     users = get_user_model()
     if users.objects.exists():

@@ -54,7 +54,11 @@ def pooled_share(ratings, k):
 
 def item_share(ratings, k):
     items = rated(ratings)
-    return [mean(Fraction(codes.count(j), len(codes)) for codes in items) for j in range(k)] if items else None
+    return (
+        [mean(Fraction(codes.count(j), len(codes)) for codes in items) for j in range(k)]
+        if items
+        else None
+    )
 
 
 def percent_agreement(ratings, k, w):
@@ -84,9 +88,14 @@ def brennan_prediger(ratings, k, w):
 
 
 def conger_kappa(ratings, k, w):
-    """Chance: the mean over ordered pairs of different raters of the mean weight of independent ratings."""
-    columns = [[code for code in column if code is not None] for column in zip(*ratings, strict=True)]
-    shares = [[Fraction(codes.count(j), len(codes)) for j in range(k)] for codes in columns if codes]
+    """Chance: the mean over ordered pairs of different raters of the mean weight of independent
+    ratings."""
+    columns = [
+        [code for code in column if code is not None] for column in zip(*ratings, strict=True)
+    ]
+    shares = [
+        [Fraction(codes.count(j), len(codes)) for j in range(k)] for codes in columns if codes
+    ]
     pairs = list(permutations(shares, 2))
     if not pairs:
         return None
@@ -112,11 +121,14 @@ def scott_pi(ratings, k, w):
     if not pairs:
         return None
     all_codes = [code for pair in pairs for code in pair]
-    return corrected(mean(w[x][y] for x, y in pairs), mean(w[x][y] for x in all_codes for y in all_codes))
+    return corrected(
+        mean(w[x][y] for x, y in pairs), mean(w[x][y] for x in all_codes for y in all_codes)
+    )
 
 
 def alpha(ratings, k, metric, values):
-    """1 - D_o / D_e: pairs of values within items, against pairs of values without regard to items."""
+    """1 - D_o / D_e: pairs of values within items, against pairs of values without regard to
+    items."""
     items = [codes for codes in rated(ratings) if len(codes) >= 2]
     all_codes = [code for codes in items for code in codes]
     if not all_codes:
@@ -135,6 +147,12 @@ def alpha(ratings, k, metric, values):
         return (between - Fraction(all_codes.count(c) + all_codes.count(m), 2)) ** 2
 
     n = len(all_codes)
-    do = sum(sum(distance(a, b) for a, b in permutations(codes, 2)) / (len(codes) - 1) for codes in items) / n
+    do = (
+        sum(
+            sum(distance(a, b) for a, b in permutations(codes, 2)) / (len(codes) - 1)
+            for codes in items
+        )
+        / n
+    )
     de = sum(distance(a, b) for a, b in permutations(all_codes, 2)) / Fraction(n * (n - 1))
     return None if de == 0 else 1 - do / de

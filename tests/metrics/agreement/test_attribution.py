@@ -1,4 +1,5 @@
-"""Attribution against what is obvious and slow: take the ratings out of the list and compute everything anew."""
+"""Attribution against what is obvious and slow: take the ratings out of the list and compute
+everything anew."""
 
 from fractions import Fraction
 
@@ -17,7 +18,8 @@ WEIGHTS = {
 
 
 def random_ratings(seed):
-    """Rows (item, rater, code, period), k; items with 0 to 5 ratings; sometimes few items, sometimes one category."""
+    """Rows (item, rater, code, period), k; items with 0 to 5 ratings; sometimes few items,
+    sometimes one category."""
     rng = np.random.default_rng(seed)
     k = int(rng.integers(2, 5))
     rows = []
@@ -36,14 +38,18 @@ def slow_kappa(rows, weight, k):
         items.setdefault(item, []).append(code)
     agreements = []
     for codes in items.values():
-        pairs = [weight(a, b, k) for x, a in enumerate(codes) for y, b in enumerate(codes) if x != y]
+        pairs = [
+            weight(a, b, k) for x, a in enumerate(codes) for y, b in enumerate(codes) if x != y
+        ]
         if pairs:
             agreements.append(sum(pairs) / len(pairs))
     if not agreements:
         return None
     every = [row[2] for row in rows]
     expected = sum(weight(a, b, k) for a in every for b in every) / Fraction(len(every) ** 2)
-    return None if expected == 1 else (sum(agreements) / len(agreements) - expected) / (1 - expected)
+    return (
+        None if expected == 1 else (sum(agreements) / len(agreements) - expected) / (1 - expected)
+    )
 
 
 def slow_without(rows, gone, weight, k):
@@ -84,17 +90,27 @@ def test_leave_one_out_is_computing_without_it(seed, name):
     for period in (0, 1):
         expected = slow_kappa([row for row in rows if row[3] == period], weight, k)
         value = whole.value[period]
-        assert np.isnan(value) if expected is None else value == pytest.approx(float(expected), abs=1e-12)
+        assert (
+            np.isnan(value)
+            if expected is None
+            else value == pytest.approx(float(expected), abs=1e-12)
+        )
     raters = both.without_raters()
     assert raters.keys.tolist() == sorted({row[1] for row in rows})
     for index, rater in enumerate(raters.keys):
-        check(raters, index, slow_without(rows, lambda row, rater=rater: row[1] == rater, weight, k))
+        check(
+            raters, index, slow_without(rows, lambda row, rater=rater: row[1] == rater, weight, k)
+        )
     categories = both.without_categories()
     for c in range(k):
         check(categories, c, slow_without(rows, lambda row, c=c: row[2] == c, weight, k))
     groups = both.without_groups(np.array([row[0] % 3 for row in rows], np.int64))
     for index, group in enumerate(groups.keys):
-        check(groups, index, slow_without(rows, lambda row, group=group: row[0] % 3 == group, weight, k))
+        check(
+            groups,
+            index,
+            slow_without(rows, lambda row, group=group: row[0] % 3 == group, weight, k),
+        )
 
 
 def test_an_unused_category_explains_nothing():
@@ -136,7 +152,11 @@ def test_an_item_in_both_periods_is_refused():
 @pytest.mark.parametrize("values", [None, [0.0, 1.0, 5.0]])
 def test_shifts_are_mean_differences_of_shared_items(values):
     rng = np.random.default_rng(3)
-    rows = [(item, rater, int(rng.integers(0, 3)), item % 2) for item in range(60) for rater in rng.permutation(4)[:3]]
+    rows = [
+        (item, rater, int(rng.integers(0, 3)), item % 2)
+        for item in range(60)
+        for rater in rng.permutation(4)[:3]
+    ]
     tables = []
     for period in (0, 1):
         item, rater, code, _period = np.array([row for row in rows if row[3] == period]).T
@@ -150,4 +170,6 @@ def test_shifts_are_mean_differences_of_shared_items(values):
             differences = [said[i, a] - said[i, b] for i in both]
             assert found.n_items[index, period] == len(both) >= 10
             assert found.bias[index, period] == pytest.approx(np.mean(differences))
-            assert found.se[index, period] == pytest.approx(np.std(differences, ddof=1) / len(both) ** 0.5)
+            assert found.se[index, period] == pytest.approx(
+                np.std(differences, ddof=1) / len(both) ** 0.5
+            )

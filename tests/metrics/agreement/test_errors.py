@@ -1,4 +1,5 @@
-"""Standard errors against the numerical delta method, and those against peers by a plain loop over items."""
+"""Standard errors against the numerical delta method, and those against peers by a plain loop over
+items."""
 
 import numpy as np
 import pytest
@@ -17,7 +18,11 @@ STEP = 1e-5
 def codes(seed, *, missing, n_items=40, n_raters=5, k=4):
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, k, n_items)
-    rated = np.where(rng.random((n_items, n_raters)) < 0.6, truth[:, None], rng.integers(0, k, (n_items, n_raters)))
+    rated = np.where(
+        rng.random((n_items, n_raters)) < 0.6,
+        truth[:, None],
+        rng.integers(0, k, (n_items, n_raters)),
+    )
     return np.where(rng.random((n_items, n_raters)) < missing, -1, rated)
 
 
@@ -28,7 +33,8 @@ def patterns_of(table, k=4):
 
 
 def numerical_error(function, counts, n_items):
-    """Infinitesimal jackknife: how the value moves when one item of a pattern weighs a little more."""
+    """Infinitesimal jackknife: how the value moves when one item of a pattern weighs a little
+    more."""
     n = n_items.sum()
     more = n_items + STEP * np.eye(len(n_items))
     less = n_items - STEP * np.eye(len(n_items))
@@ -46,14 +52,20 @@ def test_fleiss_error_is_the_delta_method(weighting, missing):
     def function(counts, n_items):
         return fleiss.fleiss_kappa(counts, n_items, weights=w)
 
-    assert function(counts, n_items).se == pytest.approx(numerical_error(function, counts, n_items), rel=1e-6)
+    assert function(counts, n_items).se == pytest.approx(
+        numerical_error(function, counts, n_items), rel=1e-6
+    )
 
 
-@pytest.mark.parametrize("coefficient", [fleiss.fleiss_kappa_gwet, gwet_ac, brennan_prediger, percent_agreement])
+@pytest.mark.parametrize(
+    "coefficient", [fleiss.fleiss_kappa_gwet, gwet_ac, brennan_prediger, percent_agreement]
+)
 def test_errors_are_the_delta_method_where_all_items_have_two_ratings(coefficient):
     table = codes(2, missing=0.3)
     counts, n_items = patterns_of(table[(table >= 0).sum(axis=1) >= 2])
-    assert coefficient(counts, n_items).se == pytest.approx(numerical_error(coefficient, counts, n_items), rel=1e-6)
+    assert coefficient(counts, n_items).se == pytest.approx(
+        numerical_error(coefficient, counts, n_items), rel=1e-6
+    )
 
 
 @pytest.mark.parametrize("weighting", weights.NAMES)
@@ -95,7 +107,9 @@ def test_error_against_peers_takes_items_as_clusters(weighting, rater):
         expected = p.sum(axis=1) @ w @ p.sum(axis=0)
         return ((p * w).sum() - expected) / (1 - expected)
 
-    moved = np.array([(value(whole + STEP * x) - value(whole - STEP * x)) / (2 * STEP) for x in parts])
+    moved = np.array(
+        [(value(whole + STEP * x) - value(whole - STEP * x)) / (2 * STEP) for x in parts]
+    )
     n = len(parts)
     se = np.sqrt(n / (n - 1) * (moved**2).sum())
     reading = estimate.reading()

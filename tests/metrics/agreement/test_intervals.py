@@ -1,4 +1,5 @@
-"""Bootstrap intervals: against the exact bootstrap distribution, reproducible, undefined replicates counted."""
+"""Bootstrap intervals: against the exact bootstrap distribution, reproducible, undefined replicates
+counted."""
 
 import numpy as np
 import pytest
@@ -39,8 +40,16 @@ def bootstrap(**options):
 def test_percentile_interval_of_2000_replicates_is_near_the_exact_one(name, seed):
     exact = EXACT["bootstrap"]["coefficients"][name]
     found = bootstrap(replicates=2000, seed=seed)[name]
-    assert exact["accept_low_at_B2000"][0] - 1e-9 <= found.low <= exact["accept_low_at_B2000"][1] + 1e-9
-    assert exact["accept_high_at_B2000"][0] - 1e-9 <= found.high <= exact["accept_high_at_B2000"][1] + 1e-9
+    assert (
+        exact["accept_low_at_B2000"][0] - 1e-9
+        <= found.low
+        <= exact["accept_low_at_B2000"][1] + 1e-9
+    )
+    assert (
+        exact["accept_high_at_B2000"][0] - 1e-9
+        <= found.high
+        <= exact["accept_high_at_B2000"][1] + 1e-9
+    )
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -59,20 +68,28 @@ def test_the_same_seed_gives_the_same_interval(method):
     assert bootstrap(seed=5, method=method) != bootstrap(seed=6, method=method)
 
 
-SKEWED = np.array([[6, 0], [5, 1], [4, 2], [3, 3], [2, 0], [1, 1]])  # patterns of few items, one of them far off
+# patterns of few items, one of them far off
+SKEWED = np.array([[6, 0], [5, 1], [4, 2], [3, 3], [2, 0], [1, 1]])
 ITEMS = np.array([9, 6, 2, 1, 5, 2])
 
 
-@pytest.mark.parametrize("n_items", [ITEMS, [2, 1, 0, 0, 0, 2]])  # the second has few values, so many ties
+# the second has few values, so many ties
+@pytest.mark.parametrize("n_items", [ITEMS, [2, 1, 0, 0, 0, 2]])
 @pytest.mark.parametrize("method", intervals.METHODS)
 def test_intervals_equal_those_of_scipy_up_to_chance(method, n_items):
     from scipy import stats
 
     statistics = {"p": lambda n: percent.percent_agreement(SKEWED, n, interval=False)}
-    found = intervals.bootstrap_patterns(n_items, statistics, replicates=100_000, method=method)["p"]
+    found = intervals.bootstrap_patterns(n_items, statistics, replicates=100_000, method=method)[
+        "p"
+    ]
     each = [float(percent.percent_agreement(SKEWED[[p]], [1]).value) for p in range(len(SKEWED))]
     theirs = stats.bootstrap(
-        (np.repeat(each, n_items),), np.mean, n_resamples=100_000, method=method, rng=np.random.default_rng(1)
+        (np.repeat(each, n_items),),
+        np.mean,
+        n_resamples=100_000,
+        method=method,
+        rng=np.random.default_rng(1),
     )
     assert found.low == pytest.approx(theirs.confidence_interval.low, abs=0.003)
     assert found.high == pytest.approx(theirs.confidence_interval.high, abs=0.003)
@@ -101,14 +118,24 @@ def test_nothing_defined_gives_no_interval(method):
     counts = np.array([[3, 0]])
     for n_items in ([5], [0]):
         found = intervals.bootstrap_patterns(
-            n_items, {"kappa": lambda n: fleiss.fleiss_kappa(counts, n, interval=False)}, method=method
+            n_items,
+            {"kappa": lambda n: fleiss.fleiss_kappa(counts, n, interval=False)},
+            method=method,
         )["kappa"]
-        assert (found.low, found.high, found.se, found.mean, found.undefined_share) == (None, None, None, None, 1)
+        assert (found.low, found.high, found.se, found.mean, found.undefined_share) == (
+            None,
+            None,
+            None,
+            None,
+            1,
+        )
 
 
 def test_pair_bootstrap_agrees_with_the_analytic_error():
     table = np.array([[40, 5, 1], [6, 30, 4], [0, 7, 27]])
-    (found,) = intervals.bootstrap_tables([table], lambda t: cohen.kappa(t, interval=False), replicates=5000)
+    (found,) = intervals.bootstrap_tables(
+        [table], lambda t: cohen.kappa(t, interval=False), replicates=5000
+    )
     assert found.se == pytest.approx(float(cohen.kappa(table).se), rel=0.05)
     assert found.low < float(cohen.kappa(table).value) < found.high
 

@@ -1,4 +1,5 @@
-"""Properties of every coefficient, on random ratings: equal to the slow oracle, unmoved by what must not matter."""
+"""Properties of every coefficient, on random ratings: equal to the slow oracle, unmoved by what
+must not matter."""
 
 import numpy as np
 import pytest
@@ -19,7 +20,9 @@ ORDER_FREE = [
     "brennan_prediger", "krippendorff_alpha_nominal", "cohen_kappa", "scott_pi", "pabak", "bowker.chi2",
     "stuart_maxwell.chi2", "kappa_max",
 ]  # fmt: skip
-BLIND_TO_UNUSED = [name for name in ORDER_FREE if name not in ("gwet_ac1", "brennan_prediger", "pabak")]
+BLIND_TO_UNUSED = [
+    name for name in ORDER_FREE if name not in ("gwet_ac1", "brennan_prediger", "pabak")
+]
 FROM_PAIRS = [
     "percent_agreement", "light_kappa", "cohen_kappa", "scott_pi", "pabak", "pearson", "spearman", "kendall_tau_b",
     "lin_ccc", "krippendorff_alpha_nominal", "krippendorff_alpha_ordinal", "krippendorff_alpha_interval",
@@ -33,7 +36,11 @@ def ratings(draw, min_raters=2, max_raters=4, min_items=1, missing=True):
     k = draw(st.integers(2, 4))
     n_raters = draw(st.integers(min_raters, max_raters))
     code = st.integers(-1 if missing else 0, k - 1)
-    rows = draw(st.lists(st.lists(code, min_size=n_raters, max_size=n_raters), min_size=min_items, max_size=9))
+    rows = draw(
+        st.lists(
+            st.lists(code, min_size=n_raters, max_size=n_raters), min_size=min_items, max_size=9
+        )
+    )
     return np.array(rows), k
 
 
@@ -46,7 +53,9 @@ def same(one, other):
 
 
 def assert_same_report(one, other, names=NAMES):
-    differing = {name: (one[name], other[name]) for name in names if not same(one[name], other[name])}
+    differing = {
+        name: (one[name], other[name]) for name in names if not same(one[name], other[name])
+    }
     assert not differing
 
 
@@ -67,7 +76,11 @@ def test_values_equal_the_oracle(case):
     plain = [[None if code < 0 else int(code) for code in row] for row in codes]
     values = [1, 2, 4, 7][:k]
     found = report(codes, k, values)
-    for suffix, weights in (("", oracles.none), ("_linear", oracles.linear), ("_quadratic", oracles.quadratic)):
+    for suffix, weights in (
+        ("", oracles.none),
+        ("_linear", oracles.linear),
+        ("_quadratic", oracles.quadratic),
+    ):
         for name, oracle in WEIGHTED.items():
             key = "gwet_ac1" if (name, suffix) == ("gwet_ac2", "") else name + suffix
             assert same(found[key], fraction(oracle(plain, k, weights(k)))), key
@@ -75,7 +88,9 @@ def test_values_equal_the_oracle(case):
         defined = [value for value in pairs if value is not None]
         assert same(found["light_kappa" + suffix], fraction(oracles.mean(defined)))
     for metric in ("nominal", "ordinal", "interval", "ratio"):
-        assert same(found[f"krippendorff_alpha_{metric}"], fraction(oracles.alpha(plain, k, metric, values))), metric
+        assert same(
+            found[f"krippendorff_alpha_{metric}"], fraction(oracles.alpha(plain, k, metric, values))
+        ), metric
 
 
 def pairs_of(codes):
@@ -93,8 +108,13 @@ def test_values_of_two_raters_equal_the_oracle(case):
     plain = [[None if code < 0 else int(code) for code in row] for row in codes]
     found = report(codes, k)
     assert same(found["cohen_kappa"], fraction(oracles.cohen_kappa(plain, k, oracles.none(k))))
-    assert same(found["weighted_kappa_linear"], fraction(oracles.cohen_kappa(plain, k, oracles.linear(k))))
-    assert same(found["weighted_kappa_quadratic"], fraction(oracles.cohen_kappa(plain, k, oracles.quadratic(k))))
+    assert same(
+        found["weighted_kappa_linear"], fraction(oracles.cohen_kappa(plain, k, oracles.linear(k)))
+    )
+    assert same(
+        found["weighted_kappa_quadratic"],
+        fraction(oracles.cohen_kappa(plain, k, oracles.quadratic(k))),
+    )
     assert same(found["scott_pi"], fraction(oracles.scott_pi(plain, k, oracles.none(k))))
 
 
@@ -211,7 +231,11 @@ def test_identities_of_two_raters_with_complete_data(case):
     codes, k = case
     found, n = report(codes, k), len(codes)
     raw = np.sqrt(n / (n - 1))
-    for one, other in (("conger_kappa", "cohen_kappa"), ("fleiss_kappa", "scott_pi"), ("pabak", "brennan_prediger")):
+    for one, other in (
+        ("conger_kappa", "cohen_kappa"),
+        ("fleiss_kappa", "scott_pi"),
+        ("pabak", "brennan_prediger"),
+    ):
         assert same(found[one], found[other]), (one, other)
     for suffix in ("_linear", "_quadratic"):
         assert same(found["conger_kappa" + suffix], found["weighted_kappa" + suffix])
@@ -234,7 +258,9 @@ def test_identities_of_equal_numbers_of_ratings(case):
     for part in ("", ".se"):
         assert same(found[f"fleiss_kappa{part}"], found[f"fleiss_kappa_gwet{part}"])
     if found["fleiss_kappa"] is not None:
-        assert same(found["krippendorff_alpha_nominal"], 1 - (1 - found["fleiss_kappa"]) * (size - 1) / size)
+        assert same(
+            found["krippendorff_alpha_nominal"], 1 - (1 - found["fleiss_kappa"]) * (size - 1) / size
+        )
         quadratic = 1 - (1 - found["fleiss_kappa_quadratic"]) * (size - 1) / size
         assert same(found["krippendorff_alpha_interval"], quadratic)
 
@@ -247,9 +273,13 @@ def test_batches_of_items_add_up(case, cut):
     code = codes[item, rater]
     first = item < cut
     whole = tally.patterns(item, code, k)
-    parts = tally.patterns(item[first], code[first], k) + tally.patterns(item[~first], code[~first], k)
+    parts = tally.patterns(item[first], code[first], k) + tally.patterns(
+        item[~first], code[~first], k
+    )
     assert parts == whole
-    one, other = (pattern_coefficients(p.counts, p.n_items, scale="ordinal") for p in (whole, parts))
+    one, other = (
+        pattern_coefficients(p.counts, p.n_items, scale="ordinal") for p in (whole, parts)
+    )
     assert all(one[name].reading() == other[name].reading() for name in one)
 
 
@@ -283,6 +313,13 @@ def test_all_pairs_at_once_equal_each_pair(case):
     many = table_coefficients(pairs.tables, scale="ordinal")
     for place in range(len(pairs)):
         alone = report(codes[:, [pairs.rater_a[place], pairs.rater_b[place]]], k)
-        for name in ("cohen_kappa", "scott_pi", "weighted_kappa_linear", "pearson", "kendall_tau_b", "lin_ccc"):
+        for name in (
+            "cohen_kappa",
+            "scott_pi",
+            "weighted_kappa_linear",
+            "pearson",
+            "kendall_tau_b",
+            "lin_ccc",
+        ):
             assert same(many[name].reading((place,))["value"], alone[name]), name
             assert same(many[name].reading((place,))["se"], alone.get(f"{name}.se")), name

@@ -16,7 +16,9 @@ TRUTH = Path(__file__).parent / "truth"
 def test_published_example_comes_out(name):
     example = COEFFICIENTS[name].example
     found = reported(load(TRUTH / f"{example.case}.json"))[example.name]
-    for value, printed in zip(found if isinstance(found, list) else [found], example.value.split(), strict=True):
+    for value, printed in zip(
+        found if isinstance(found, list) else [found], example.value.split(), strict=True
+    ):
         decimals = len(printed.partition(".")[2])
         assert value == pytest.approx(float(printed), abs=0.501 * 10**-decimals)
 

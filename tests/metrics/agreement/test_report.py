@@ -16,7 +16,11 @@ from metrics.agreement.coefficients import marginal
         ([[0, 1]], 1, "at least two categories, not 1"),
         ([[0, 1]], 0, "at least two categories, not 0"),
         ([[0, 1]], ["only"], "at least two categories, not 1"),
-        ([[0, 1], [0, 3]], 3, r"row 1, column 1: code 3 is not allowed; one of 0\.\.2, or -1 for a missing rating"),
+        (
+            [[0, 1], [0, 3]],
+            3,
+            r"row 1, column 1: code 3 is not allowed; one of 0\.\.2, or -1 for a missing rating",
+        ),
         ([[0, -2]], 3, "row 0, column 1: code -2"),
         ([[0, 0.5]], 3, r"row 0, column 1: code 0\.5"),
         ([[0, float("nan")]], 3, "row 0, column 1: code nan"),
@@ -34,7 +38,11 @@ def test_bad_codes_are_refused_with_their_place(codes, k, message):
 
 @pytest.mark.parametrize(
     ("values", "message"),
-    [([1, 2], "3 numbers, one for each category, not 2"), ([1, "b", 2], "3 numbers"), ([1, 2, np.inf], "value 2")],
+    [
+        ([1, 2], "3 numbers, one for each category, not 2"),
+        ([1, "b", 2], "3 numbers"),
+        ([1, 2, np.inf], "value 2"),
+    ],
 )
 def test_bad_values_are_refused(values, message):
     with pytest.raises(ValueError, match=message):
@@ -49,13 +57,26 @@ def test_bad_matrix_is_refused():
 def test_lists_floats_and_small_integers_are_the_same_codes():
     codes = [[0, 1, -1], [1, 1, 0]]
     whole = report(codes, 2)
-    assert report(np.array(codes, np.int8), 2) == report(np.array(codes, float), ["no", "yes"]) == whole
+    assert (
+        report(np.array(codes, np.int8), 2)
+        == report(np.array(codes, float), ["no", "yes"])
+        == whole
+    )
 
 
-@pytest.mark.parametrize("codes", [np.zeros((0, 2), int), np.full((3, 2), -1), np.zeros((3, 1), int), [[0]]])
+@pytest.mark.parametrize(
+    "codes", [np.zeros((0, 2), int), np.full((3, 2), -1), np.zeros((3, 1), int), [[0]]]
+)
 def test_nothing_to_compare_is_undefined_throughout(codes):
     found = report(codes, 2)
-    for name in ("fleiss_kappa", "cohen_kappa", "krippendorff_alpha_nominal", "conger_kappa", "icc2", "light_kappa"):
+    for name in (
+        "fleiss_kappa",
+        "cohen_kappa",
+        "krippendorff_alpha_nominal",
+        "conger_kappa",
+        "icc2",
+        "light_kappa",
+    ):
         assert found[name] is None
         assert found[f"{name}.reason"]
     assert found["fleiss_kappa.reason"] == "no_pairable_items"
@@ -83,7 +104,9 @@ def test_alpha_equals_the_krippendorff_package(metric, seed):
         level_of_measurement=metric,
         value_domain=list(values),
     )
-    assert report(codes, 5, values)[f"krippendorff_alpha_{metric}"] == pytest.approx(theirs, abs=1e-10)
+    assert report(codes, 5, values)[f"krippendorff_alpha_{metric}"] == pytest.approx(
+        theirs, abs=1e-10
+    )
 
 
 def test_stuart_maxwell_counts_separate_groups_of_categories():
@@ -132,7 +155,8 @@ def test_scale_decides_what_makes_sense():
     ],
 )
 def test_icc_does_not_hang_on_the_last_bits_of_a_sum(codes):
-    """Denominators that vanish but for rounding: undefined in whatever order the items and raters stand."""
+    """Denominators that vanish but for rounding: undefined in whatever order the items and raters
+    stand."""
     codes = np.array(codes)
     whole = report(codes, 4)
     names = [name for name in whole if name.startswith("icc") and not name.endswith(".reason")]
@@ -140,4 +164,6 @@ def test_icc_does_not_hang_on_the_last_bits_of_a_sum(codes):
         for found in (report(codes[:, order], 4), report(codes[::-1, order], 4)):
             for name in names:
                 assert (found[name] is None) == (whole[name] is None), name
-                assert whole[name] is None or found[name] == pytest.approx(whole[name], rel=1e-6, abs=1e-9), name
+                assert whole[name] is None or found[name] == pytest.approx(
+                    whole[name], rel=1e-6, abs=1e-9
+                ), name

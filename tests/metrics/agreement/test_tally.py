@@ -1,4 +1,5 @@
-"""Counts against a slow, obvious count of the same ratings; and that counts add, subtract and widen."""
+"""Counts against a slow, obvious count of the same ratings; and that counts add, subtract and
+widen."""
 
 from collections import defaultdict
 
@@ -14,7 +15,9 @@ def random_ratings(seed):
     """item, rater, code, day (M,) in random order, k; sometimes empty, sometimes with huge keys."""
     rng = np.random.default_rng(seed)
     n_items, n_raters, k = rng.integers(1, 30), rng.integers(1, 8), int(rng.integers(1, 5))
-    item, rater = np.meshgrid(np.arange(n_items) * int(rng.integers(1, 10**6)), np.arange(n_raters) * 7 - 3)
+    item, rater = np.meshgrid(
+        np.arange(n_items) * int(rng.integers(1, 10**6)), np.arange(n_raters) * 7 - 3
+    )
     order = rng.permutation(item.size)
     order = order[rng.random(item.size) < rng.random()]
     code, day = rng.integers(0, k, order.size), rng.integers(0, 4, order.size)
@@ -22,7 +25,8 @@ def random_ratings(seed):
 
 
 def slow_counts(item, rater, code, day, k):
-    """Dictionaries (day, *counts) -> items, (a, b) -> table, (rater, day) -> [table, moments, own ratings]."""
+    """Dictionaries (day, *counts) -> items, (a, b) -> table, (rater, day) -> [table, moments, own
+    ratings]."""
     ratings = defaultdict(list)
     for i, *rest in zip(item.tolist(), rater.tolist(), code.tolist(), day.tolist(), strict=True):
         ratings[i].append(rest)
@@ -37,7 +41,9 @@ def slow_counts(item, rater, code, day, k):
             if len(some) > 1:
                 others = np.array(counts)
                 others[c] -= 1
-                peer = peers.setdefault((a, d), [np.zeros((k, k), int), np.zeros((k, k, k), int), 0])
+                peer = peers.setdefault(
+                    (a, d), [np.zeros((k, k), int), np.zeros((k, k, k), int), 0]
+                )
                 peer[0][c] += others
                 peer[1][c] += np.outer(others, others)
                 peer[2] += 1
@@ -45,7 +51,9 @@ def slow_counts(item, rater, code, day, k):
 
 
 def count(kind, ratings, rows=slice(None)):
-    item, rater, code, day, k = (part[rows] if isinstance(part, np.ndarray) else part for part in ratings)
+    item, rater, code, day, k = (
+        part[rows] if isinstance(part, np.ndarray) else part for part in ratings
+    )
     if kind == "patterns":
         return tally.patterns(item, code, k, day=day)
     if kind == "pair_tables":
@@ -58,11 +66,16 @@ def test_counts_equal_a_slow_count(seed):
     ratings = random_ratings(seed)
     patterns, pairs, peers = slow_counts(*ratings)
     found = count("patterns", ratings)
-    assert [(d, *row) for d, row in zip(found.day.tolist(), found.counts.tolist(), strict=True)] == sorted(patterns)
+    assert [
+        (d, *row) for d, row in zip(found.day.tolist(), found.counts.tolist(), strict=True)
+    ] == sorted(patterns)
     assert found.n_items.tolist() == [patterns[key] for key in sorted(patterns)]
     found = count("pair_tables", ratings)
     assert list(zip(found.rater_a.tolist(), found.rater_b.tolist(), strict=True)) == sorted(pairs)
-    assert all(np.array_equal(table, pairs[key]) for table, key in zip(found.tables, sorted(pairs), strict=True))
+    assert all(
+        np.array_equal(table, pairs[key])
+        for table, key in zip(found.tables, sorted(pairs), strict=True)
+    )
     found = count("peer_tables", ratings)
     assert list(zip(found.rater.tolist(), found.day.tolist(), strict=True)) == sorted(peers)
     for index, key in enumerate(sorted(peers)):

@@ -1,4 +1,5 @@
-"""Every case of known truth through report(): published tables, edge cases, values checked against many libraries."""
+"""Every case of known truth through report(): published tables, edge cases, values checked against
+many libraries."""
 
 import json
 from pathlib import Path
@@ -9,7 +10,8 @@ import pytest
 from metrics.agreement import report
 
 CASES = sorted((Path(__file__).parent / "truth").glob("*.json"))
-SENTENCE = "null where the category is used by nobody"  # a case's note on a list, not a reason's name
+# a case's note on a list, not a reason's name
+SENTENCE = "null where the category is used by nobody"
 
 
 def load(path):
@@ -68,7 +70,9 @@ def test_report_gives_the_published_values(path):
     found = reported(case)
     for name, published in case["published"].items():
         if name in found:
-            assert found[name] == pytest.approx(published["value"], abs=0.51 * 10 ** -published["decimals"]), name
+            assert found[name] == pytest.approx(
+                published["value"], abs=0.51 * 10 ** -published["decimals"]
+            ), name
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)

@@ -46,7 +46,9 @@ def test_bands_leave_no_gap(scheme):
 
 
 @pytest.mark.parametrize("scheme", bands.SCHEMES)
-@pytest.mark.parametrize(("value", "se"), [(0.64, 0.05), (0.99, 0.2), (-0.3, 0.01), (0.5, 0.0), (5.0, 0.01)])
+@pytest.mark.parametrize(
+    ("value", "se"), [(0.64, 0.05), (0.99, 0.2), (-0.3, 0.01), (0.5, 0.0), (5.0, 0.01)]
+)
 def test_probabilities_of_bands_add_up(scheme, value, se):
     shares = bands.band_probabilities(value, se, scheme)
     assert all(share >= 0 for share in shares.values())
@@ -75,7 +77,10 @@ def test_sensitivity_tells_whether_the_conclusion_depends_on_the_weights():
     case = TRUTH["05_seed002_custom_weights"]
     table = np.array(case["table"])
     found = sensitivity(lambda w: cohen.kappa(table, w), 4, weight_matrix=case["weights"])
-    names = {"none": "cohen_kappa", **{n: f"weighted_kappa_{n}" for n in ("linear", "quadratic", "custom")}}
+    names = {
+        "none": "cohen_kappa",
+        **{n: f"weighted_kappa_{n}" for n in ("linear", "quadratic", "custom")},
+    }
     for name, key in names.items():
         assert found.readings[name]["value"] == pytest.approx(case["expected"][key])
     assert {name: band.name for name, band in found.bands.items()} == {
@@ -116,7 +121,10 @@ def test_icc_of_bias_only():
 
 def names(codes, k, **options):
     patterns, pairs = counted(codes, k)
-    return {found.name: found for found in diagnose(patterns.counts, patterns.n_items, pairs=pairs, **options)}
+    return {
+        found.name: found
+        for found in diagnose(patterns.counts, patterns.n_items, pairs=pairs, **options)
+    }
 
 
 def test_prevalence_paradox_is_found():
@@ -163,7 +171,9 @@ def test_the_two_categories_that_are_confused_are_named():
         for one, other in itertools.permutations(said, 2):
             disagreement[one, other] += (one != other) / (len(said) - 1)
     assert (found["category_a"], found["category_b"]) == (2, 3)
-    assert found["share"] == pytest.approx((disagreement[2, 3] + disagreement[3, 2]) / disagreement.sum())
+    assert found["share"] == pytest.approx(
+        (disagreement[2, 3] + disagreement[3, 2]) / disagreement.sum()
+    )
     assert "confused_categories" not in names(rng.integers(0, 4, (200, 3)), 4)
     assert "confused_categories" not in names(rng.integers(0, 2, (200, 3)), 2)
 
