@@ -62,18 +62,21 @@ def database(url: str) -> dict:
         }
     if parts.scheme in {"postgres", "postgresql"}:
         query = dict(parse_qsl(parts.query))
+        # Statements are prepared when they are first asked (0). If psycopg 3.3 counts first (5), an
+        # error in a pipeline can leave it sure of a statement that the server never got. None:
+        # behind a pooler that gives each transaction another server.
+        prepare_threshold = 0 if env_bool("PREPARED_STATEMENTS", True) else None
         return {
-            "ENGINE": "groundwork.database.postgresql",
+            "ENGINE": "django.db.backends.postgresql",
             "NAME": unquote(parts.path[1:]),
             "USER": unquote(parts.username or ""),
             "PASSWORD": unquote(parts.password or ""),
             "HOST": query.pop("host", unquote(parts.hostname or "")),
             "PORT": str(parts.port or ""),
+            # Prepared statements live as long: their plans are for the tables as they were then.
             "CONN_MAX_AGE": 60,
             "CONN_HEALTH_CHECKS": True,
-            # Off: behind a pooler that gives each transaction another server.
-            "PREPARED_STATEMENTS": env_bool("PREPARED_STATEMENTS", True),
-            "OPTIONS": query,
+            "OPTIONS": {"prepare_threshold": prepare_threshold, **query},
         }
     raise ImproperlyConfigured(f"DATABASE_URL={url!r}: it starts with sqlite:/// or postgresql://")
 

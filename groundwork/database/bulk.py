@@ -21,9 +21,6 @@ FEW = 8  # rows that are updated by a statement each on one journey
 COPY_FROM = 200  # rows from which COPY into a temporary table beats single statements on PostgreSQL
 LINES = 10_000  # rows that are text for COPY at a time
 NAMED = 10  # so many values are named in a condition, more come as one list
-# A statement with more parameters was made for one number of rows, and would not come again. Nor is
-# one with a list prepared: how long that is decides on the plan.
-PREPARED_UP_TO = 20
 
 Statement = tuple[str, Sequence[Any]]  # SQL and its parameters
 
@@ -34,40 +31,36 @@ def several(statements: Iterable[Statement]) -> list[list[tuple[Any, ...]]]:
 
     A small request spends most of its time on the way to PostgreSQL and back. Each statement sees
     what was committed when that statement began, as if they had been sent one by one.
+
+    Raises Django's DatabaseError for the first statement that fails; those behind it are not done.
     """
     wanted = list(statements)
     if not wanted:
         return []
     with connection.cursor() as cursor:
-        if connection.vendor != "postgresql" or connection.settings_dict["OPTIONS"].get(
-            "server_side_binding"
-        ):
-            return [
-                _fetched(cursor.execute(sql, parameters) or cursor) for sql, parameters in wanted
-            ]
-        known: dict[str, str] = connection.prepared(  # type: ignore[attr-defined]  # groundwork.database.postgresql
-            [
-                sql
-                for sql, values in wanted
-                if len(values) <= PREPARED_UP_TO and list not in map(type, values)
-            ]
-        )
-        texts = [
-            _execution(known[sql], len(values)) if sql in known else sql for sql, values in wanted
-        ]
-        cursor.execute(";".join(texts), [value for _, values in wanted for value in values])
-        # All results are here now. What Django puts around a cursor for each call would cost more
-        # than to read them.
-        results: Any = cursor.cursor
-        found = []
-        while True:
-            found.append(results.fetchall() if results.pgresult.nfields else [])
-            if not results.nextset():
-                return found
+        if connection.vendor == "postgresql":
+            return _on_one_journey(cursor, wanted)
+        return [_fetched(cursor.execute(sql, values) or cursor) for sql, values in wanted]
 
 
-def _execution(name: str, values: int) -> str:
-    return f"EXECUTE {name} ({', '.join(['%s'] * values)})" if values else f"EXECUTE {name}"
+def _on_one_journey(cursor: Any, wanted: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
+    """``several`` in psycopg's pipeline. Django's cursor stands before one of psycopg's for each
+    statement."""
+    psycopg: Any = connection.Database  # type: ignore[attr-defined]  # so Django calls it
+    raw = connection.connection
+    asked = []
+    with connection.wrap_database_errors, raw.pipeline():
+        for sql, values in wanted:
+            if list in map(type, values):
+                # How long a list is decides on the plan. Django's kind of them writes values into
+                # the text, and never prepares.
+                cursor.cursor = raw.cursor()
+            else:
+                # psycopg's own kind prepares: parsing and planning cost as much as the work.
+                cursor.cursor = psycopg.Cursor(raw)
+            cursor.execute(sql, values)
+            asked.append(cursor.cursor)
+    return [one.fetchall() if one.rownumber is not None else [] for one in asked]
 
 
 def _fetched(cursor: Any) -> list[tuple[Any, ...]]:

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from metrics.counting.count import count_some
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Question, Rater
+from tests.journeys import journeys
 
 Address = Callable[..., str]
 Refused = Callable[..., dict[str, Any]]
@@ -275,20 +275,21 @@ def test_no_answer_holds_a_number_that_is_none(get: Callable[[str], Any], rated:
         assert all(math.isfinite(number) for number in numbers(get(tail)))
 
 
-def test_number_of_queries(
+def test_number_of_journeys(
     api: APIClient, address: Address, rated: Question, rate: Callable[..., Any], lead: User
 ) -> None:
-    def queries() -> list[int]:
+    def taken() -> list[int]:
         counted = []
         for tail in ("", "pairs/", "raters/", "trend/", "raters/ann/trend/"):
-            with CaptureQueriesContext(connection) as found:
+            with journeys() as begun:
                 assert api.get(address(f"agreement/{tail}")).status_code == 200
-            counted.append(len(found))
+            counted.append(begun())
         return counted
 
-    # the token's first use writes, and the first answer counts the items
-    api.get(address("agreement/"))
-    few = queries()
+    api.get(
+        address("agreement/")
+    )  # the token's first use writes, and the first answer counts the items
+    few = taken()
     together = connection.vendor == "postgresql"  # token and project on one journey
     assert few == [number - together for number in (7, 5, 5, 5, 6)]
     for number in range(8):
@@ -296,4 +297,4 @@ def test_number_of_queries(
         rate(rated, f"other{number}", "ann", "minor")
     bring_up_to_date(rated.pk)
     assert Rater.objects.count() == 11
-    assert queries() == few
+    assert taken() == few

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from projects.models import Category, Item, Member, Project, Question, Rater
 from ratings.models import Rating, Revision
+from tests.journeys import journeys
 
 Address = Callable[..., str]
 Refused = Callable[..., dict[str, Any]]
@@ -441,14 +441,14 @@ def test_many_comments_are_stored_as_they_were_sent(
     assert list(by_item.values_list("revisions__comment", flat=True)) == ODD * 20
 
 
-def queries(client: APIClient, path: str, rows: Any = None) -> int:
-    with CaptureQueriesContext(connection) as found:
+def asked(client: APIClient, path: str, rows: Any = None) -> int:
+    with journeys() as taken:
         answer = client.get(path) if rows is None else client.post(path, rows, format="json")
         assert answer.status_code == 200, answer.content
-    return len(found)
+    return taken()
 
 
-def test_number_of_queries(
+def test_number_of_journeys(
     api: APIClient,
     address: Address,
     project: Project,
@@ -463,9 +463,9 @@ def test_number_of_queries(
     # On PostgreSQL: token and project, what is named, SAVEPOINT, what stands, what is new, RELEASE.
     single = 6 if postgresql else 12
     places = rater = 0 if postgresql else 1  # there they go with the rest
-    assert queries(api, address("ratings/"), row()) == single
-    assert queries(api, address("ratings/"), row(label="major")) == single - places
-    assert queries(mine, address("ratings/"), row("i2")) == single + rater
+    assert asked(api, address("ratings/"), row()) == single
+    assert asked(api, address("ratings/"), row(label="major")) == single - places
+    assert asked(mine, address("ratings/"), row("i2")) == single + rater
     many = [row(f"k{number}", rater) for number in range(1_000) for rater in ("ben", "cleo")]
-    assert queries(api, address("ratings/"), many) == single + (4 if postgresql else 0)
-    assert queries(api, address("ratings/?page_size=1000")) == (4 if postgresql else 5)
+    assert asked(api, address("ratings/"), many) == single + (4 if postgresql else 0)
+    assert asked(api, address("ratings/?page_size=1000")) == (4 if postgresql else 5)

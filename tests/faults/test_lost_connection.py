@@ -8,19 +8,11 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.postgresql_only("SQLite's connection is a file"),
 ]
-
-
-def test_a_living_connection_is_known_without_asking(db: Any) -> None:
-    connection.ensure_connection()
-    with CaptureQueriesContext(connection) as queries:
-        assert connection.is_usable()
-    assert len(queries) == 0
 
 
 def test_a_connection_that_the_server_closed_is_given_up(lead: Any, client_for: Any) -> None:
@@ -32,7 +24,6 @@ def test_a_connection_that_the_server_closed_is_given_up(lead: Any, client_for: 
     with contextlib.closing(connection.copy()) as other, other.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(%s, 10000)", [ours])  # waits until it has ended
         assert cursor.fetchone() == (True,)
-    assert not connection.is_usable()
     connection.close_if_unusable_or_obsolete()  # as before each request
     connection.ensure_connection()
     assert client.get("/").status_code == 200

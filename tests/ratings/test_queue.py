@@ -10,6 +10,7 @@ from projects.models import Item, QueueOrder, Rater
 from ratings.desk import queue
 from ratings.models import Assignment
 from ratings.recording import places
+from tests.journeys import journeys
 
 pytestmark = pytest.mark.django_db
 
@@ -282,7 +283,7 @@ def test_more_overlap_than_levels_that_are_looked_at_one_by_one(project, rater, 
 
 
 @pytest.mark.parametrize("order", QueueOrder.values)
-def test_an_item_is_handed_out_in_four_journeys(project, items, order, django_assert_num_queries):
+def test_an_item_is_handed_out_in_four_journeys(project, items, order):
     """And in two that begin and end the transaction. SQLite gets the statements one by one."""
     project.queue_order = order
     project.save()
@@ -291,16 +292,19 @@ def test_an_item_is_handed_out_in_four_journeys(project, items, order, django_as
     rater = Rater.objects.create(pk=10**9, project=project, key="always the same")
     close(rater, queue.next_item(rater))
     one_by_one = 13 if order == QueueOrder.FIXED else 14
-    with django_assert_num_queries(one_by_one if connection.vendor == "sqlite" else 4 + 2):
+    with journeys() as taken:
         item = queue.next_item(rater)
-    with django_assert_num_queries(one_by_one - 10 if connection.vendor == "sqlite" else 1):
+    assert taken() == (one_by_one if connection.vendor == "sqlite" else 4 + 2)
+    with journeys() as taken:
         assert queue.next_item(rater) == item
+    assert taken() == (one_by_one - 10 if connection.vendor == "sqlite" else 1)
 
 
-def test_nothing_left_is_found_out_once(project, rater, items, django_assert_num_queries):
+def test_nothing_left_is_found_out_once(project, rater, items):
     """Not a second time for items that are locked by somebody, where there are none at all."""
     Item.objects.update(places_taken=project.overlap)
     rater = Rater.objects.select_related("project").get(pk=rater.pk)
     one_by_one = connection.vendor == "sqlite"
-    with django_assert_num_queries(3 + 2 + 3 + 2 if one_by_one else 1 + 2 + 1 + 2):
+    with journeys() as taken:
         assert queue.next_item(rater) is None
+    assert taken() == (3 + 2 + 3 + 2 if one_by_one else 1 + 2 + 1 + 2)

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from projects.models import Category, Item, Member, Question, Rater
 from ratings.models import Assignment, Rating, Revision
+from tests.journeys import journeys
 
 pytestmark = pytest.mark.django_db
 
@@ -476,15 +477,16 @@ def test_nothing_of_the_desk_is_kept_by_caches(desk, project, items):
         assert "no-store" in desk.get(f"/projects/{project.pk}/{page}")["Cache-Control"]
 
 
-def test_the_desk_asks_each_thing_once(desk, project, items, question, django_assert_num_queries):
-    """Journeys to the database, with those that begin and end a transaction; SQLite gets the
-    statements one by one."""
+def test_the_desk_asks_each_thing_once(desk, project, items, question):
+    """With the journeys that begin and end a transaction. SQLite gets the statements one by one."""
     desk.get(rate_url(project))
     submit(desk, project, items[0], question, 2)
     desk.get(rate_url(project))
     one_by_one = connection.vendor == "sqlite"
-    with django_assert_num_queries(37 if one_by_one else 20):
+    with journeys() as taken:
         response = desk.post(rate_url(project, items[1]), answers((question, 2)), **SHEET)
+    assert taken() == (37 if one_by_one else 20)
     assert "Text number 2" in response.content.decode()
-    with django_assert_num_queries(14 if one_by_one else 9):
+    with journeys() as taken:
         desk.get(rate_url(project), **SHEET)
+    assert taken() == (14 if one_by_one else 9)

@@ -1,83 +1,104 @@
-"""Statements that PostgreSQL is told once a connection: the same answers, also when plans are made
-anew or a pooler forbids it."""
+"""Several statements on one journey to PostgreSQL, which prepares them: the same answers as one by
+one, also after one that failed, and where a pooler forbids to prepare."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from django.db import DatabaseError, connection, transaction
 
+from agreement_site import settings
 from groundwork.database import bulk
-from groundwork.database.postgresql import base
 
 pytestmark = [
-    pytest.mark.postgresql_only("SQLite keeps its statements by itself"),
-    pytest.mark.django_db,
+    pytest.mark.postgresql_only("SQLite keeps its statements by itself, and is no journey away"),
+    pytest.mark.django_db(transaction=True),
 ]
 
 ADD = "SELECT %s::int + %s::int"
+FAILING = ("SELECT 1 / %s::int", [0])
 
 
 @pytest.fixture(autouse=True)
-def forgetful() -> Iterator[None]:
-    """A connection that takes itself for a new one, before and after."""
-    connection._names, connection._asks = {}, 0
-    yield
-    connection._names, connection._asks = {}, 0
+def new_connection() -> None:
+    connection.close()
 
 
 def prepared() -> list[str]:
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT statement FROM pg_prepared_statements WHERE name = ANY(%s)",
-            [list(connection._names.values())],
-        )
+        cursor.execute("SELECT statement FROM pg_prepared_statements ORDER BY statement")
         return [statement for (statement,) in cursor.fetchall()]
 
 
-def test_a_statement_is_told_once() -> None:
+def test_a_statement_is_prepared_once() -> None:
     for number in range(3):
         assert bulk.several([(ADD, [number, 1]), ("SELECT 'a%%b'", []), (ADD, [1, 1])]) == [
             [(number + 1,)],
             [("a%b",)],
             [(2,)],
         ]
-    assert len(prepared()) == 2
+    assert prepared() == ["SELECT $1::int + $2::int", "SELECT 'a%b'"]
 
 
-def test_plans_are_made_anew_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base, "ASKS", 2)
-    names = set()
-    for number in range(7):
-        assert bulk.several([(ADD, [number, 1])]) == [[(number + 1,)]]
-        names |= set(connection._names.values())
-    assert len(names) == 4
-    assert len(prepared()) == 1
-
-
-def test_only_so_many_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base, "MOST_TEXTS", 3)
-    for number in range(6):
-        assert bulk.several([(f"SELECT {number} + %s", [1])]) == [[(number + 1,)]]
-    assert len(prepared()) == 3
-
-
-def test_many_parameters_are_not_prepared() -> None:
-    marks = ", ".join(["%s"] * 50)
-    assert bulk.several([(f"SELECT 1 WHERE 7 IN ({marks})", list(range(50)))]) == [[(1,)]]
-    assert prepared() == []
-
-
-def test_one_that_fails_leaves_the_others() -> None:
-    with pytest.raises(DatabaseError), transaction.atomic():
-        bulk.several([(ADD, [1, 1]), ("SELECT %s FROM no_such_table", [1])])
-    with pytest.raises(DatabaseError, match="division"), transaction.atomic():
-        bulk.several([(ADD, [1, 1]), ("SELECT 1 / %s", [0])])
-    assert bulk.several([(ADD, [2, 3]), ("SELECT 1 / %s", [1])]) == [[(5,)], [(1,)]]
+def test_a_statement_with_a_list_is_planned_each_time() -> None:
+    assert bulk.several([("SELECT 1 WHERE 7 = ANY(%s::bigint[])", [[6, 7]]), (ADD, [1, 1])]) == [
+        [(1,)],
+        [(2,)],
+    ]
+    assert prepared() == ["SELECT $1::int + $2::int"]
 
 
 def test_none_behind_a_pooler(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(connection.settings_dict, "PREPARED_STATEMENTS", False)
+    monkeypatch.setenv("PREPARED_STATEMENTS", "0")
+    options = settings.database("postgresql:///")["OPTIONS"]
+    assert options == {"prepare_threshold": None}
+    monkeypatch.setitem(connection.settings_dict, "OPTIONS", options)
     assert bulk.several([(ADD, [1, 1]), (ADD, [2, 1])]) == [[(2,)], [(3,)]]
-    assert connection._names == {}
+    assert prepared() == []
+    connection.close()  # it knows how it was opened
+
+
+@pytest.mark.parametrize("value", [5, -5, 40_000, 3 * 10**9, 2**62, None, True, "it's 5 %s", 0.5])
+def test_values_come_as_they_are(value: Any) -> None:
+    types = {int: "bigint", bool: "boolean", str: "text", float: "float8"}
+    sql = f"SELECT %s::{types.get(type(value), 'text')}"
+    assert bulk.several([(sql, [value])]) == [[(value,)]]
+
+
+def test_all_go_on_one_journey() -> None:
+    """What PostgreSQL gets on one journey outside of a transaction is one to it, which begins at
+    one time."""
+    now = ("SELECT now()", [])
+    [[first]], _, [[second]] = bulk.several([now, ("SELECT pg_sleep(0.002)", []), now])
+    [[third]] = bulk.several([now])[0]
+    assert first == second < third
+
+
+def test_each_sees_those_before_it_and_one_without_rows_gives_none() -> None:
+    count = ("SELECT count(*) FROM numbers", [])
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TEMPORARY TABLE numbers (number integer)")
+    found = bulk.several([count, ("INSERT INTO numbers VALUES (%s), (%s)", [1, None]), count])
+    assert found == [[(0,)], [], [(2,)]]
+
+
+def test_one_that_fails_in_a_transaction_leaves_the_others() -> None:
+    with pytest.raises(DatabaseError), transaction.atomic():
+        bulk.several([(ADD, [1, 1]), ("SELECT %s FROM no_such_table", [1])])
+    with transaction.atomic():
+        with pytest.raises(DatabaseError, match="division"), transaction.atomic():
+            bulk.several([(ADD, [1, 1]), FAILING, (ADD, [1, 1])])
+        assert bulk.several([(ADD, [2, 3]), ("SELECT 1 / %s::int", [1])]) == [[(5,)], [(1,)]]
+
+
+@pytest.mark.parametrize("times", [0, 1, 4, 5, 6])
+def test_one_that_fails_outside_of_a_transaction_leaves_the_others(times: int) -> None:
+    """However often those behind it were asked before: psycopg takes one that was never prepared for
+    prepared, when it counts how often it is asked (prepare_threshold above 0)."""
+    for _ in range(times):
+        assert bulk.several([(ADD, [1, 1])]) == [[(2,)]]
+    with pytest.raises(DatabaseError, match="division"):
+        bulk.several([FAILING, (ADD, [1, 1])])
+    for _ in range(2):
+        assert bulk.several([(ADD, [2, 3]), ("SELECT 1 / %s::int", [1])]) == [[(5,)], [(1,)]]
