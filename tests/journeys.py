@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 @contextmanager
 def journeys() -> Iterator[Callable[[], int]]:
-    """How many there were from here on, until the block ended. SQLite goes once for every statement."""
+    """How many there were from here to the end of the block. SQLite goes once for a statement."""
     together = 0  # statements that went along with the one before
     before: Any = None
 

@@ -94,8 +94,8 @@ def test_one_that_fails_in_a_transaction_leaves_the_others() -> None:
 
 @pytest.mark.parametrize("times", [0, 1, 4, 5, 6])
 def test_one_that_fails_outside_of_a_transaction_leaves_the_others(times: int) -> None:
-    """However often those behind it were asked before: psycopg takes one that was never prepared for
-    prepared, when it counts how often it is asked (prepare_threshold above 0)."""
+    """However often those behind it were asked before. With a prepare_threshold above 0 psycopg
+    takes one for prepared that never was."""
     for _ in range(times):
         assert bulk.several([(ADD, [1, 1])]) == [[(2,)]]
     with pytest.raises(DatabaseError, match="division"):
