@@ -127,6 +127,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "agreement_site.answers.logs.RequestLog",
+    "agreement_site.answers.middleware.NoNul",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "agreement_site.answers.middleware.ApiAnswers",

@@ -7,6 +7,8 @@ from typing import Any
 
 from rest_framework.request import Request
 
+from groundwork.text import has_nul
+
 from .errors import BadRequest
 
 LONGEST_PARAMETER = 500
@@ -22,7 +24,7 @@ def parameters(request: Request, allowed: Sequence[str] = ()) -> dict[str, str]:
             wrong[name[:60]] = f"unknown parameter; {_one_of(allowed)}"
         elif len(values) > 1:
             wrong[name] = "given more than once"
-        elif "\x00" in values[0] or len(values[0]) > LONGEST_PARAMETER:
+        elif has_nul(values[0]) or len(values[0]) > LONGEST_PARAMETER:
             wrong[name] = f"{LONGEST_PARAMETER} characters at most are allowed, and no NUL"
         else:
             found[name] = values[0]

@@ -6,7 +6,6 @@ Plain checks instead of serializers: ten thousand rows must take a fraction of a
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from django.utils import timezone
 
 from groundwork.database import bulk
 from groundwork.rest.parameters import rows_error
+from groundwork.text import has_control, key_trouble
 from projects.models import Member, Project, Rater
 
 LONGEST_ITEM_KEY = 255
@@ -23,7 +23,6 @@ LONGEST_RATER_KEY = 150
 LONGEST_GROUP = 64
 LARGEST_BODY = 1_000_000  # characters of JSON of one item's body or attributes
 DEEPEST = 50
-CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 Row = dict[str, Any]
 Counts = dict[str, int]
@@ -37,9 +36,10 @@ def key_problem(row: Row, *, longest: int, name: str = "key") -> str | None:
             if name not in row
             else f"'{name}' must be a text, not {kind_of(key)}"
         )
-    if not key or len(key) > longest:
+    trouble = key_trouble(key, longest=longest)
+    if trouble in ("empty", "long"):
         return f"'{name}' must have 1 to {longest} characters; it has {len(key)}"
-    if key != key.strip() or CONTROL.search(key):
+    if trouble:
         return (
             f"'{name}' must not begin or end with a blank, nor have line ends or control characters"
         )
@@ -220,7 +220,7 @@ def put_raters(*, project: Project, rows: Sequence[Any]) -> Counts:
 def _rater_problems(row: Row) -> Iterable[str | None]:
     yield key_problem(row, longest=LONGEST_RATER_KEY)
     name = row.get("name", "")
-    if not isinstance(name, str) or len(name) > 200 or CONTROL.search(name):
+    if not isinstance(name, str) or len(name) > 200 or has_control(name):
         yield "'name' must be a text of 200 characters at most, without control characters"
     kind = row.get("kind", "human")
     if not isinstance(kind, str) or kind not in Rater.Kind.values:

@@ -41,7 +41,7 @@ def _page(
     request: HttpRequest, project: Project, *, status: int = 200, **more: Any
 ) -> HttpResponse:
     members = list(project.members.select_related("user").order_by("role", "user__username"))
-    wanted = request.GET.get("q", "").replace("\x00", "").strip()[:150]
+    wanted = request.GET.get("q", "").strip()[:150]
     raters = project.raters.select_related("user").order_by("key")
     if wanted:
         raters = raters.filter(

@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from groundwork.text import has_nul
 from projects import changes, locks
 from projects.models import Category, GuidelineVersion, Member, Project, Question, Scale, Weights
 
@@ -130,7 +131,7 @@ def _create_question(project: Project, new: NewQuestion, *, position: int) -> Qu
 
 @transaction.atomic
 def change_question_text(*, question: Question, text: str, by: Any) -> Question:
-    if not text.strip() or len(text) > 500 or "\x00" in text:
+    if not text.strip() or len(text) > 500 or has_nul(text):
         raise Refused({"text": _("A question of 1 to 500 characters is needed.")})
     question.text = text
     question.save(update_fields=["text"])

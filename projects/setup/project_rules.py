@@ -8,6 +8,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from groundwork.text import has_nul
+
 MOST_OVERLAP = 1000
 MOST_TEXT = 200_000  # characters of a description or of guidelines
 
@@ -51,7 +53,7 @@ def problems_of(
     if not name.strip() or len(name) > 200 or not name.isprintable():
         found["name"] = _("A name of 1 to 200 characters is needed, without control characters.")
     for place, text in (("description", description), ("guidelines", guidelines)):
-        if "\x00" in text or len(text) > MOST_TEXT:
+        if has_nul(text) or len(text) > MOST_TEXT:
             found[place] = _("A text of %(most)s characters at most, without NUL.") % {
                 "most": MOST_TEXT
             }

@@ -11,13 +11,13 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from groundwork.text import has_control
 from projects.models import Scale, Weights
 
 from . import weight_matrix
 
 MOST_CATEGORIES = 50
 KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 NUMERIC = (Scale.INTERVAL, Scale.RATIO)
 
 
@@ -103,10 +103,10 @@ def _category_problems(category: NewCategory, scale: str) -> dict[str, str]:
     found = {}
     if not category.label or category.label != category.label.strip() or len(category.label) > 200:
         found["label"] = _("A label of 1 to 200 characters is needed, without blanks at its ends.")
-    elif CONTROL.search(category.label):
+    elif has_control(category.label):
         found["label"] = _("A label must not have control characters or line ends.")
     if category.hotkey and (
-        len(category.hotkey) != 1 or category.hotkey.isspace() or CONTROL.match(category.hotkey)
+        len(category.hotkey) != 1 or category.hotkey.isspace() or has_control(category.hotkey)
     ):
         found["hotkey"] = _("A hotkey is one visible character.")
     if category.value is None:

@@ -22,9 +22,8 @@ from .views import PREFIX, all_valid, show, with_added_row
 
 def _question(request: HttpRequest, project_id: int, key: str) -> tuple[Project, Question]:
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    # No key has a NUL, and PostgreSQL refuses to look for one.
     known = project.questions.prefetch_related("categories")
-    return project, get_object_or_404(known, key=key.replace("\x00", "\ufffd"))
+    return project, get_object_or_404(known, key=key)
 
 
 @login_required

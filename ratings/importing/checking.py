@@ -13,8 +13,9 @@ from typing import Any
 
 from django.utils import timezone
 
+from groundwork.text import key_trouble
 from projects.models import Category, Item, Project, Question, Rater
-from projects.setup.question_rules import CONTROL, MOST_CATEGORIES
+from projects.setup.question_rules import MOST_CATEGORIES
 from ratings.files.formulas import unguard
 from ratings.recording.days import WrongTime, parse_rated_at
 
@@ -127,11 +128,10 @@ class LabelColumn:
 
 def text_trouble(text: str, longest: int) -> str:
     """The kind of problem that a key or label is, or an empty text."""
-    if not text:
-        return "key_empty"
-    if len(text) > longest:
-        return "key_long"
-    return "key_control" if CONTROL.search(text) else ""
+    trouble = key_trouble(text, longest=longest)
+    # A guard that was taken off may leave a tabulator in front: a control sign, as files see it.
+    kinds = {"empty": "key_empty", "long": "key_long", "blanks": "key_control"}
+    return kinds.get(trouble, "key_control") if trouble else ""
 
 
 class Check:

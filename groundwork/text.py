@@ -1,0 +1,53 @@
+"""What a text may hold, and how it is shown on one line: one check for every door.
+
+A text may come by a form, the API, a file or an address. No database column takes a NUL, and no
+key, label or name has a line end or another control sign. NULs in addresses and cookies never get
+so far (agreement_site/answers/middleware.py), nor those in JSON (rest/parser.py); Django's own form
+fields refuse them, too.
+"""
+
+from __future__ import annotations
+
+import re
+
+NUL = "\x00"
+REPLACEMENT = "\ufffd"  # the sign that stands for what is no character
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def has_nul(text: str) -> bool:
+    """Whether PostgreSQL would refuse the text."""
+    return NUL in text
+
+
+def without_nul(text: str) -> str:
+    """The text with U+FFFD in the place of each NUL."""
+    return text.replace(NUL, REPLACEMENT)
+
+
+def has_control(text: str) -> bool:
+    """Whether there is a line end, a NUL or another control sign in the text."""
+    return _CONTROL.search(text) is not None
+
+
+def key_trouble(key: str, *, longest: int) -> str:
+    """What is wrong with the key of an item or a rater: "empty", "long", "blanks" or "control".
+
+    The text is empty when nothing is wrong. ``longest`` counts characters.
+    """
+    if not key:
+        return "empty"
+    if len(key) > longest:
+        return "long"
+    if key != key.strip():
+        return "blanks"
+    if has_control(key):
+        return "control"
+    return ""
+
+
+def one_line(text: str, *, longest: int) -> str:
+    """The text on one line, cut behind ``longest`` characters with an ellipsis."""
+    words = " ".join(text.split())
+    return words if len(words) <= longest else words[:longest].rstrip() + "…"
