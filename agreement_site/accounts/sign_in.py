@@ -18,7 +18,15 @@ from django.utils.translation import gettext_lazy
 from . import sign_in_limit
 
 
-class SignIn(views.LoginView):
+class InvalidIs400:
+    """A form that is not valid comes back with status 400, as on every page of the site."""
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        view: Any = self
+        return view.render_to_response(view.get_context_data(form=form), status=400)
+
+
+class SignIn(InvalidIs400, views.LoginView):
     """One answer to an unknown name, a wrong password and a closed account; the session is new
     after each sign-in."""
 
@@ -45,7 +53,7 @@ class SignIn(views.LoginView):
         return super().form_valid(form)
 
 
-class ChangePassword(SuccessMessageMixin, views.PasswordChangeView):
+class ChangePassword(InvalidIs400, SuccessMessageMixin, views.PasswordChangeView):
     template_name = "registration/change_password.html"
     success_url = reverse_lazy("tokens")
     success_message = gettext_lazy(
@@ -53,7 +61,7 @@ class ChangePassword(SuccessMessageMixin, views.PasswordChangeView):
     )
 
 
-class Invitation(SuccessMessageMixin, views.PasswordResetConfirmView):
+class Invitation(InvalidIs400, SuccessMessageMixin, views.PasswordResetConfirmView):
     """A one-time link: whoever opens it chooses the password of a new account and is signed in."""
 
     template_name = "registration/invitation.html"

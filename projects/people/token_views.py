@@ -40,7 +40,8 @@ def own_tokens(request: HttpRequest) -> HttpResponse:
         .order_by("-pk")
     )
     context = {"form": form, "made": made, "tokens": own, "now": timezone.now()}
-    return render(request, "projects/tokens.html", context)
+    status = 400 if form.errors else 200
+    return render(request, "projects/tokens.html", context, status=status)
 
 
 @login_required

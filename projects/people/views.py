@@ -86,7 +86,7 @@ def member_add(request: HttpRequest, project_id: int) -> HttpResponse:
                 request, _("%(name)s is a member now.") % {"name": member.user.get_username()}
             )
             return redirect("people", project.pk)
-    return _page(request, project, form=form, status=422)
+    return _page(request, project, form=form, status=400)
 
 
 @never_cache
@@ -185,7 +185,7 @@ def rater_change(request: HttpRequest, project_id: int, rater_id: int) -> HttpRe
         else:
             messages.success(request, _("Saved."))
             return redirect("people", project.pk)
-    status = 422 if form.is_bound else 200
+    status = 400 if form.is_bound else 200
     context = {"project": project, "rater_shown": rater, "form": form}
     return render(request, "projects/rater_change.html", context, status=status)
 

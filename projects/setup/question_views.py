@@ -175,7 +175,7 @@ def _page(request: HttpRequest, project: Project, found: Question, **bound: Any)
         filled = WeightsForm({"weights": chosen, **cells}, size=len(labels))
         context |= matrix_context(str(chosen), filled, labels)
     return render(
-        request, "projects/question.html", context, status=422 if _refused(request, bound) else 200
+        request, "projects/question.html", context, status=400 if _refused(request, bound) else 200
     )
 
 

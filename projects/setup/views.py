@@ -150,9 +150,9 @@ def all_valid(*forms: Any) -> bool:
 
 
 def status_of(*forms: Any) -> int:
-    """422 for a page that shows what is wrong with what was sent; 200 otherwise."""
+    """400 for a page that shows what is wrong with what was sent; 200 otherwise."""
     wrong = [form.is_bound and (any(form.errors) or _loose_errors(form)) for form in forms]
-    return 422 if any(wrong) else 200
+    return 400 if any(wrong) else 200
 
 
 def _loose_errors(form: Any) -> Any:

@@ -38,7 +38,7 @@ def visitor(browser: Browser, live_server: Any) -> Iterator[Callable[..., Page]]
     yield come
     for context in contexts:
         context.close()
-    assert [text for text in complaints if "status of 422" not in text] == []
+    assert [text for text in complaints if "status of 400" not in text] == []
 
 
 def sign_in(page: Page, username: str = "lead", password: str = PASSWORD) -> None:

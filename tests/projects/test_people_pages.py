@@ -97,7 +97,7 @@ def test_a_new_account_gets_a_link_that_is_shown_once(people, project, client_fo
 def test_bad_people_are_refused_and_change_nothing(people, project, data, said):
     before = (User.objects.count(), Member.objects.count(), Rater.objects.count())
     response = people("add/", data)
-    assert response.status_code == 422
+    assert response.status_code == 400
     assert said in text_of(response)
     assert (User.objects.count(), Member.objects.count(), Rater.objects.count()) == before
 
@@ -176,7 +176,7 @@ def test_a_rater_gets_a_group(people, project, client_for, lead):
     assert rater.group == "Vendor A"
     assert "Vendor A" in text_of(client_for(lead).get(f"/projects/{project.pk}/people/"))
     long = people(f"raters/{rater.pk}/", {"name": "Ann", "kind": "human", "group": "g" * 65})
-    assert long.status_code == 422
+    assert long.status_code == 400
     rater.refresh_from_db()
     assert rater.group == "Vendor A"
 
@@ -188,7 +188,7 @@ def test_a_user_is_tied_to_one_rater_only_and_only_as_a_member(
     taken = people(f"raters/{rater.pk}/", {"name": "", "kind": "human", "user": annotator.pk})
     assert "is tied to rater 'ann' already" in text_of(taken)
     foreign = people(f"raters/{rater.pk}/", {"name": "", "kind": "human", "user": stranger.pk})
-    assert foreign.status_code == 422
+    assert foreign.status_code == 400
     rater.refresh_from_db()
     assert rater.user is None
 

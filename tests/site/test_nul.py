@@ -17,10 +17,10 @@ from projects.people import tokens
 
 NUL = "a%00b"
 # What the query of a page or of the API may name by a text, and everything else that is asked for.
-TEXTS = ("question", "rater", "a", "group", "item", "item.topic", "search", "q", "since", "after")
+TEXTS = ("question", "rater", "a", "group", "item", "item.topic", "search", "q")
 OTHERS = (
-    "b", "before", "coefficient", "cursor", "from", "kind", "known", "label", "next", "o", "p",
-    "page", "page_size", "period", "places", "ratings", "showing", "sort", "span", "to", "version",
+    "after", "b", "before", "coefficient", "cursor", "from", "kind", "known", "label", "next", "o", "p",
+    "page", "page_size", "period", "places", "ratings", "showing", "since", "sort", "span", "to", "version",
     "weights",
 )  # fmt: skip
 PART = re.compile(r"<(?:(\w+):)?(\w+)>")
