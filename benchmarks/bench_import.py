@@ -111,8 +111,8 @@ def imported(path: Path, user: Any, before: Any) -> tuple[float, float, float, A
 
     Into the project of the run ``before``, or a new one.
     """
-    from ratings.importing import steps
-    from ratings.importing.guessing import guess_order
+    from ratings.importing import steps, work
+    from ratings.importing.label_order import guess_order
     from ratings.importing.mapping import Mapping
 
     with path.open("rb") as file:
@@ -121,12 +121,12 @@ def imported(path: Path, user: Any, before: Any) -> tuple[float, float, float, A
     mapping.project_name, mapping.question_key, mapping.question_text = path.stem, "q", "Which?"
     mapping.question_id = before and before.question_id
     steps.choose_columns(run=run, mapping=mapping)
-    check = timed(lambda: steps.run_import(run.pk))[0]
+    check = timed(lambda: work.run_import(run.pk))[0]
     run.refresh_from_db()
     order, scale = guess_order(run.summary["labels"])
     steps.start(run=run, stands="last", scale=scale, categories=order, by=user)
     spent = time.process_time()
-    write = timed(lambda: steps.run_import(run.pk))[0]
+    write = timed(lambda: work.run_import(run.pk))[0]
     spent = time.process_time() - spent
     run.refresh_from_db()
     if run.state != "done":

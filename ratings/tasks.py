@@ -7,16 +7,16 @@ from celery import shared_task
 
 from ratings.recording import day_moves
 
-from .importing import steps
+from .importing import work
 
 
 @shared_task(ignore_result=True)
 def run_import(run_id: int) -> None:
     """Check or write an import, unless another worker does."""
-    steps.run_import(run_id)
+    work.run_import(run_id)
 
 
 def resume_stalled() -> int:
     """Go on with what no worker has in its hands, moves of days and imports; how many there
     were."""
-    return day_moves.sweep() + steps.resume_stalled()
+    return day_moves.sweep() + work.resume_stalled()

@@ -2,7 +2,7 @@ from django.urls import path
 
 from ratings.desk import views as desk_views
 from ratings.files import export_views, exporting, media_views
-from ratings.importing import views as import_views
+from ratings.importing import run_views, upload_views
 
 PROJECT = "projects/<int:project_id>/"
 
@@ -14,7 +14,7 @@ urlpatterns = [
     path(f"{PROJECT}rate/<int:item_id>/skip/", desk_views.rate_skip, name="rate_skip"),
     path(f"{PROJECT}my-ratings/", desk_views.my_ratings, name="my_ratings"),
     path(f"{PROJECT}set-aside/", desk_views.set_aside, name="set_aside"),
-    path(f"{PROJECT}data/", import_views.data, name="data"),
+    path(f"{PROJECT}data/", upload_views.data, name="data"),
     path(f"{PROJECT}data/media/", media_views.media_new, name="media_new"),
     path(f"{PROJECT}media/<str:name>", media_views.media, name="media"),
     *(
@@ -26,18 +26,18 @@ urlpatterns = [
         )
         for kind in exporting.KINDS
     ),
-    path(f"{PROJECT}data/import/", import_views.import_new, name="import_new"),
-    path(f"{PROJECT}data/import/<int:run_id>/", import_views.import_run, name="import_run"),
+    path(f"{PROJECT}data/import/", upload_views.import_new, name="import_new"),
+    path(f"{PROJECT}data/import/<int:run_id>/", run_views.import_run, name="import_run"),
     path(
         f"{PROJECT}data/import/<int:run_id>/progress/",
-        import_views.import_progress,
+        run_views.import_progress,
         name="import_progress",
     ),
-    path("projects/import/", import_views.import_project, name="import_project"),
-    path("projects/import/<int:run_id>/", import_views.import_run, name="import_project_run"),
+    path("projects/import/", upload_views.import_project, name="import_project"),
+    path("projects/import/<int:run_id>/", run_views.import_run, name="import_project_run"),
     path(
         "projects/import/<int:run_id>/progress/",
-        import_views.import_progress,
+        run_views.import_progress,
         name="import_project_progress",
     ),
 ]

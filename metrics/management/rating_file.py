@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ratings.importing.files import unpacked
 from ratings.importing.problems import Unreadable, message
-from ratings.importing.reading import Reader
+from ratings.importing.sources.csv_records import Records
 
 REQUIRED = ("item", "rater", "label")
 OPTIONAL = ("timestamp", "question")
@@ -91,7 +91,7 @@ def read(
 
 
 def _rows(path: Path, question: str | None) -> Iterator[_Row]:
-    records = iter(Reader(path, encoding="utf-8-sig", delimiter=","))
+    records = iter(Records(path, encoding="utf-8-sig", delimiter=","))
     line, header = next(records, (1, []))
     columns = _columns(line, header, question)
     for line, cells in records:

@@ -18,29 +18,25 @@ from typing import IO
 
 from django.conf import settings
 
+from .encodings import marked_encoding, wrong_byte
 from .problems import Unreadable
-from .reading import CHUNK, ENCODINGS, REGIONS, marked_encoding, wrong_byte
+from .sources import source_of
 
 FOLDER = "imports"  # below DATA_DIR
 SCRATCH = ".rows"  # the staged rows of "imports/abc" lie in "imports/abc.rows…"
 GZIP = b"\x1f\x8b"  # how a packed file begins
-HEAD = 4096  # bytes that tell the encoding and what is no CSV
+HEAD = 4096  # bytes that tell the source and the encoding
+CHUNK = 1 << 16  # bytes copied at a time
 ABANDONED = 3600.0  # seconds after which a file that no run speaks of is removed
-
-SIGNATURES = {
-    b"PK\x03\x04": "zip",
-    b"%PDF": "pdf",
-    b"\xd0\xcf\x11\xe0": "binary",  # the older Excel, Word and so on
-}
-MARKUP = (b"<!doctype", b"<html", b"<?xml", b"<svg", b"<script", b"<!--")
 
 
 @dataclass(frozen=True)
 class Stored:
-    """``encoding`` is None where the file is not UTF-8 and nothing else gives its encoding away;
-    ``trouble`` then names the first byte that is not UTF-8."""
+    """``source`` is a name of SOURCES. ``encoding`` is None where the file is not UTF-8 and nothing
+    else gives its encoding away; ``trouble`` then names the first byte that is not UTF-8."""
 
     path: str
+    source: str
     size: int
     encoding: str | None
     trouble: Unreadable | None
@@ -65,13 +61,11 @@ def store(upload: IO[bytes]) -> Stored:
     upload.seek(0)
     try:
         with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as copy:
-            encoding, size, trouble = _copy(
-                _unpacked(upload) if head == GZIP else _plain(upload), copy
-            )
+            chunks = _unpacked(upload) if head == GZIP else _plain(upload)
+            return _copy(chunks, copy, path=path)
     except BaseException:
         target.unlink(missing_ok=True)
         raise
-    return Stored(path, size, encoding, trouble)
 
 
 @contextmanager
@@ -103,9 +97,9 @@ def _unpacked(source: IO[bytes]) -> Iterator[bytes]:
             raise Unreadable("gzip") from None
 
 
-def _copy(chunks: Iterator[bytes], copy: IO[bytes]) -> tuple[str | None, int, Unreadable | None]:
-    """(encoding or None, bytes, what is not UTF-8). Each chunk is tried as UTF-8 while it
-    passes."""
+def _copy(chunks: Iterator[bytes], copy: IO[bytes], *, path: str) -> Stored:
+    """Write the chunks. Each is tried as UTF-8 while it passes."""
+    source = ""
     encoding: str | None = None
     trouble: Unreadable | None = None
     decoder = codecs.getincrementaldecoder("utf-8")("strict")
@@ -113,7 +107,7 @@ def _copy(chunks: Iterator[bytes], copy: IO[bytes]) -> tuple[str | None, int, Un
     for chunk in chunks:
         if size == 0:
             encoding = marked_encoding(chunk[:HEAD])
-            _refuse_other_formats(chunk[:HEAD], encoding)
+            source = source_of(chunk[:HEAD])
         size += len(chunk)
         if size > settings.IMPORT_MAX_BYTES:
             raise Unreadable("too_large", limit=settings.IMPORT_MAX_BYTES)
@@ -126,25 +120,7 @@ def _copy(chunks: Iterator[bytes], copy: IO[bytes]) -> tuple[str | None, int, Un
     if encoding is None and trouble is None:
         trouble = _not_utf8(decoder, b"", line=line_feeds + 1)
         encoding = None if trouble else "utf-8-sig"
-    return encoding, size, trouble
-
-
-def _refuse_other_formats(head: bytes, encoding: str | None) -> None:
-    for signature, kind in SIGNATURES.items():
-        if head.startswith(signature):
-            raise Unreadable(kind)
-    start = head.lstrip(codecs.BOM_UTF8 + b" \t\r\n").lower()
-    if start.startswith(MARKUP):
-        raise Unreadable("html")
-    if start.startswith((b"{", b"[")):
-        raise Unreadable("json")
-    # A stray NUL is named with its line by the reader; many of them, or other control bytes, are no
-    # text at all.
-    control = sum(head.count(bytes([byte])) for byte in (*range(1, 9), *range(14, 27)))
-    if encoding in (None, "utf-8-sig") and (
-        head.count(0) > len(head) / 50 + 1 or control > len(head) / 50 + 1
-    ):
-        raise Unreadable("binary")
+    return Stored(path, source, size, encoding, trouble)
 
 
 def _not_utf8(decoder: codecs.IncrementalDecoder, chunk: bytes, *, line: int) -> Unreadable | None:
@@ -171,10 +147,3 @@ def remove_abandoned(known: set[str]) -> None:
     for file in folder.iterdir():
         if file.name.split(".")[0] not in names and file.stat().st_mtime < time.time() - ABANDONED:
             file.unlink(missing_ok=True)
-
-
-def encoding_choices() -> list[tuple[str, str]]:
-    return [
-        (key, f"{name} ({REGIONS[key]})" if key in REGIONS else name)
-        for key, name in ENCODINGS.items()
-    ]

@@ -14,11 +14,12 @@ from projects.models import Project, Scale
 from projects.setup import project_rules, question_rules
 from ratings.models import ImportRun
 
-from . import files
-from .checking import clean
-from .guessing import Look, guess_order
+from .columns import Look
+from .encodings import encoding_choices
+from .label_order import guess_order
 from .mapping import Mapping
 from .problems import shown
+from .table import clean
 
 DELIMITERS = [
     (",", gettext_lazy("comma ,")),
@@ -54,7 +55,7 @@ class ReadingForm(forms.Form):
             data, initial={"encoding": mapping.encoding, "delimiter": mapping.delimiter}
         )
         unchosen = [] if mapping.encoding else [("", _("choose one"))]
-        self.fields["encoding"].choices = [*unchosen, *files.encoding_choices()]  # type: ignore[attr-defined]
+        self.fields["encoding"].choices = [*unchosen, *encoding_choices()]  # type: ignore[attr-defined]
 
 
 class ColumnsForm(forms.Form):

@@ -10,10 +10,14 @@ from ratings.models import ImportRun
 
 @dataclass
 class Mapping:
-    """``columns``: item, rater, label, rated_at, comment, question -> index; in the wide layout
-    only item, and every column except those of ``leave_out`` is a rater. ``question_id`` is None
-    where a new question is made."""
+    """What a file is, what its columns mean, and where its rows belong.
 
+    ``source`` is a name of SOURCES. ``columns`` maps item, rater, label, rated_at, comment and
+    question to an index; in the wide layout only item, and every column except those of
+    ``leave_out`` is a rater. ``question_id`` is None where a new question is made.
+    """
+
+    source: str = "csv"
     encoding: str = ""
     delimiter: str = ""
     layout: str = "long"

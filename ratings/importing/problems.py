@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from django.utils.functional import Promise
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from ratings.recording.days import WRONG_TIMES
@@ -188,6 +189,15 @@ def message(problem: dict[str, Any]) -> str:
     if problem["kind"] == "time":
         values = {"reason": str(WRONG_TIMES[values["why"]]) % values}
     return str(MESSAGES[problem["kind"]][1]) % values
+
+
+def in_words(error: Unreadable) -> str:
+    """What is wrong with a file, with its line where it has one, in the reader's language."""
+    words = message(error.problem.as_json())
+    line = error.problem.line
+    if line is None:
+        return words
+    return gettext("Line %(line)s: %(message)s") % {"line": line, "message": words}
 
 
 class Found:

@@ -20,7 +20,7 @@ from ratings.models import ImportRun, Revision
 from ratings.recording.record import NewRating, UnknownCode, record
 
 from . import leases
-from .checking import moment_of
+from .judging import moment_of
 from .mapping import Mapping
 from .staging import Said, Staged
 

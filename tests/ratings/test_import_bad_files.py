@@ -339,7 +339,7 @@ def test_labels_of_wide_files_do_not_look_like_missing_names(wizard: Wizard) -> 
 
 
 def test_full_disc_is_told(wizard: Wizard, monkeypatch: Any) -> None:
-    def full(*arguments: Any) -> None:
+    def full(*arguments: Any, **named: Any) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(files, "_copy", full)

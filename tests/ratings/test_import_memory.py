@@ -12,16 +12,17 @@ import pytest
 
 from ratings.importing import checking, staging
 from ratings.importing.mapping import Mapping
-from ratings.importing.reading import Reader
+from ratings.importing.sources import SOURCES
 
-MAPPING = Mapping("utf-8-sig", ",", "long", {"item": 0, "rater": 1, "label": 2})
+COLUMNS = {"item": 0, "rater": 1, "label": 2}
+MAPPING = Mapping("csv", "utf-8-sig", ",", "long", COLUMNS)
 
 
 def check(folder: Path, lines: list[str]) -> tuple[checking.Report, list[Any]]:
     path = folder / "file.csv"
     path.write_text("item,rater,label\n" + "".join(lines))
     scratch = staging.Staging(folder / "file.rows", lambda: None)
-    reader = Reader(path, encoding="utf-8-sig", delimiter=",")
+    reader = SOURCES["csv"].reader(path, MAPPING)
     report = checking.check(
         reader, MAPPING, project=None, question=None, staging=scratch, beat=lambda: None
     )
@@ -61,7 +62,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, monkeypatch: Any) ->
             )
         scratch = staging.Staging(tmp_path / f"{rows}.rows", lambda: None)
         tracemalloc.start()
-        reader = Reader(path, encoding="utf-8-sig", delimiter=",")
+        reader = SOURCES["csv"].reader(path, MAPPING)
         report = checking.check(
             reader, MAPPING, project=None, question=None, staging=scratch, beat=lambda: None
         )

@@ -12,7 +12,7 @@ import metrics.tasks
 from metrics.work import sweep
 from projects.models import Item, Project
 from ratings import tasks
-from ratings.importing import files, leases, steps, writing
+from ratings.importing import files, leases, steps, work, writing
 from ratings.models import ImportRun, Rating, Revision
 from ratings.recording import record as rating_actions
 from tests.ratings.import_wizard import Wizard, said, stored, words, world
@@ -103,7 +103,7 @@ def test_failing_again_and_again_gives_up_and_says_so(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(writing, "record", lambda **arguments: 1 / 0)
-        for _attempt in range(steps.MAX_ATTEMPTS + 2):
+        for _attempt in range(work.MAX_ATTEMPTS + 2):
             tasks.resume_stalled()
     assert wizard.run.state == "failed"
     assert not Item.objects.exists()
@@ -144,7 +144,7 @@ def test_worker_that_lost_its_lease_writes_nothing(
 
     path.write_bytes(content)
     with pytest.raises(leases.Lost):
-        steps._write(slow)
+        work._write(slow)
     path.unlink()
     assert world() == before
     assert wizard.run.state == "done"
@@ -170,7 +170,7 @@ def test_killed_check_is_done_anew(
         raise Died
 
     with monkeypatch.context() as patch:
-        patch.setattr(steps, "check", die)
+        patch.setattr(work, "check", die)
         with pytest.raises(Died):
             wizard.work()
     assert wizard.run.state == "checking"
@@ -189,13 +189,13 @@ def test_killed_check_is_done_anew(
 def test_check_that_the_lead_took_back_ends_unheard(wizard: Wizard, monkeypatch: Any) -> None:
     wizard.upload(CONTENT)
     wizard.choose()
-    real = steps.check
+    real = work.check
 
     def take_back(*arguments: Any, **options: Any) -> Any:
         wizard.client.post(wizard.address, {"do": "reopen"})
         return real(*arguments, **options)
 
-    monkeypatch.setattr(steps, "check", take_back)
+    monkeypatch.setattr(work, "check", take_back)
     assert wizard.work().state == "mapping"
     assert wizard.run.lease == ""
 
@@ -248,7 +248,7 @@ def test_end_of_the_import_asks_for_the_counting(
 ) -> None:
     states = []
     monkeypatch.setattr(
-        steps.changes,
+        work.changes,
         "announce",
         lambda question_id: states.append((question_id, wizard.run.state)),
     )

@@ -11,7 +11,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from projects.models import Item, Member, Project, Rater
 from ratings import tasks
-from ratings.importing import files, steps
+from ratings.importing import files, work
 from ratings.models import ImportRun, Rating, Revision
 from tests.ratings.import_wizard import Wizard, said, stored, words, world
 
@@ -526,9 +526,9 @@ def test_upload_without_a_file_is_named(wizard: Wizard) -> None:
 def test_old_files_are_tidied_up(wizard: Wizard, utc: Any) -> None:
     wizard.upload(LONG)
     run = wizard.run
-    steps.resume_stalled()
+    work.resume_stalled()
     assert files.absolute(run.path).exists()
     ImportRun.objects.update(created_at=utc(2020, 1, 1))
-    steps.resume_stalled()
+    work.resume_stalled()
     assert not ImportRun.objects.exists()
     assert not files.absolute(run.path).exists()

@@ -1,13 +1,10 @@
-"""The import wizard: upload, columns, check, import, summary. Its rules are in
-ratings.importing."""
+"""One import in its wizard: columns, check, import, summary."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import BadRequest
@@ -18,69 +15,19 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from projects.access import get_project
-from projects.models import Member, Project
+from projects.models import Member
 from projects.setup.project_rules import Refused
 from projects.setup.question_rules import InvalidQuestions
-from ratings.files import exporting
-from ratings.files.bounds import View, bounded
+from ratings.files.bounds import View
 from ratings.models import ImportRun
 
 from . import files, leases, steps
-from .forms import ColumnsForm, ReadingForm, StartForm, UploadForm
-from .guessing import look
+from .forms import ColumnsForm, ReadingForm, StartForm
 from .mapping import Mapping
-from .problems import MESSAGES, Unreadable, message
-
-logger = logging.getLogger(__name__)
+from .problems import MESSAGES, Unreadable, in_words, message
+from .sources import SOURCES
 
 State = ImportRun.State
-RUNS_SHOWN = 50
-
-
-@login_required
-@require_safe
-def data(request: HttpRequest, project_id: int) -> HttpResponse:
-    """What came in by files, and the way out."""
-    project = get_project(request.user, project_id, role=Member.Role.VIEWER)
-    runs = project.imports.select_related("by", "question")[:RUNS_SHOWN]
-    context = {"project": project, "questions": project.questions.all(), "runs": runs}
-    return render(request, "ratings/data.html", {**context, "has_parquet": exporting.has_parquet()})
-
-
-@bounded("IMPORT_MAX_BYTES")
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def import_new(request: HttpRequest, project_id: int) -> HttpResponse:
-    """A file for an existing project."""
-    return _upload(request, get_project(request.user, project_id, role=Member.Role.LEAD))
-
-
-@bounded("IMPORT_MAX_BYTES")
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def import_project(request: HttpRequest) -> HttpResponse:
-    """A file that becomes a project of its own."""
-    return _upload(request, None)
-
-
-def _upload(request: HttpRequest, project: Project | None) -> HttpResponse:
-    form = UploadForm(request.POST, request.FILES) if request.method == "POST" else UploadForm()
-    if request.method == "POST" and form.is_valid():
-        file = form.cleaned_data["file"]
-        try:
-            run = steps.upload(file=file, name=file.name, project=project, by=request.user)
-        except Unreadable as error:
-            form.add_error("file", _in_words(error))
-        except OSError:
-            logger.exception("an upload was not stored")
-            form.add_error(
-                "file",
-                _("The server could not store the file; its disc may be full. Try again later."),
-            )
-        else:
-            return redirect(address(run))
-    context = {"form": form, "project": project, "limit": settings.IMPORT_MAX_BYTES}
-    return render(request, "ratings/import.html", context, status=400 if form.errors else 200)
 
 
 def address(run: ImportRun, page: str = "run") -> str:
@@ -156,13 +103,9 @@ def _columns_page(request: HttpRequest, run: ImportRun, *, posted: Any = None) -
         run, reading=reading, not_utf8=run.summary.get("not_utf8"), unguessed=not mapping.columns
     )
     try:
-        seen = look(
-            files.absolute(run.path),
-            encoding=mapping.encoding or "windows-1252",
-            delimiter=mapping.delimiter,
-        )
+        seen = SOURCES[mapping.source].look(files.absolute(run.path), mapping)
     except Unreadable as error:
-        context["trouble"] = _in_words(error)
+        context["trouble"] = in_words(error)
     else:
         form = ColumnsForm(posted, run=run, mapping=mapping, look=seen)
         if posted is not None and form.is_valid() and readable:
@@ -260,7 +203,7 @@ def _read_anew(request: HttpRequest, run: ImportRun) -> HttpResponse:
     try:
         _go(request, steps.read_anew(run=run, **form.cleaned_data))
     except Unreadable as error:
-        messages.error(request, _in_words(error))
+        messages.error(request, in_words(error))
     return redirect(address(run))
 
 
@@ -313,11 +256,3 @@ STEPS: dict[str, Callable[[HttpRequest, ImportRun], HttpResponse]] = {
 def _go(request: HttpRequest, went: bool) -> None:
     if not went:
         messages.warning(request, _("The import has gone on meanwhile; this is where it is now."))
-
-
-def _in_words(error: Unreadable) -> str:
-    problem = error.problem.as_json()
-    words = message(problem)
-    if problem["line"] is None:
-        return words
-    return _("Line %(line)s: %(message)s") % {"line": problem["line"], "message": words}

@@ -1,0 +1,72 @@
+"""What came in by files, and the upload of a new one. The steps after it are in run_views."""
+
+from __future__ import annotations
+
+import logging
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+
+from projects.access import get_project
+from projects.models import Member, Project
+from ratings.files import exporting
+from ratings.files.bounds import bounded
+
+from . import steps
+from .forms import UploadForm
+from .problems import Unreadable, in_words
+from .run_views import address
+
+logger = logging.getLogger(__name__)
+
+RUNS_SHOWN = 50
+
+
+@login_required
+@require_safe
+def data(request: HttpRequest, project_id: int) -> HttpResponse:
+    """What came in by files, and the way out."""
+    project = get_project(request.user, project_id, role=Member.Role.VIEWER)
+    runs = project.imports.select_related("by", "question")[:RUNS_SHOWN]
+    context = {"project": project, "questions": project.questions.all(), "runs": runs}
+    return render(request, "ratings/data.html", {**context, "has_parquet": exporting.has_parquet()})
+
+
+@bounded("IMPORT_MAX_BYTES")
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def import_new(request: HttpRequest, project_id: int) -> HttpResponse:
+    """A file for an existing project."""
+    return _upload(request, get_project(request.user, project_id, role=Member.Role.LEAD))
+
+
+@bounded("IMPORT_MAX_BYTES")
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def import_project(request: HttpRequest) -> HttpResponse:
+    """A file that becomes a project of its own."""
+    return _upload(request, None)
+
+
+def _upload(request: HttpRequest, project: Project | None) -> HttpResponse:
+    form = UploadForm(request.POST, request.FILES) if request.method == "POST" else UploadForm()
+    if request.method == "POST" and form.is_valid():
+        file = form.cleaned_data["file"]
+        try:
+            run = steps.upload(file=file, name=file.name, project=project, by=request.user)
+        except Unreadable as error:
+            form.add_error("file", in_words(error))
+        except OSError:
+            logger.exception("an upload was not stored")
+            form.add_error(
+                "file",
+                _("The server could not store the file; its disc may be full. Try again later."),
+            )
+        else:
+            return redirect(address(run))
+    context = {"form": form, "project": project, "limit": settings.IMPORT_MAX_BYTES}
+    return render(request, "ratings/import.html", context, status=400 if form.errors else 200)

@@ -1,0 +1,160 @@
+"""What a worker does for an import: it checks the file, and writes its rows.
+
+Whatever dies, the run's row says what is left; the next worker takes it up.
+"""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from ratings import changes
+from ratings.models import ImportRun
+
+from . import files, leases, staging, steps
+from .checking import Report, check
+from .mapping import Mapping
+from .sources import SOURCES
+from .writing import Stopped, write
+
+logger = logging.getLogger(__name__)
+
+State = ImportRun.State
+MAX_ATTEMPTS = 5  # failures in a row until a run is given up
+FILE_KEPT = datetime.timedelta(days=7)  # how long a file waits for its lead's next step
+SECONDS_BETWEEN_BEATS = 1.0  # signs of life
+
+
+def run_import(run_id: int) -> None:
+    """Do what the run waits for: check its file, or write its rows. Does nothing when another
+    worker has it."""
+    run = leases.take(run_id)
+    if run is None:
+        return
+    try:
+        if run.state == State.CHECKING:
+            _check(run)
+        else:
+            _write(run)
+    except leases.Lost:
+        logger.info("import %s is in other hands now", run_id)
+    except Exception:
+        logger.exception("import %s failed; the sweep tries again", run_id)
+        _set_back(run)
+
+
+def _set_back(run: ImportRun) -> None:
+    """After a failure: free for the next try, or given up."""
+    attempts = run.attempts + 1
+    try:
+        if attempts < MAX_ATTEMPTS:
+            leases.give_back(run, attempts=attempts)
+        else:
+            leases.give_back(
+                run,
+                attempts=attempts,
+                state=State.FAILED,
+                summary={**run.summary, "stopped": ["error", ""]},
+            )
+    except leases.Lost:
+        logger.info("import %s is in other hands now", run.pk)
+
+
+def _check(run: ImportRun) -> None:
+    mapping = Mapping.of(run)
+    reader = SOURCES[mapping.source].reader(files.absolute(run.path), mapping)
+    beat = _heart(run, lambda: {"bytes_read": min(reader.bytes_read, run.bytes_total)})
+    question = steps.question_of(run, mapping)
+    scratch = files.absolute(f"{run.path}{files.SCRATCH}-{run.lease}")
+    rows = staging.Staging(scratch, beat)
+    try:
+        report = check(
+            reader, mapping, project=run.project, question=question, staging=rows, beat=beat
+        )
+        rows.close()
+        with transaction.atomic():
+            _store_report(run, report)
+            scratch.replace(files.absolute(f"{run.path}{files.SCRATCH}"))
+    finally:
+        rows.close()
+        scratch.unlink(missing_ok=True)
+
+
+def _store_report(run: ImportRun, report: Report) -> None:
+    kept = {name: run.summary[name] for name in ("not_utf8",) if name in run.summary}
+    numbers = {name: value for name, value in vars(report).items() if name != "found"}
+    leases.give_back(
+        run,
+        state=State.REFUSED if report.found else State.CHECKED,
+        problems=[problem.as_json() for problem in report.found.listed],
+        summary={**kept, **numbers, "kinds": dict(report.found.kinds.most_common())},
+        bytes_read=run.bytes_total,
+        rows_total=report.rows,
+        rows_done=0,
+        attempts=0,
+    )
+
+
+def _write(run: ImportRun) -> None:
+    try:
+        with staging.opened(
+            files.absolute(f"{run.path}{files.SCRATCH}"), _heart(run, dict)
+        ) as staged:
+            write(run, staged)
+        leases.give_back(run, state=State.DONE, rows_done=run.rows_total)
+        files.remove(run.path)
+        assert run.question is not None  # the database's own rule: import_writes_into_question
+        # the hints on the way may have found the import still under way
+        changes.announce(run.question.pk)
+    except FileNotFoundError:
+        _stop(run, "lost", "")
+    except Stopped as stopped:
+        _stop(run, stopped.kind, stopped.value)
+
+
+def _stop(run: ImportRun, kind: str, value: str) -> None:
+    leases.give_back(run, state=State.FAILED, summary={**run.summary, "stopped": [kind, value]})
+
+
+def _heart(run: ImportRun, progress: Callable[[], dict[str, Any]]) -> staging.Beat:
+    """A function to be called often: once in a while it tells that the worker lives, and how far it
+    has come."""
+    last = time.monotonic()
+
+    def beat() -> None:
+        nonlocal last
+        if time.monotonic() - last >= SECONDS_BETWEEN_BEATS:
+            leases.keep(run, **progress())
+            last = time.monotonic()
+
+    return beat
+
+
+def resume_stalled() -> int:
+    """Take up every run that waits for a worker or has lost its own, and tidy up; how many runs
+    there were."""
+    waiting = list(
+        ImportRun.objects.filter(leases.free()).order_by("id").values_list("pk", flat=True)
+    )
+    for run_id in waiting:
+        run_import(run_id)
+    _tidy()
+    return len(waiting)
+
+
+def _tidy() -> None:
+    forgotten = ImportRun.objects.filter(
+        state__in=(State.MAPPING, State.REFUSED, State.CHECKED),
+        created_at__lt=timezone.now() - FILE_KEPT,
+    )
+    for run in forgotten:
+        steps.discard(run=run)
+    over = Q(state=State.DONE) | Q(state=State.FAILED, created_at__lt=timezone.now() - FILE_KEPT)
+    files.remove_abandoned(set(ImportRun.objects.exclude(over).values_list("path", flat=True)))
