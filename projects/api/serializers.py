@@ -1,21 +1,25 @@
-"""The shapes of projects in the API. Lists of items and raters are checked by ``catalogue``; their
-shapes are below for the schema."""
+"""The shapes of projects in the API. Rows of items and raters are declared and checked by
+``catalogue``."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from rest_framework import serializers
 
 from groundwork.rest.strict_fields import Choice, Number, StrictSerializer, Text, Whole
-from projects.models import Category, Project, Question, Rater, Scale, Weights
+from projects.catalogue import items, raters
+from projects.catalogue.rows import Field
+from projects.models import Category, Project, Question, Scale, Weights
 from projects.setup.question_rules import NewCategory, NewQuestion
 
 MOST_QUESTIONS = 50
 
 
 class CategoryIn(StrictSerializer):
-    label = Text(max_length=200)  # type: ignore[assignment]  # the name is the contract's; the serializer's own label is not used
+    # The name is the contract's; the serializer's own label is not used.
+    label = Text(max_length=200)  # type: ignore[assignment]
     value = Number(
         required=False,
         allow_null=True,
@@ -33,7 +37,10 @@ class QuestionIn(StrictSerializer):
         child=serializers.ListField(child=Number()),
         required=False,
         allow_null=True,
-        help_text="How much two answers agree, 0 to 1: square, symmetric, ones on the diagonal; in declared order",
+        help_text=(
+            "How much two answers agree, 0 to 1: square, symmetric, ones on the diagonal; "
+            "in declared order"
+        ),
     )
     categories = CategoryIn(many=True, help_text="2 to 50, in their declared order")
 
@@ -101,38 +108,26 @@ class ProjectOut(serializers.ModelSerializer):
     class Meta:
         model = Project
         fields = [
-            "id", "name", "description", "guidelines", "guidelines_version", "overlap", "time_zone", "created_at",
-            "role", "questions",
-        ]  # fmt: skip
+            "id",
+            "name",
+            "description",
+            "guidelines",
+            "guidelines_version",
+            "overlap",
+            "time_zone",
+            "created_at",
+            "role",
+            "questions",
+        ]
 
 
-class ItemIn(serializers.Serializer):
-    key = serializers.CharField(
-        max_length=255, help_text="Your own name of the item; unique in the project"
-    )
-    body = serializers.DictField(help_text='What the rater judges, like {"text": "..."}')
-    attributes = serializers.DictField(
-        required=False, help_text="Anything else; kept as it is when left out"
-    )
+def _row(name: str, fields: Mapping[str, Field]) -> Any:
+    """The shape of a row of the catalogue, for the description; its own checks stand there."""
+    return type(name, (serializers.Serializer,), {key: fields[key].shape for key in fields})
 
 
-class RaterIn(serializers.Serializer):
-    key = serializers.CharField(
-        max_length=150, help_text="Your own name of the rater; unique in the project"
-    )
-    name = serializers.CharField(required=False, allow_blank=True, max_length=200)
-    kind = serializers.ChoiceField(Rater.Kind.choices, required=False)
-    group = serializers.CharField(
-        required=False,
-        allow_blank=True,
-        max_length=64,
-        help_text="A team or vendor; pages can show one group alone",
-    )
-    username = serializers.CharField(
-        required=False,
-        allow_null=True,
-        help_text="An account of this site; it becomes an annotator of the project",
-    )
+ItemIn = _row("ItemIn", items.FIELDS)
+RaterIn = _row("RaterIn", raters.FIELDS)
 
 
 class Counts(serializers.Serializer):

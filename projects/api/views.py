@@ -15,7 +15,8 @@ from groundwork.rest.paging import PAGING as PAGING_NAMES
 from groundwork.rest.paging import Key, page
 from groundwork.rest.parameters import parameters, rows_of
 from groundwork.rest.schema import PAGING, one_or_many, page_of, reads, writes
-from projects.catalogue import entries
+from projects.catalogue.items import put_items
+from projects.catalogue.raters import put_raters
 from projects.models import Member, Project
 from projects.setup import actions
 from projects.setup.project_rules import Refused
@@ -125,7 +126,7 @@ class Items(ApiView):
         """One item or a list of up to 10,000. The same request twice changes nothing."""
         project = self.project(request, project_id, role=LEAD)
         parameters(request)
-        return Response(entries.put_items(project=project, rows=rows_of(request.data)))
+        return Response(put_items(project=project, rows=rows_of(request.data)))
 
 
 class Raters(ApiView):
@@ -139,4 +140,4 @@ class Raters(ApiView):
         """One rater or a list of up to 10,000. The same request twice changes nothing."""
         project = self.project(request, project_id, role=LEAD)
         parameters(request)
-        return Response(entries.put_raters(project=project, rows=rows_of(request.data)))
+        return Response(put_raters(project=project, rows=rows_of(request.data)))

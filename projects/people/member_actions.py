@@ -12,7 +12,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from projects.catalogue.entries import group_problem
+from projects.catalogue.raters import LONGEST_NAME, is_group
 from projects.models import Member, Project, Rater
 from projects.setup.project_rules import Refused
 
@@ -128,11 +128,11 @@ def change_rater(
     """Set a rater's name, kind, group and tied user (a member of the project)."""
     if kind not in Rater.Kind.values:
         raise Refused({"kind": _("A rater is human or model.")})
-    if len(name) > 200 or not name.isprintable():
+    if len(name) > LONGEST_NAME or not name.isprintable():
         raise Refused(
             {"name": _("A name of 200 characters at most is needed, without control characters.")}
         )
-    if group_problem(group):
+    if not is_group(group):
         raise Refused(
             {"group": _("A group of 64 characters at most is needed, without control characters.")}
         )

@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from groundwork.database import bulk
 from groundwork.rest.errors import BadRequest
 from groundwork.rest.parameters import rows_error
-from projects.catalogue.entries import kind_of
+from projects.catalogue.rows import kind_of
 from projects.models import Member, Project, Question
 from ratings.models import NOTHING
 from ratings.recording.days import parse_rated_at

@@ -22,7 +22,8 @@ from django.db import transaction
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from projects.catalogue import entries
+from projects.catalogue import items
+from projects.catalogue.rows import key_problem
 from projects.models import Item, Project
 from projects.setup.project_rules import Refused
 
@@ -115,7 +116,7 @@ def _show(stored: Sequence[tuple[Upload, str]], project: Project) -> dict[str, i
         body[upload.kind] = address
     if problems:
         raise Refused(problems)
-    return entries.put_items(
+    return items.put_items(
         project=project, rows=[{"key": key, "body": body} for key, body in bodies.items()]
     )
 
@@ -129,7 +130,7 @@ def _looked_at(files: Sequence[Any], problems: dict[str, Any]) -> Iterator[Uploa
             problems[shown_name(file.name or "")] = _(
                 "This is no picture, sound or film of a kind that can be shown."
             )
-        elif entries.key_problem({"key": key}, longest=entries.LONGEST_ITEM_KEY):
+        elif key_problem(key, longest=items.LONGEST_KEY):
             problems[shown_name(file.name or "")] = _("Its name cannot be the name of an item.")
         else:
             yield Upload(file, key, extension)

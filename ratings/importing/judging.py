@@ -10,7 +10,8 @@ import datetime
 from django.utils import timezone
 
 from groundwork.text import key_trouble
-from projects.models import Category, Item, Question, Rater
+from projects.catalogue import items, raters
+from projects.models import Category, Question
 from projects.setup.question_rules import MOST_CATEGORIES
 from ratings.recording.days import WrongTime, parse_rated_at
 
@@ -116,11 +117,11 @@ class Judge:
 
     def items(self, column: str) -> KeyColumn:
         """The keys of items; ``column`` names them in problems."""
-        longest = Item._meta.get_field("key").max_length or 0
+        longest = items.LONGEST_KEY
         return KeyColumn(self.staging.items, column=column, longest=longest, found=self.found)
 
     def raters(self, column: str) -> KeyColumn:
-        longest = Rater._meta.get_field("key").max_length or 0
+        longest = raters.LONGEST_KEY
         return KeyColumn(self.staging.raters, column=column, longest=longest, found=self.found)
 
     def moment(self, text: str, line: int, column: str) -> int | None:

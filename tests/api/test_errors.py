@@ -153,7 +153,7 @@ def test_failures_behind_the_api(
     def fail(**_arguments: Any) -> None:
         raise raised
 
-    monkeypatch.setattr("projects.catalogue.entries.put_items", fail)
+    monkeypatch.setattr("projects.api.views.put_items", fail)
     api.raise_request_exception = False
     answer = api.post(address("items/"), {"key": "a", "body": {}}, format="json")
     assert error_of(answer, status)["code"] == code

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from projects.catalogue.entries import put_items
+from projects.catalogue.items import put_items
 from projects.catalogue.sizes import n_items, n_items_by_project
 from projects.models import Project
 from tests.ratings.import_wizard import Wizard

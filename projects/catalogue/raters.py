@@ -1,0 +1,190 @@
+"""Raters by their keys: many in one request, and the same request twice changes nothing."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.db import transaction
+from rest_framework import serializers
+
+from groundwork.database import bulk
+from groundwork.rest.parameters import rows_error
+from groundwork.text import has_control
+from projects.models import Member, Project, Rater
+
+from .rows import Counts, Field, Row, checked, key_problem, standing
+
+LONGEST_KEY = Rater._meta.get_field("key").max_length or 0
+LONGEST_NAME = Rater._meta.get_field("name").max_length or 0
+LONGEST_GROUP = Rater._meta.get_field("group").max_length or 0
+LONGEST_USERNAME = 150
+
+
+def put_raters(*, project: Project, rows: Sequence[Any]) -> Counts:
+    """Create or change raters by key; what is left out stays. All or nothing; 400 names each bad
+    row.
+
+    ``username`` ties the rater to an account, which becomes an annotator of the project when it has
+    no role in it; null unties it.
+    """
+    raters = checked("rater", rows, FIELDS)
+    with transaction.atomic():
+        # one account is tied to one rater, whoever asks
+        Project.objects.select_for_update().get(pk=project.pk)
+        users = _users(raters)
+        stored = standing("projects_rater", 'name, kind, "group", user_id', project, raters)
+        counts = {"created": 0, "changed": 0, "unchanged": 0}
+        writes = []
+        for row in raters:
+            old = stored.get(row["key"])
+            name, kind, group, user_id = old or ("", Rater.Kind.HUMAN.value, "", None)
+            if "username" in row:
+                user_id = users.get(row["username"])
+            new = (row.get("name", name), row.get("kind", kind), row.get("group", group), user_id)
+            if new == old:
+                counts["unchanged"] += 1
+                continue
+            counts["created" if old is None else "changed"] += 1
+            writes.append((project.pk, row["key"], *new))
+        _refuse_tied(project, raters, users, {row[1]: row[5] for row in writes})
+        _write_raters(project, writes)
+    return counts
+
+
+def _name_problem(name: Any) -> str | None:
+    if not isinstance(name, str) or len(name) > LONGEST_NAME or has_control(name):
+        return (
+            f"'name' must be a text of {LONGEST_NAME} characters at most, "
+            "without control characters"
+        )
+    return None
+
+
+def _kind_problem(kind: Any) -> str | None:
+    if not isinstance(kind, str) or kind not in Rater.Kind.values:
+        return f"unknown kind {json.dumps(kind)[:40]}; one of {', '.join(Rater.Kind.values)}"
+    return None
+
+
+def is_group(group: Any) -> bool:
+    """Whether this can be the group of a rater."""
+    if not isinstance(group, str) or len(group) > LONGEST_GROUP:
+        return False
+    return group == group.strip() and group.isprintable()
+
+
+def _group_problem(group: Any) -> str | None:
+    if is_group(group):
+        return None
+    return (
+        f"'group' must be a text of {LONGEST_GROUP} characters at most, without blanks at its ends"
+    )
+
+
+def _username_problem(username: Any) -> str | None:
+    if username is None:
+        return None
+    if not isinstance(username, str) or not 0 < len(username) <= LONGEST_USERNAME:
+        return f"'username' must be a text of 1 to {LONGEST_USERNAME} characters, or null"
+    return None
+
+
+def _users(raters: Sequence[Row]) -> dict[str, int]:
+    """username -> id of the accounts that the rows name; 400 for one that does not exist or is
+    named twice."""
+    names = [row["username"] for row in raters if row.get("username") is not None]
+    if not names:
+        return {}
+    users = get_user_model().objects.filter(username__in=names, is_active=True)
+    known = dict(users.values_list("username", "pk"))
+    wrong: dict[int, list[str]] = {}
+    first: dict[str, int] = {}
+    for place, row in enumerate(raters):
+        name = row.get("username")
+        if name is not None and name not in known:
+            wrong[place] = [f"there is no account '{name}' on this site"]
+        elif name is not None and first.setdefault(name, place) != place:
+            wrong[place] = [
+                f"the account '{name}' is tied to the rater of row {first[name]} already"
+            ]
+    if wrong:
+        raise rows_error("rater", wrong)
+    return known
+
+
+def _refuse_tied(
+    project: Project, raters: Sequence[Row], users: dict[str, int], new: dict[str, int | None]
+) -> None:
+    """400 when an account would be tied to two raters of the project."""
+    tied = Rater.objects.filter(project=project, user__in=users.values())
+    holders = {}
+    for user_id, key in tied.values_list("user_id", "key"):
+        if new.get(key, user_id) == user_id:
+            holders[user_id] = key
+    wrong = {}
+    for place, row in enumerate(raters):
+        holder = holders.get(users.get(row.get("username") or "", 0))
+        if holder is not None and holder != row["key"]:
+            wrong[place] = [f"the account '{row['username']}' is tied to rater '{holder}' already"]
+    if wrong:
+        raise rows_error("rater", wrong)
+
+
+def _write_raters(project: Project, writes: list[tuple[Any, ...]]) -> None:
+    # Ties that are given up first: two raters may swap their accounts.
+    Rater.objects.filter(project=project, key__in=[row[1] for row in writes]).update(user=None)
+    rows = [(*row, False) for row in sorted(writes, key=lambda row: row[1])]
+    bulk.upsert(
+        "projects_rater",
+        ("project_id", "key", "name", "kind", "group", "user_id", "paused"),
+        rows,
+        key=("project_id", "key"),
+        update={name: f'excluded."{name}"' for name in ("name", "kind", "group", "user_id")},
+    )
+    if writes:
+        Project.objects.filter(pk=project.pk).catalogue_changed()
+    tied = {row[5] for row in writes if row[5] is not None}
+    members = Member.objects.filter(project=project, user__in=tied)
+    strangers = tied - set(members.values_list("user_id", flat=True))
+    joining = [
+        Member(project=project, user_id=user_id, role=Member.Role.ANNOTATOR)
+        for user_id in sorted(strangers)
+    ]
+    Member.objects.bulk_create(joining, ignore_conflicts=True)
+
+
+# All that may be said of a rater; the API and every import that brings raters ask this list.
+FIELDS = {
+    "key": Field(
+        functools.partial(key_problem, longest=LONGEST_KEY),
+        serializers.CharField(
+            max_length=LONGEST_KEY, help_text="Your own name of the rater; unique in the project"
+        ),
+    ),
+    "name": Field(
+        _name_problem,
+        serializers.CharField(required=False, allow_blank=True, max_length=LONGEST_NAME),
+    ),
+    "kind": Field(_kind_problem, serializers.ChoiceField(Rater.Kind.choices, required=False)),
+    "group": Field(
+        _group_problem,
+        serializers.CharField(
+            required=False,
+            allow_blank=True,
+            max_length=LONGEST_GROUP,
+            help_text="A team or vendor; pages can show one group alone",
+        ),
+    ),
+    "username": Field(
+        _username_problem,
+        serializers.CharField(
+            required=False,
+            allow_null=True,
+            help_text="An account of this site; it becomes an annotator of the project",
+        ),
+    ),
+}
