@@ -1,38 +1,55 @@
-"""Hooks that a project's set-up calls and ``ratings`` fills: projects knows nothing of ratings."""
+"""Hooks of a project's set-up, for those who stand above it: projects knows nothing of ratings."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 # question id, codes -> how many ratings hold each of the codes (those with none left out)
-Counter = Callable[[int, Iterable[int]], dict[int, int]]
+CountInUse = Callable[[int, Iterable[int]], dict[int, int]]
 Listener = Callable[[int], None]
 
-_count_in_use: Counter | None = None
-_zone_listener: Listener | None = None
-_scale_listener: Listener | None = None
+_counters: list[CountInUse] = []
+_zone_listeners: list[Listener] = []
+_scale_listeners: list[Listener] = []
 
 
-def fill(*, count_in_use: Counter, zone_changed: Listener, scale_changed: Listener) -> None:
-    """Register the three hooks, once, when the site starts.
+def listen(
+    *,
+    count_in_use: CountInUse | None = None,
+    zone_changed: Listener | None = None,
+    scale_changed: Listener | None = None,
+) -> None:
+    """Register what is to be asked and told. Who is registered twice still hears once.
 
-    ``zone_changed`` gets a project's id, ``scale_changed`` a question's; both run inside the
-    changing transaction.
+    ``zone_changed`` gets a project's id, ``scale_changed`` a question's. Both run inside the
+    changing transaction, so that a failure of theirs undoes the change.
     """
-    global _count_in_use, _zone_listener, _scale_listener
-    _count_in_use, _zone_listener, _scale_listener = count_in_use, zone_changed, scale_changed
+    if count_in_use is not None and count_in_use not in _counters:
+        _counters.append(count_in_use)
+    if zone_changed is not None and zone_changed not in _zone_listeners:
+        _zone_listeners.append(zone_changed)
+    if scale_changed is not None and scale_changed not in _scale_listeners:
+        _scale_listeners.append(scale_changed)
 
 
 def in_use(question_id: int, codes: Iterable[int]) -> dict[int, int]:
-    """code -> number of ratings that hold it, for those of ``codes`` that any rating holds."""
-    return _count_in_use(question_id, codes) if _count_in_use else {}
+    """code -> number of uses, summed over all who count them, for those of ``codes`` that have
+    any."""
+    wanted = list(codes)
+    found: Counter[int] = Counter()
+    for count_in_use in _counters:
+        found.update(count_in_use(question_id, wanted))
+    return dict(found)
 
 
 def zone_changed(project_id: int) -> None:
-    if _zone_listener:
-        _zone_listener(project_id)
+    """Tell all listeners that a project's time zone is another one now."""
+    for listener in _zone_listeners:
+        listener(project_id)
 
 
 def scale_changed(question_id: int) -> None:
-    if _scale_listener:
-        _scale_listener(question_id)
+    """Tell all listeners that a question's categories, their order, values or weights changed."""
+    for listener in _scale_listeners:
+        listener(question_id)

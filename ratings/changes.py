@@ -1,5 +1,4 @@
-"""The one hook by which others learn, after the commit, that ratings of a question changed.
-``metrics`` fills it."""
+"""How others learn, after the commit, that ratings of a question changed: they listen here."""
 
 from __future__ import annotations
 
@@ -14,17 +13,18 @@ _listeners: list[Callable[[int], None]] = []
 
 
 def listen(listener: Callable[[int], None]) -> None:
-    """Register the function that is called with a question's id after each commit that changed its
-    ratings."""
-    _listeners[:] = [listener]
+    """Register a function that is called with a question's id after each commit that changed its
+    ratings. Who is registered twice still hears once."""
+    if listener not in _listeners:
+        _listeners.append(listener)
 
 
 def announce(question_id: int) -> None:
-    """Tell the listener once the running transaction is on disk; once a question, however often
+    """Tell all listeners once the running transaction is on disk; once a question, however often
     this is called.
 
-    The rating is already safe then: whatever the listener does wrong is logged and never reaches
-    the rater.
+    The rating is already safe then: whatever a listener does wrong is logged, and reaches neither
+    the rater nor the other listeners.
     """
     # what is registered in one that is rolled back is forgotten with it
     savepoints = set(connection.savepoint_ids)
@@ -37,8 +37,9 @@ def announce(question_id: int) -> None:
             try:
                 listener(question_id)
             except Exception:
+                name = getattr(listener, "__name__", listener)
                 logger.exception(
-                    "the hint for question %s was not sent; the sweep will find it", question_id
+                    "%s failed on question %s; the sweep will find it", name, question_id
                 )
 
     tell.announced = question_id  # type: ignore[attr-defined]  # found again above

@@ -1,5 +1,4 @@
-"""What ratings answer and do when a project's set-up changes; fills the hooks of
-projects.changes."""
+"""What ratings answer and do when a project's set-up changes: the listeners of projects.changes."""
 
 from __future__ import annotations
 
