@@ -17,6 +17,7 @@ import numpy as np
 from django.db.models import Q
 from django.utils import timezone
 
+from groundwork.work.starting import start_task
 from metrics import periods
 from metrics.agreement.coefficients import peers
 from metrics.agreement.counts import tally
@@ -24,7 +25,6 @@ from metrics.agreement.estimate import REASONS, number
 from metrics.agreement.explaining.attribution import Shifts, TwoPeriods, Without, shifts
 from metrics.models import Attribution, CountState
 from metrics.scale import QuestionScale
-from metrics.work import hints
 from projects.models import Item, Question
 from ratings.models import NOTHING, Rating
 from ratings.recording.days import EPOCH
@@ -68,7 +68,7 @@ def ask(question: Question, **which: Any) -> Attribution:
         )
         row.waiting = True
     if new:
-        hints.start("metrics.tasks.attribute_move", row.pk)
+        start_task("metrics.tasks.attribute_move", row.pk)
     return row
 
 

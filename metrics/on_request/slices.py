@@ -19,10 +19,10 @@ from django.db import OperationalError
 from django.db.models import Q
 from django.utils import timezone
 
+from groundwork.work.starting import start_task
 from metrics.counting.store import json_text
 from metrics.filters import Filter
 from metrics.models import CountState, Slice
-from metrics.work import hints
 from projects.models import Question
 
 from . import slice_bodies
@@ -91,7 +91,7 @@ def _ask(row: Slice, now: datetime.datetime, current: tuple[int, int]) -> None:
         row.pk = made.pk
         if new:
             _forget_oldest(row.question)
-            hints.start("metrics.tasks.compute_slice", row.pk)
+            start_task("metrics.tasks.compute_slice", row.pk)
         return
     if now - row.asked_at > ASKED:
         Slice.objects.filter(pk=row.pk).update(asked_at=now)
@@ -99,7 +99,7 @@ def _ask(row: Slice, now: datetime.datetime, current: tuple[int, int]) -> None:
     if behind and not row.waiting and (row.rests_until is None or row.rests_until <= now):
         row.waiting = True
         if Slice.objects.filter(pk=row.pk, waiting=False).update(waiting=True, asked_at=now):
-            hints.start("metrics.tasks.compute_slice", row.pk)
+            start_task("metrics.tasks.compute_slice", row.pk)
 
 
 def _forget_oldest(question: Question) -> None:

@@ -11,19 +11,15 @@ from __future__ import annotations
 
 import functools
 import logging
-import time
 
 import redis
-from celery import current_app
 from django.conf import settings
+
+from groundwork.work.starting import start_task
 
 logger = logging.getLogger(__name__)
 
 UNDERWAY_SECONDS = 10  # after this a hint counts as lost
-# without a try after a failure, so that a frozen broker costs one rating in many, not each
-PAUSE_SECONDS = 5
-
-_paused_until = 0.0
 
 
 @functools.cache
@@ -38,36 +34,14 @@ def _key(question_id: int) -> str:
 
 def send(question_id: int) -> None:
     """Tell a worker to look at the question; bounded in time, silent in failure."""
-    global _paused_until  # noqa: PLW0603 - one switch a process
-    if not settings.REDIS_URL or time.monotonic() < _paused_until:
-        return
-    try:
-        if client().set(_key(question_id), 1, nx=True, ex=UNDERWAY_SECONDS):
-            # One try: the sweep is the second one, and a rater does not wait for it.
-            current_app.send_task(
-                "metrics.tasks.count_question", [question_id], ignore_result=True, retry=False
-            )
-    except Exception as error:  # any: redis, kombu and socket errors have no common base
-        _paused_until = time.monotonic() + PAUSE_SECONDS
-        logger.warning(
-            "no hint for question %s (%s); the sweep will find it",
-            question_id,
-            type(error).__name__,
-        )
+    start_task(
+        "metrics.tasks.count_question", question_id, unless=lambda: _is_underway(question_id)
+    )
 
 
-def start(task: str, *arguments: int) -> None:
-    """Ask a worker for a task that the sweep would find too; bounded in time, silent in failure."""
-    global _paused_until  # noqa: PLW0603 - one switch a process
-    if not settings.REDIS_URL or time.monotonic() < _paused_until:
-        return
-    try:
-        current_app.send_task(task, list(arguments), ignore_result=True, retry=False)
-    except Exception as error:  # any: redis, kombu and socket errors have no common base
-        _paused_until = time.monotonic() + PAUSE_SECONDS
-        logger.warning(
-            "%s%s was not sent (%s); the sweep will find it", task, arguments, type(error).__name__
-        )
+def _is_underway(question_id: int) -> bool:
+    """Whether a hint is under way; if not, one is from now on. Raises what the broker raises."""
+    return not client().set(_key(question_id), 1, nx=True, ex=UNDERWAY_SECONDS)
 
 
 def forget(question_id: int) -> None:

@@ -6,11 +6,10 @@ import logging
 from collections.abc import Sequence
 from typing import IO, Any
 
-from celery import current_app
-from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from groundwork.work.starting import start_task
 from projects.models import Category, Project, Question
 from projects.setup.actions import add_question, create_project
 from projects.setup.question_rules import NewCategory, NewQuestion
@@ -196,11 +195,4 @@ def _go_on(run: ImportRun, states: Sequence[str], **changes: Any) -> bool:
 
 def wake(run_id: int) -> None:
     """A hint to the workers; the sweep finds the run without it."""
-    if not settings.REDIS_URL:
-        return
-    try:
-        current_app.send_task("ratings.tasks.run_import", [run_id], ignore_result=True, retry=False)
-    except Exception as error:  # any: redis, kombu and socket errors have no common base
-        logger.warning(
-            "no hint for import %s (%s); the sweep will find it", run_id, type(error).__name__
-        )
+    start_task("ratings.tasks.run_import", run_id)

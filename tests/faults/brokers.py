@@ -16,6 +16,7 @@ import redis
 
 from agreement_site.celery import app
 from agreement_site.running import embedded
+from groundwork.work import starting
 from metrics.work import hints
 
 PATIENCE = 20.0  # seconds; a broker that does not start never gets there
@@ -104,4 +105,4 @@ def connect_to(url: str) -> None:
     app.__dict__["_pool"] = None
     app.amqp._producer_pool = None
     CLIENT.cache_clear()
-    hints._paused_until = 0.0
+    starting._paused_until = 0.0

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from groundwork.work import starting
 from metrics import tasks
 from metrics.models import Attribution, Reading
 from metrics.on_request import attributing
-from metrics.work import hints
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Item
 from tests.faults.brokers import private_broker
@@ -104,12 +104,12 @@ def test_a_dead_broker_leaves_it_to_the_sweep(
     moved: Any, settings: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
-    monkeypatch.setattr(hints, "_paused_until", 0.0)
+    monkeypatch.setattr(starting, "_paused_until", 0.0)
 
     def fails(*_arguments: Any, **_options: Any) -> None:
         raise ConnectionError("no broker")
 
-    monkeypatch.setattr(hints.current_app, "send_task", fails)
+    monkeypatch.setattr(starting.current_app, "send_task", fails)
     assert ask(moved).waiting
     assert "the sweep will find it" in caplog.text
     attributing.sweep()

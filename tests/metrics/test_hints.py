@@ -10,6 +10,7 @@ import pytest
 import redis
 
 from agreement_site.celery import app
+from groundwork.work import starting
 from metrics import tasks
 from metrics.work import hints, sweep
 from ratings.models import Rating
@@ -103,7 +104,7 @@ def test_a_broker_that_is_gone_costs_one_try_in_a_while(
     for _number in range(20):
         hints.send(1)
     assert len(tries) == 1
-    monkeypatch.setattr(hints, "_paused_until", 0.0)  # the pause is over
+    monkeypatch.setattr(starting, "_paused_until", 0.0)  # the pause is over
     broker.start()
     hints.send(1)
     assert broker.messages() == 1

@@ -13,12 +13,13 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
+from groundwork.work import starting
 from metrics import tasks
 from metrics.agreement import report
 from metrics.agreement.counts import tally as agreement_tally
 from metrics.models import Slice
 from metrics.on_request import slice_pairs, slices
-from metrics.work import hints, sweep
+from metrics.work import sweep
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Item, Project, Rater
 from ratings.models import Rating
@@ -444,12 +445,12 @@ def test_a_dead_broker_leaves_it_to_the_sweep(
     rated: Any, settings: Any, monkeypatch: pytest.MonkeyPatch, lead: Any, client_for: Any
 ) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
-    monkeypatch.setattr(hints, "_paused_until", 0.0)
+    monkeypatch.setattr(starting, "_paused_until", 0.0)
 
     def fails(*_arguments: Any, **_options: Any) -> None:
         raise ConnectionError("no broker")
 
-    monkeypatch.setattr(hints.current_app, "send_task", fails)
+    monkeypatch.setattr(starting.current_app, "send_task", fails)
     client_for(lead).get(f"/projects/{rated.project_id}/?kind=human")
     tasks.sweep_all()
     assert not Slice.objects.filter(waiting=True).exists()

@@ -9,6 +9,7 @@ import pytest
 from django.utils import timezone
 
 import metrics.tasks
+from groundwork.work import starting
 from metrics.work import sweep
 from projects.models import Item, Project
 from ratings import tasks
@@ -265,7 +266,8 @@ def test_hint_that_cannot_be_sent_is_not_felt(
     def refuse(*arguments: Any, **options: Any) -> None:
         raise ConnectionError
 
-    monkeypatch.setattr(steps.current_app, "send_task", refuse)
+    monkeypatch.setattr(starting, "_paused_until", 0.0)
+    monkeypatch.setattr(starting.current_app, "send_task", refuse)
     steps.wake(wizard.run.pk)
     assert tasks.resume_stalled() == 1
     assert wizard.run.state == "done"
@@ -278,6 +280,7 @@ def test_hint_names_the_task_and_the_run(wizard: Wizard, settings: Any, monkeypa
     def send(name: str, arguments: list[Any], **options: Any) -> None:
         sent.append((name, arguments))
 
-    monkeypatch.setattr(steps.current_app, "send_task", send)
+    monkeypatch.setattr(starting, "_paused_until", 0.0)
+    monkeypatch.setattr(starting.current_app, "send_task", send)
     steps.wake(wizard.run.pk)
     assert sent == [(tasks.run_import.name, [wizard.run.pk])]
