@@ -34,21 +34,21 @@ def count_question(question_id: int) -> None:
 def attribute_move(attribution_id: int) -> None:
     """Compute an attribution that somebody waits for; one that was computed meanwhile is left
     alone."""
-    attributing.compute(attribution_id)
+    attributing.WORK.compute(attribution_id)
 
 
 @shared_task(ignore_result=True)
 def compute_slice(slice_id: int) -> None:
     """Compute a slice that somebody waits for; one that was computed meanwhile is left alone."""
-    slices.compute(slice_id)
+    slices.WORK.compute(slice_id)
 
 
 def sweep_all() -> int:
     """Bring every question with uncounted ratings or stale readings up to date; how many there
     were."""
     waiting = sweep.sweep()
-    attributing.sweep()
-    slices.sweep()
+    attributing.WORK.sweep()
+    slices.WORK.sweep()
     heartbeat.beat()
     schedule.audit_one()
     return waiting

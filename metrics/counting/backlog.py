@@ -13,7 +13,6 @@ read*, as ever, and so stays uncounted.
 from __future__ import annotations
 
 import datetime
-import secrets
 import time
 from contextlib import suppress
 
@@ -21,6 +20,7 @@ import numpy as np
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
+from groundwork.work.lease import free, give_back, held, keep_lease, new_lease
 from metrics.models import CountState, Share
 from metrics.scale import QuestionScale
 from projects.models import Question
@@ -90,23 +90,19 @@ def take(question_id: int) -> Share | None:
     state = count.lock(question_id)
     if state.backlog_from is None:
         return None
-    lease, until = secrets.token_hex(16), timezone.now() + PATIENCE
+    taken = {"lease": new_lease(), "leased_until": timezone.now() + PATIENCE}
     shares = Share.objects.filter(question_id=question_id)
-    share = (
-        shares.filter(leased_until__lte=timezone.now()).select_for_update(skip_locked=True).first()
-    )
-    if share is not None:
-        share.lease, share.leased_until = lease, until
-        share.save()
-        return share
+    # Who finishes one late holds it, and waits for the lock that we have: that one is passed over.
+    late = shares.filter(free()).select_for_update(skip_locked=True).first()
+    if late is not None:
+        keep_lease(late, held(late), **taken)
+        return late
     items = _next_items(question_id, state.backlog_from, state.backlog_to)
     if items.size:
         first, last = int(items[0]), int(items[-1])
         state.backlog_from = last
         state.save(update_fields=["backlog_from"])
-        return shares.create(
-            question_id=question_id, first=first, last=last, lease=lease, leased_until=until
-        )
+        return shares.create(question_id=question_id, first=first, last=last, **taken)
     if not shares.exists():
         state.backlog_from = None
         state.save(update_fields=["backlog_from"])
@@ -138,7 +134,7 @@ def finish(share: Share, change: Change) -> bool:
     take turns only with what is short.
     """
     hold_shares(share.question_id)
-    mine = Share.objects.filter(pk=share.pk, lease=share.lease)
+    mine = held(share)
     if not mine.select_for_update().exists():
         return False
     count.mark_counted(change)
@@ -154,12 +150,6 @@ def finish_and_take(share: Share, change: Change) -> tuple[bool, Share | None]:
     """``finish``, and ``take`` the next one with the question's lock in hand, for which others
     stand in line."""
     return finish(share, change), take(share.question_id)
-
-
-@transaction.atomic
-def give_back(share: Share) -> None:
-    """Let another worker take the share at once."""
-    Share.objects.filter(pk=share.pk, lease=share.lease).update(leased_until=timezone.now())
 
 
 def progress(state: CountState) -> dict[str, int] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import F, Q
 
+from groundwork.work.lease import Leased
 from projects.models import Question, Rater
 
 EVER = -(2**31)  # the day of the rows that hold all days together
@@ -51,8 +52,14 @@ class CountState(models.Model):
     def __str__(self) -> str:
         return f"question {self.question_id}: version {self.version}"
 
+    @classmethod
+    def version_of(cls, question_id: int) -> int:
+        """The version of a question's counts; 0 while nothing has been counted."""
+        versions = cls.objects.filter(pk=question_id).values_list("version", flat=True)
+        return versions.first() or 0
 
-class Share(models.Model):
+
+class Share(Leased):
     """A range of a question's items that one worker is counting. While the row stands with the
     worker's lease, nobody else has counted any item of the range since the lease was taken
     (metrics.counting.backlog)."""
@@ -60,10 +67,6 @@ class Share(models.Model):
     question = models.ForeignKey(Question, models.CASCADE, related_name="+")
     first = models.BigIntegerField()
     last = models.BigIntegerField()
-    lease = models.CharField(max_length=32)
-    # After this time the worker counts as gone, and another one takes the share over with a lease
-    # of its own.
-    leased_until = models.DateTimeField()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["question", "first"], name="share_unique")]

@@ -6,14 +6,15 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from groundwork.work.asked import Asked
 from projects.models import Question
 
 from .readings import Span
 
 
-class Attribution(models.Model):
-    """What explains the move of Fleiss' kappa between two periods. ``waiting``: a worker is still
-    to compute it."""
+class Attribution(Asked):
+    """What explains the move of Fleiss' kappa between two periods
+    (metrics.on_request.attributing)."""
 
     question = models.ForeignKey(
         Question, models.CASCADE, related_name="attributions", db_index=False
@@ -22,13 +23,10 @@ class Attribution(models.Model):
     start_from = models.DateField()
     start_to = models.DateField()
     weights = models.CharField(max_length=10)
-    waiting = models.BooleanField(default=True)
-    asked_at = models.DateTimeField()
     # The CountState.version whose counts the result rests on, or an older one when counting went on
     # meanwhile.
     version = models.PositiveBigIntegerField(default=0)
     result = models.JSONField(null=True, blank=True)
-    computed_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints = [
@@ -48,15 +46,15 @@ class Attribution(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"question {self.question_id}: {self.span} {self.start_from} to {self.start_to}, {self.weights}"
+        move = f"{self.span} {self.start_from} to {self.start_to}, {self.weights}"
+        return f"question {self.question_id}: {move}"
 
 
-class Slice(models.Model):
+class Slice(Asked):
     """What a page shows that the stored counts do not hold: of some ratings alone, or of two raters
     day by day.
 
-    Asked for by a page, computed by a worker from the ratings, kept while somebody asks
-    (metrics.on_request.slices).
+    Computed from the ratings, and kept while somebody asks for it (metrics.on_request.slices).
     """
 
     class Kind(models.TextChoices):
@@ -69,16 +67,11 @@ class Slice(models.Model):
     kind = models.CharField(max_length=9, choices=Kind.choices)
     key = models.CharField(max_length=64)  # SHA-256 of format, kind and spec (slices.Wanted)
     spec = models.JSONField()  # the filter (filters.Filter.spec) and the raters
-    waiting = models.BooleanField(default=True)
-    asked_at = models.DateTimeField()
-    claimed_at = models.DateTimeField(null=True, blank=True)  # by the worker that computes it now
     # What the body rests on, or older when counting went on meanwhile: CountState.version,
     # Project.catalogue_version.
     version = models.PositiveBigIntegerField(default=0)
     catalogue = models.PositiveBigIntegerField(default=0)
     body = models.JSONField(null=True, blank=True)
-    computed_at = models.DateTimeField(null=True, blank=True)
-    rests_until = models.DateTimeField(null=True, blank=True)  # not computed again before
 
     class Meta:
         constraints = [

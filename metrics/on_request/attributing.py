@@ -1,48 +1,19 @@
-"""What explains a move between two periods: asked for by a page, computed by a worker, kept in a
-row.
-
-It needs all ratings of the two periods, so no request computes it. The row says what is left to do:
-``waiting`` is cleared in the statement that stores the result, and the sweep computes what no hint
-reached.
-"""
+"""Attributions: what explains a move between two periods, asked for by a page, computed by a worker
+and kept in a row (groundwork.work.asked)."""
 
 from __future__ import annotations
 
 import datetime
-import logging
-from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-from django.db.models import Q
-from django.utils import timezone
-
-from groundwork.work.starting import start_task
-from metrics import periods
-from metrics.agreement.coefficients import peers
-from metrics.agreement.counts import tally
-from metrics.agreement.estimate import REASONS, number
-from metrics.agreement.explaining.attribution import Shifts, TwoPeriods, Without, shifts
+from groundwork.work.asked import AskedWork, forget_oldest
 from metrics.models import Attribution, CountState
 from metrics.scale import QuestionScale
-from projects.models import Item, Question
-from ratings.models import NOTHING, Rating
-from ratings.recording.days import EPOCH
+from projects.models import Question
 
-logger = logging.getLogger(__name__)
+from .explained import attributed
 
-PAUSE = datetime.timedelta(seconds=30)  # at least so long between two computations of the same
-KEPT = 100  # attributions of a question: who asks for more loses the oldest
-RATERS = 100  # raters in a result: those that explain most
-VALUES = 30  # an attribute with more distinct values tells items apart, not kinds of items
-ATTRIBUTES = 20  # attributes in a result,
-NAMES = 50  # of so many that are looked at
-CLEAR = 3.0  # a shift of the bias between two raters is told from so many standard errors on
-SHIFTS = 10
-SHIFT_RATERS = 200  # raters whose pairs are looked at: those with the most ratings
-STEP = 0.1  # a smaller shift is of no interest, however sure
-
-ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8"), ("day", "i8")])
+KEPT = 100  # attributions of a question
 
 
 def ask(question: Question, **which: Any) -> Attribution:
@@ -51,266 +22,27 @@ def ask(question: Question, **which: Any) -> Attribution:
 
     ``which``: span ("week" or "month"), start_from, start_to (first days of the periods), weights.
     """
-    now = timezone.now()
-    row, new = Attribution.objects.get_or_create(
-        question=question, **which, defaults={"asked_at": now}
-    )
+    row, new = WORK.ask(question=question, **which)
     if new:
-        oldest = (
-            Attribution.objects.filter(question=question)
-            .order_by("-asked_at", "-id")
-            .values_list("pk", flat=True)
-        )
-        Attribution.objects.filter(pk__in=list(oldest[KEPT : KEPT + 100])).delete()
-    elif _outdated(row, now):
-        new = bool(
-            Attribution.objects.filter(pk=row.pk, waiting=False).update(waiting=True, asked_at=now)
-        )
-        row.waiting = True
-    if new:
-        start_task("metrics.tasks.attribute_move", row.pk)
+        forget_oldest(Attribution.objects.filter(question=question), kept=KEPT)
+    else:
+        WORK.ask_again(row, behind=row.version != CountState.version_of(question.pk))
     return row
 
 
-def _outdated(row: Attribution, now: datetime.datetime) -> bool:
-    if row.waiting or row.computed_at is None or now - row.computed_at < PAUSE:
-        return False
-    return row.version != version(row.question_id)
-
-
-def version(question_id: int) -> int:
-    return CountState.objects.filter(pk=question_id).values_list("version", flat=True).first() or 0
-
-
-def compute(attribution_id: int) -> bool:
-    """Compute a waiting attribution; False when none waits under this id."""
-    row = (
-        Attribution.objects.filter(pk=attribution_id, waiting=True)
-        .select_related("question")
-        .first()
-    )
-    if row is None:
-        return False
+def _made(row: Attribution) -> dict[str, Any] | None:
     scale = QuestionScale.of(row.question)
     if row.weights not in scale.weightings():
-        row.delete()  # the custom weights were taken away
-        return True
-    # read first: a count that goes on meanwhile makes the result old, not wrong
-    before = version(row.question_id)
-    result = attributed(row, scale)
-    Attribution.objects.filter(pk=row.pk).update(
-        result=result, version=before, computed_at=timezone.now(), waiting=False
-    )
-    return True
+        return None  # the custom weights were taken away
+    # Read first: a count that goes on meanwhile makes the result old, not wrong.
+    version = CountState.version_of(row.question_id)
+    return {"result": attributed(row, scale), "version": version}
 
 
-def sweep() -> None:
-    """Compute every waiting attribution; a failure of one does not keep the others waiting."""
-    waiting = (
-        Attribution.objects.filter(waiting=True).order_by("asked_at").values_list("pk", flat=True)
-    )
-    for attribution_id in list(waiting):
-        try:
-            compute(attribution_id)
-        except Exception:
-            logger.exception("attribution %s failed; the next sweep tries again", attribution_id)
-
-
-def attributed(row: Attribution, scale: QuestionScale) -> dict[str, Any]:
-    """The result: both readings, the move, and what raters, categories and attributes' values
-    explain of it."""
-    items, (ratings, period) = _touched(row), _ratings(row, scale)
-    both = TwoPeriods.of(
-        ratings["item"],
-        ratings["rater"],
-        ratings["code"],
-        period,
-        k=scale.k,
-        weights=scale.weightings()[row.weights],
-    )
-    kappa = both.kappa()
-    move = float(kappa.value[1] - kappa.value[0])
-    raters = both.without_raters()
-    by_rater = sorted(_entries(raters, move, raters.keys.tolist()), key=_size)[:RATERS]
-    if scale.kind != "nominal":
-        biases = _biases(ratings, period, scale)
-        by_rater = [
-            {**entry, "bias": [biases.get((entry["name"], which)) for which in (0, 1)]}
-            for entry in by_rater
-        ]
-    return {
-        "before": kappa.reading((0,)),
-        "after": kappa.reading((1,)),
-        "move": number(move),
-        "se": number(np.hypot(*kappa.se)),
-        "raters": by_rater,
-        "raters_left_out": raters.keys.size - len(by_rater),
-        "categories": _entries(both.without_categories(), move, scale.labels),
-        "attributes": [
-            {
-                "name": name,
-                "values": sorted(_entries(both.without_groups(group), move, values), key=_size),
-            }
-            for name, values, group in _attributes(items, ratings["item"])
-        ],
-        "shifts": [] if scale.kind == "nominal" else _shifts(ratings, period, scale),
-    }
-
-
-def _held(row: Attribution) -> Any:
-    """Ratings as the counts hold them."""
-    return Rating.objects.filter(question_id=row.question_id, counted__gt=NOTHING)
-
-
-def _bounds(row: Attribution) -> list[tuple[int, int]]:
-    """First day and first day after of both periods."""
-    starts = (row.start_from, row.start_to)
-    return [((s - EPOCH).days, (periods.end_date(s, row.span) - EPOCH).days) for s in starts]
-
-
-def _touched(row: Attribution) -> Any:
-    """Ids of the items with a rating in either period; some of them have a later one."""
-    within = Q()
-    for first, end in _bounds(row):
-        within |= Q(counted_day__gte=first, counted_day__lt=end)
-    return _held(row).filter(within).values("item_id")
-
-
-def _ratings(row: Attribution, scale: QuestionScale) -> tuple[np.ndarray, np.ndarray]:
-    """All ratings (M,) of the items of both periods, codes in declared order, and the period of
-    each (M,).
-
-    An item belongs to the day of its latest rating. One statement, so that all is of one moment.
-    """
-    columns = _held(row).filter(item_id__in=_touched(row))
-    columns = columns.values_list("item_id", "rater_id", "counted", "counted_day")
-    rows = np.fromiter(columns.iterator(chunk_size=20_000), dtype=ROW)
-    items, index = np.unique(rows["item"], return_inverse=True)
-    latest = np.full(items.size, np.iinfo(np.int64).min)
-    np.maximum.at(latest, index, rows["day"])
-    period = np.full(items.size, -1)
-    for which, (first, end) in enumerate(_bounds(row)):
-        period[(latest >= first) & (latest < end)] = which
-    place = np.full(scale.width, -1)
-    place[scale.codes] = np.arange(scale.k)
-    rows["code"] = place[rows["code"]]
-    kept = (period[index] >= 0) & (rows["code"] >= 0)
-    return rows[kept], period[index][kept]
-
-
-def _entries(without: Without, move: float, names: Iterable[Any]) -> list[dict[str, Any]]:
-    """One dict each: name, kappa before and after without it, contribution, ratings taken out, why
-    undefined."""
-    contributions = without.contributions(move)
-    return [
-        {
-            "name": name,
-            "before": number(kappa[0]),
-            "after": number(kappa[1]),
-            "contribution": number(contribution),
-            "n_ratings": numbers,
-            "reason": REASONS[int(max(reason))],
-        }
-        for name, kappa, contribution, numbers, reason in zip(
-            names,
-            without.kappa,
-            contributions,
-            without.n_ratings.tolist(),
-            without.reason,
-            strict=True,
-        )
-    ]
-
-
-def _size(entry: dict[str, Any]) -> float:
-    """Sorts what explains most first, what is undefined last."""
-    return 1.0 if entry["contribution"] is None else -abs(entry["contribution"])
-
-
-def _attributes(items: Any, item: np.ndarray) -> list[tuple[str, list[Any], np.ndarray]]:
-    """Name, values and the value's number of each rating's item (M,), of the attributes that group
-    items.
-
-    None stands for items without the attribute. Attributes with one value, or more than VALUES, say
-    nothing.
-    """
-    ids, index = np.unique(item, return_inverse=True)
-    places = {pk: place for place, pk in enumerate(ids.tolist())}
-    numbered: dict[str, dict[Any, int]] = {}
-    groups: dict[str, np.ndarray] = {}
-    for pk, attributes in (
-        Item.objects.filter(pk__in=items).values_list("pk", "attributes").iterator(chunk_size=5_000)
-    ):
-        if pk not in places or not isinstance(attributes, dict):
-            continue
-        for name, value in attributes.items():
-            if value is None or (name not in numbered and len(numbered) >= NAMES):
-                continue
-            values = numbered.setdefault(name, {})
-            if len(values) > VALUES:
-                continue
-            group = groups.setdefault(name, np.full(ids.size, -1))
-            group[places[pk]] = values.setdefault(_value(value), len(values))
-    found = []
-    for name in sorted(numbered):
-        known = list(numbered[name])
-        if len(known) > VALUES:
-            continue
-        used, group = np.unique(groups[name][index], return_inverse=True)
-        if used.size > 1:
-            found.append(
-                (name, [None if which < 0 else known[which] for which in used.tolist()], group)
-            )
-    return found[:ATTRIBUTES]
-
-
-def _value(value: Any) -> str:
-    """A value of an attribute as text; what is no single value is told by its text too, and rarely
-    groups items."""
-    return str(value)[:200]
-
-
-def _biases(
-    ratings: np.ndarray, period: np.ndarray, scale: QuestionScale
-) -> dict[tuple[int, int], dict[str, Any]]:
-    """(rater, period) -> reading of the bias against the peers on the same items."""
-    found = tally.peer_tables(
-        ratings["item"], ratings["rater"], ratings["code"], scale.k, day=period
-    )
-    if found.day is None or not len(found.rater):
-        return {}
-    readings = peers.bias(
-        found.tables, found.moments, found.n_items, values=scale.values
-    ).readings()
-    return dict(
-        zip(zip(found.rater.tolist(), found.day.tolist(), strict=True), readings, strict=True)
-    )
-
-
-def _shifts(ratings: np.ndarray, period: np.ndarray, scale: QuestionScale) -> list[dict[str, Any]]:
-    """The pairs of raters whose bias against each other moved most clearly."""
-    raters, index, n_ratings = np.unique(ratings["rater"], return_inverse=True, return_counts=True)
-    busy = np.isin(np.arange(raters.size), np.argsort(-n_ratings, kind="stable")[:SHIFT_RATERS])[
-        index
-    ]
-    tables = []
-    for which in (0, 1):
-        mine = ratings[busy & (period == which)]
-        tables.append(tally.pair_tables(mine["item"], mine["rater"], mine["code"], scale.k))
-    found = shifts(*tables, values=scale.values)
-    z, change = np.abs(found.z), np.abs(found.bias[:, 1] - found.bias[:, 0])
-    clear = np.flatnonzero((z > CLEAR) & (change >= STEP))
-    return [
-        _shift(found, place)
-        for place in clear[np.argsort(-z[clear], kind="stable")][:SHIFTS].tolist()
-    ]
-
-
-def _shift(found: Shifts, place: int) -> dict[str, Any]:
-    return {
-        "a": int(found.rater_a[place]),
-        "b": int(found.rater_b[place]),
-        "bias": found.bias[place].tolist(),
-        "se": found.se[place].tolist(),
-        "n_items": found.n_items[place].tolist(),
-    }
+WORK = AskedWork(
+    rows=Attribution.objects.select_related("question").defer("result"),
+    result="result",
+    task="metrics.tasks.attribute_move",
+    make=_made,
+    shortest_rest=datetime.timedelta(seconds=30),
+)

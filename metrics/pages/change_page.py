@@ -145,7 +145,7 @@ class Part:
 
     kind: str  # what the name is one of: for kinds of items that of the attribute
     name: str
-    found: Mapping[str, Any]  # attributing._entries
+    found: Mapping[str, Any]  # explained._entries
     rater: Rater | None = None
     of_items: bool = False
 

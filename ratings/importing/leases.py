@@ -1,16 +1,16 @@
-"""Who works on a run. Two workers may both believe that it is theirs; only one can write: every
-write of a run is an UPDATE that names the lease, in the transaction of the rows that it speaks
-of."""
+"""Who works on a run: every write of a run names its lease (groundwork.work.lease) and its state,
+in the transaction of the rows that it speaks of. A worker has lost a run that is in other hands, or
+that its lead took back."""
 
 from __future__ import annotations
 
 import datetime
-import secrets
 from typing import Any
 
 from django.db.models import Q
 from django.utils import timezone
 
+from groundwork.work.lease import held, keep_lease, take_lease
 from projects.models import Question
 from ratings.models import ImportRun
 
@@ -18,10 +18,6 @@ from ratings.models import ImportRun
 PATIENCE = datetime.timedelta(seconds=10)
 SOON = 200_000  # rows; the import of so many is over before their counting would be
 WORKING = (ImportRun.State.CHECKING, ImportRun.State.WRITING)
-
-
-class Lost(Exception):
-    """The run is in other hands now, or was taken back by its lead."""
 
 
 def free() -> Q:
@@ -43,27 +39,19 @@ def questions_being_filled() -> set[int]:
 def take(run_id: int) -> ImportRun | None:
     """The run with a lease of our own, or None when there is nothing to do or somebody else does
     it."""
-    lease = secrets.token_hex(8)
-    taken = ImportRun.objects.filter(free(), pk=run_id).update(
-        lease=lease, heartbeat_at=timezone.now()
-    )
-    if not taken:
+    free_run = ImportRun.objects.filter(free(), pk=run_id)
+    lease = take_lease(free_run, heartbeat_at=timezone.now())
+    if lease is None:
         return None
-    return (
-        ImportRun.objects.select_related("project", "question__project", "by")
-        .filter(pk=run_id, lease=lease)
-        .first()
-    )
+    whole = ImportRun.objects.select_related("project", "question__project", "by")
+    return whole.filter(pk=run_id, lease=lease).first()
 
 
 def keep(run: ImportRun, **changes: Any) -> None:
-    """Write the changes for the run and renew the lease; raises Lost, having written nothing, when
-    it is not ours."""
+    """Write the changes for the run and renew the lease; raises lease.Lost, having written nothing,
+    when it is not ours."""
     changes.setdefault("heartbeat_at", timezone.now())
-    if not ImportRun.objects.filter(pk=run.pk, lease=run.lease, state=run.state).update(**changes):
-        raise Lost
-    for name, value in changes.items():
-        setattr(run, name, value)
+    keep_lease(run, held(run).filter(state=run.state), **changes)
 
 
 def give_back(run: ImportRun, **changes: Any) -> None:

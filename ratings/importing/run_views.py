@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
+from groundwork.work.lease import Lost
 from projects.access import get_project
 from projects.models import Member
 from projects.setup.project_rules import Refused
@@ -137,7 +138,7 @@ def _check_page(request: HttpRequest, run: ImportRun, *, posted: Any = None) -> 
             form.refuse(refused.fields)
         except InvalidQuestions as refused:
             form.refuse(refused.problems)
-        except leases.Lost:
+        except Lost:
             _go(request, False)
             return redirect(address(run))
         else:

@@ -9,6 +9,7 @@ from typing import IO, Any
 from django.db import transaction
 from django.utils import timezone
 
+from groundwork.work.lease import Lost
 from groundwork.work.starting import start_task
 from projects.models import Category, Project, Question
 from projects.setup.actions import add_question, create_project
@@ -116,7 +117,7 @@ def reopen_columns(*, run: ImportRun) -> bool:
 def start(
     *, run: ImportRun, stands: str, scale: str, categories: Sequence[str], by: Any
 ) -> Question:
-    """Make what is new and begin to write. Raises leases.Lost when the run has gone on meanwhile.
+    """Make what is new and begin to write. Raises Lost when the run has gone on meanwhile.
 
     ``scale`` and ``categories`` (labels in order) are for a new question: project_rules.Refused or
     question_rules.InvalidQuestions when it may not be like this. Either way nothing was changed
@@ -139,7 +140,7 @@ def start(
         "heartbeat_at": timezone.now(),
     }
     if not _go_on(run, (State.CHECKED,), **changes):
-        raise leases.Lost
+        raise Lost
     return question
 
 

@@ -15,6 +15,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from groundwork.work.lease import Lost
 from ratings import changes
 from ratings.models import ImportRun
 
@@ -43,7 +44,7 @@ def run_import(run_id: int) -> None:
             _check(run)
         else:
             _write(run)
-    except leases.Lost:
+    except Lost:
         logger.info("import %s is in other hands now", run_id)
     except Exception:
         logger.exception("import %s failed; the sweep tries again", run_id)
@@ -63,7 +64,7 @@ def _set_back(run: ImportRun) -> None:
                 state=State.FAILED,
                 summary={**run.summary, "stopped": ["error", ""]},
             )
-    except leases.Lost:
+    except Lost:
         logger.info("import %s is in other hands now", run.pk)
 
 

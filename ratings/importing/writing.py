@@ -43,7 +43,7 @@ class Stopped(Exception):
 
 
 def write(run: ImportRun, staged: Staged) -> None:
-    """Write everything that is left; raises Stopped, or leases.Lost."""
+    """Write everything that is left; raises Stopped, or Lost."""
     writer = Writer(run)
     for piece in pieces(staged.after(run.rows_done), size=PIECES[connection.vendor]):
         started = time.monotonic()

@@ -28,7 +28,7 @@ def in_languages(rated: Any) -> Any:  # noqa: F811
     Item.objects.exclude(key__endswith="0").update(attributes={"language": "en"})
     Rater.objects.filter(key="r5").update(kind="model")
     slices.ask(rated, slices.Wanted("choices", slices.Filter()), version=0)
-    slices.sweep()
+    slices.WORK.sweep()
     return rated
 
 
@@ -46,7 +46,7 @@ def test_a_filter_is_chosen_and_its_numbers_appear(
     page.get_by_role("button", name="Apply").press("Enter")
     page.wait_for_url("**item.language=en**")
     expect(page.locator("main")).to_contain_text("being computed")
-    slices.sweep()
+    slices.WORK.sweep()
     expect(page.locator("#headline .stat__value--big")).to_be_visible()
     drawn(page)
     found = Axe().run(page)
@@ -71,7 +71,7 @@ def test_the_page_of_a_pair_takes_over_what_is_new(
     open_page: Any,  # noqa: F811
 ) -> None:
     page = open_page(f"/projects/{project.pk}/pairs/?a=r1&b=r2")
-    slices.sweep()
+    slices.WORK.sweep()
     expect(page.locator("#pair-trend-table")).to_be_attached()
     drawn(page)
     page.evaluate("() => { window.sameDocument = true }")

@@ -133,7 +133,7 @@ def test_an_attribution_delivered_three_times_changes_nothing(
     assert not before[0]["waiting"]
     for _time in range(2):
         counting_tasks.attribute_move(row.pk)
-    attributing.sweep()
+    attributing.WORK.sweep()
     assert list(Attribution.objects.values()) == before
 
 
@@ -157,7 +157,7 @@ def test_a_slice_delivered_three_times_changes_nothing(question: Any, rate: Any)
     for _time in range(2):
         counting_tasks.compute_slice(row.pk)
     counting_tasks.compute_slice(2**40)
-    slices.sweep()
+    slices.WORK.sweep()
     assert list(Slice.objects.values()) == before
 
 

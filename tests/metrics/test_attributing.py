@@ -112,7 +112,7 @@ def test_a_dead_broker_leaves_it_to_the_sweep(
     monkeypatch.setattr(starting.current_app, "send_task", fails)
     assert ask(moved).waiting
     assert "the sweep will find it" in caplog.text
-    attributing.sweep()
+    attributing.WORK.sweep()
     assert not Attribution.objects.get().waiting
 
 
@@ -153,7 +153,7 @@ def test_computed_anew_only_when_numbers_moved_and_not_more_often_than_allowed(
     rate(moved, "w1-0", "a", "critical", rated_at=utc(2026, 5, 12, 12))
     bring_up_to_date(moved.pk)
     assert not ask(moved).waiting  # asked again at once
-    Attribution.objects.update(computed_at=timezone.now() - attributing.PAUSE)
+    Attribution.objects.update(rests_until=timezone.now())
     row = ask(moved)
     assert row.waiting
     assert row.result  # the old one stands meanwhile
@@ -162,7 +162,7 @@ def test_computed_anew_only_when_numbers_moved_and_not_more_often_than_allowed(
     row = ask(moved)
     assert not row.waiting
     assert row.result["after"]["value"] != before
-    Attribution.objects.update(computed_at=timezone.now() - attributing.PAUSE)
+    Attribution.objects.update(rests_until=timezone.now())
     assert not ask(moved).waiting  # nothing moved since
 
 

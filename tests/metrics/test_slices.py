@@ -135,7 +135,7 @@ def open_page(lead: Any, client_for: Any, project: Any) -> Any:
         address = f"/projects/{project.pk}/{path}{'&' if '?' in path else '?'}{urlencode(given)}"
         response = client.get(address)
         if response.status_code == 200:
-            slices.sweep()
+            slices.WORK.sweep()
             response = client.get(address)
         return response
 
@@ -289,7 +289,7 @@ def test_what_cannot_be_chosen_is_refused_with_what_can(
 ) -> None:
     client = client_for(lead)
     client.get(f"/projects/{rated.project_id}/")
-    slices.sweep()
+    slices.WORK.sweep()
     before = Slice.objects.count()
     for given, words in REFUSED:
         response = client.get(f"/projects/{rated.project_id}/?{urlencode(given)}")
@@ -350,7 +350,7 @@ def test_a_page_says_that_its_numbers_are_being_computed(
     assert "being computed" in waiting.content.decode()
     live = f"/projects/{project.pk}/live/?kind=human&version={waiting.context['fresh'].version}&places=waiting"
     assert client.get(live).status_code == 204
-    slices.sweep()
+    slices.WORK.sweep()
     assert client.get(live).headers["HX-Refresh"] == "true"
     assert client.get(address).context["headline"]["value"] is not None
 
@@ -369,7 +369,7 @@ def test_live_brings_new_numbers_of_the_chosen_ratings(
     assert 'id="headline"' not in behind.content.decode()
     Slice.objects.update(rests_until=None)
     client.get(live.format(page.context["fresh"].version))
-    slices.sweep()
+    slices.WORK.sweep()
     assert (
         'id="headline"' in client.get(live.format(page.context["fresh"].version)).content.decode()
     )
@@ -427,7 +427,7 @@ def test_what_nobody_asks_for_any_more_is_not_computed(
     client_for(lead).get(f"/projects/{rated.project_id}/?kind=model")
     Slice.objects.update(waiting=True, asked_at=timezone.now() - datetime.timedelta(hours=2))
     before = {row.pk: row.computed_at for row in Slice.objects.exclude(body__isnull=True)}
-    slices.sweep()
+    slices.WORK.sweep()
     assert {row.pk: row.computed_at for row in Slice.objects.all()} == before
     assert not Slice.objects.filter(waiting=True).exists()
 
@@ -481,10 +481,10 @@ def test_a_failure_leaves_it_waiting_and_the_others_computed(
         return whole(row)
 
     monkeypatch.setattr(slices.slice_bodies, "made", fails)
-    slices.sweep()
+    slices.WORK.sweep()
     assert [row.spec for row in Slice.objects.filter(waiting=True)] == [{"kind": "human"}]
     monkeypatch.undo()
-    slices.sweep()
+    slices.WORK.sweep()
     assert not Slice.objects.filter(waiting=True).exists()
 
 
@@ -619,7 +619,7 @@ def test_a_page_asks_whether_it_is_still_right(
     bring_up_to_date(rated.pk)
     Slice.objects.update(rests_until=None)
     ask()
-    slices.sweep()
+    slices.WORK.sweep()
     fresh = ask()
     assert fresh.headers["HX-Trigger"] == "charts-changed"
     assert any(

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 import metrics.tasks
 from groundwork.work import starting
+from groundwork.work.lease import Lost
 from metrics.work import sweep
 from projects.models import Item, Project
 from ratings import tasks
@@ -144,7 +145,7 @@ def test_worker_that_lost_its_lease_writes_nothing(
     before = world()
 
     path.write_bytes(content)
-    with pytest.raises(leases.Lost):
+    with pytest.raises(Lost):
         work._write(slow)
     path.unlink()
     assert world() == before
