@@ -23,7 +23,7 @@ def count_question(question_id: int) -> None:
     started = time.monotonic()
     if question_id in leases.questions_being_filled():  # the import's end sends a hint of its own
         return
-    _items, left = sweep.work_on(question_id, seconds=sweep.SLICE)
+    _items, left = sweep.work_on(question_id, seconds=sweep.TURN_SECONDS)
     if left is sweep.Left.MORE:
         hints.send(question_id)  # behind the questions that wait
     else:

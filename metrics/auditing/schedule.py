@@ -42,9 +42,11 @@ def audit_one() -> int | None:
         return None
     if found.differences:
         logger.error(
-            "question %s differs from a recount in %s places, first: %s", question_id, len(found.differences),
+            "question %s differs from a recount in %s places, first: %s",
+            question_id,
+            len(found.differences),
             found.differences[0],
-        )  # fmt: skip
+        )
     AuditResult.objects.update_or_create(
         question_id=question_id,
         defaults={

@@ -36,9 +36,9 @@ RATINGS = {"sqlite": 20_000, "postgresql": 50_000}
 ITEMS = 10_000
 # then the worker counts as gone; wrong, it costs the work, not exactness
 PATIENCE = datetime.timedelta(seconds=15)
-# of the time of writing, left to SQLite's other writers, who have no queue: they ask again every
-# 0.1 s
-BREATH = 0.3
+# Part of the time of writing that is left to SQLite's other writers. They have no queue: they ask
+# again every 0.1 s.
+BREATH_FACTOR = 0.3
 
 SHARING = 0x736861  # first key of the advisory locks of PostgreSQL; the second is the question's id
 
@@ -63,23 +63,27 @@ def count_shares(question_id: int, *, seconds: float = 0.0) -> int | None:
     """Count shares for about so many seconds, one at least; the number of their items. None when
     there is none to take: all are counted, or in the hands of other workers."""
     until = time.monotonic() + seconds
-    share, items = take(question_id), 0
+    items = 0
+    share = take(question_id)
     if share is None:
         return None
     while share is not None:
+        following = None
         try:
             change = read(share)
             started = time.monotonic()
-            done, following = (
-                finish_and_take(share, change) if started < until else (finish(share, change), None)
-            )
+            if started < until:
+                done, following = finish_and_take(share, change)
+            else:
+                done = finish(share, change)
         except BaseException:
             with suppress(DatabaseError):  # else its time runs out
                 give_back(share)
             raise
-        items += change.items if done else 0
+        if done:
+            items += change.items
         if connection.vendor == "sqlite":
-            time.sleep(BREATH * (time.monotonic() - started))
+            time.sleep(BREATH_FACTOR * (time.monotonic() - started))
         share = following
     return items
 
@@ -113,7 +117,8 @@ def _next_items(question_id: int, after: int, last: int) -> np.ndarray:
     """The items of the next share, ascending."""
     each = waiting.next_items(question_id, after=after, last=last, items=ITEMS)
     items, ratings = np.array(each, np.int64).reshape(-1, 2).T
-    return items[: np.searchsorted(ratings.cumsum(), RATINGS[connection.vendor]) + 1]
+    enough = np.searchsorted(ratings.cumsum(), RATINGS[connection.vendor])
+    return items[: enough + 1]
 
 
 def read(share: Share) -> Change:
@@ -161,8 +166,12 @@ def progress(state: CountState) -> dict[str, int] | None:
 
 def all_progress() -> dict[int, dict[str, int]]:
     """Question id -> how far its backlog is, where one is open."""
-    states = CountState.objects.filter(backlog_from__isnull=False).order_by("pk")
-    return {state.pk: found for state in states if (found := progress(state))}
+    found = {}
+    for state in CountState.objects.filter(backlog_from__isnull=False).order_by("pk"):
+        of_state = progress(state)
+        if of_state is not None:
+            found[state.pk] = of_state
+    return found
 
 
 def hold_shares(question_id: int) -> None:

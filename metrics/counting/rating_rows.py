@@ -23,21 +23,34 @@ ROW = np.dtype(
         ("counted_day", "i8"),
     ]
 )
-_COLUMNS = ("id", "item_id", "rater_id", "code", "counted", "day", "counted_day")
+_READ = """
+    SELECT id, item_id, rater_id, code, counted, day, counted_day
+    FROM ratings_rating WHERE question_id = %s AND
+    """
 
 # Many are found by their place in the index of items, not one by one nor by a look at all.
-_WITHIN = "question_id = %s AND item_id BETWEEN %s AND %s"
-_HOLD = """
+_HOLD_ALL = """
     SELECT count(*) FROM (
-        SELECT 1 FROM ratings_rating WHERE {} ORDER BY item_id, rater_id FOR NO KEY UPDATE
-    ) AS h
+        SELECT 1 FROM ratings_rating
+        WHERE question_id = %s AND item_id BETWEEN %s AND %s
+        ORDER BY item_id, rater_id FOR NO KEY UPDATE
+    ) AS held
     """
-_HOLD_ALL = _HOLD.format(_WITHIN)
-_HOLD_COPIED = _HOLD.format(_WITHIN + " AND id IN (SELECT id FROM marked)")  # noqa: S608 - constants
-_MARK_COPIED = f"""
+_HOLD_COPIED = """
+    SELECT count(*) FROM (
+        SELECT 1 FROM ratings_rating
+        WHERE question_id = %s AND item_id BETWEEN %s AND %s AND id IN (SELECT id FROM marked)
+        ORDER BY item_id, rater_id FOR NO KEY UPDATE
+    ) AS held
+    """
+_MARK_COPIED = """
     UPDATE ratings_rating r SET counted = m.counted, counted_day = m.counted_day FROM marked m
-    WHERE r.id = m.id AND {_WITHIN}
-    """  # noqa: S608 - a constant
+    WHERE r.id = m.id AND question_id = %s AND item_id BETWEEN %s AND %s
+    """
+
+_MAKE_COPIED = """
+    CREATE TEMP TABLE marked (id bigint, counted smallint, counted_day integer) ON COMMIT DROP
+    """
 
 _HEAD, _END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"  # of a binary COPY
 
@@ -63,9 +76,8 @@ def of_items(question_id: int, items: Sequence[int]) -> np.ndarray:
     if not items:
         return np.zeros(0, ROW)
     chosen, values = bulk.among("item_id", items)
-    sql = f"SELECT {', '.join(_COLUMNS)} FROM ratings_rating WHERE question_id = %s AND {chosen}"  # noqa: S608 - fixed names
     with connection.cursor() as cursor:
-        cursor.execute(sql, [question_id, *values])
+        cursor.execute(_READ + chosen, [question_id, *values])
         parts = iter(lambda: cursor.fetchmany(ROWS_AT_ONCE), [])
         return np.fromiter(itertools.chain.from_iterable(parts), dtype=ROW)
 
@@ -99,9 +111,7 @@ def _mark_by_copy(question_id: int, rows: np.ndarray) -> None:
     most = last - first < 2 * np.unique(rows["item"]).size
     with connection.cursor() as cursor:
         cursor.execute("DROP TABLE IF EXISTS pg_temp.marked")
-        cursor.execute(
-            "CREATE TEMP TABLE marked (id bigint, counted smallint, counted_day integer) ON COMMIT DROP"
-        )
+        cursor.execute(_MAKE_COPIED)
         with cursor.copy("COPY marked FROM STDIN (FORMAT BINARY)") as copy:
             copy.write(_HEAD + marked.tobytes() + _END)
         # Where PostgreSQL believes that the index holds next to none, it would look at all of them

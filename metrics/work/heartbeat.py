@@ -13,7 +13,7 @@ from metrics.models import Worker
 
 # Seconds without a sweep, or with an uncounted rating, after which something is wrong. A sweep
 # comes every few seconds.
-LATE = 60.0
+LATE_SECONDS = 60.0
 FORGOTTEN = datetime.timedelta(hours=1)  # a worker that was stopped or killed is no longer listed
 
 

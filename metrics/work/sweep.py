@@ -25,8 +25,8 @@ from . import hints
 
 logger = logging.getLogger(__name__)
 
-SLICE = 2.0  # seconds for one question while others may be waiting
-MOMENT = 0.1  # seconds between two looks at what other workers have in hand
+TURN_SECONDS = 2.0  # for one question while others may be waiting
+LOOK_SECONDS = 0.1  # between two looks at what other workers have in hand
 READ_EVERY = datetime.timedelta(seconds=60)  # while a backlog is counted
 
 
@@ -51,7 +51,7 @@ def bring_up_to_date(question_id: int) -> int:
         items += more
         if left is Left.NOTHING:
             return items
-        time.sleep(MOMENT)
+        time.sleep(LOOK_SECONDS)
 
 
 def work_on(question_id: int, *, seconds: float = math.inf) -> tuple[int, Left]:
@@ -67,9 +67,10 @@ def work_on(question_id: int, *, seconds: float = math.inf) -> tuple[int, Left]:
         shared = True
         backlog.open_for(question_id)
         hints.send(question_id)  # whoever is free helps, and calls the next one
-        while (
-            counted := backlog.count_shares(question_id, seconds=min(SLICE, seconds))
-        ) is not None:
+        while True:
+            counted = backlog.count_shares(question_id, seconds=min(TURN_SECONDS, seconds))
+            if counted is None:
+                break
             items += counted
             _read_now_and_then(question_id)
             if time.monotonic() > until:
@@ -94,18 +95,18 @@ def waiting_questions() -> list[int]:
 
     A question that an import is filling just now waits until it is over.
     """
-    stale = [
-        model.objects.filter(stale=True).order_by().values_list("question_id", flat=True).distinct()
-        for model in (PatternTally, PeerTally)
-    ]
+    found = waiting.questions()
+    for model in (PatternTally, PeerTally):
+        stale = model.objects.filter(stale=True).order_by()
+        found = found.union(stale.values_list("question_id", flat=True).distinct())
     behind = (
         ~Q(scale_version=F("question__scale_version"))
         | Q(cumulative_from__isnull=False)
         | Q(unread__gt=0)
+        | Q(backlog_from__isnull=False)
     )
-    behind |= Q(backlog_from__isnull=False)
-    rescaled = CountState.objects.filter(behind).values_list("pk", flat=True)
-    return sorted(waiting.questions().union(*stale, rescaled) - leases.questions_being_filled())
+    found = found.union(CountState.objects.filter(behind).values_list("pk", flat=True))
+    return sorted(found - leases.questions_being_filled())
 
 
 def waiting_ratings(question: Question, state: CountState | None) -> int:
@@ -129,16 +130,18 @@ def waiting_ratings(question: Question, state: CountState | None) -> int:
 def sweep() -> int:
     """Bring every waiting question up to date; neither a failure nor a backlog of one keeps the
     others waiting."""
-    found = left = waiting_questions()
-    while left:
-        left = [question_id for question_id in left if _sweep_one(question_id) is Left.MORE]
+    found = waiting_questions()
+    turn = found
+    while turn:
+        # Who has not finished gets another turn, after all others.
+        turn = [question_id for question_id in turn if _sweep_one(question_id) is Left.MORE]
     bootstrap.sweep()
     return len(found)
 
 
 def _sweep_one(question_id: int) -> Left:
     try:
-        _items, left = work_on(question_id, seconds=SLICE)
+        _items, left = work_on(question_id, seconds=TURN_SECONDS)
         if left is Left.NOTHING:
             project.finish(question_id)
     except Exception:

@@ -54,7 +54,7 @@ def test_for_programs(question: Any, rate: Any) -> None:
     assert found["questions_waiting"] == 1
     assert found["imports_under_way"] == 0
     assert found["problems"] == []
-    assert 0 <= found["oldest_uncounted_seconds"] < heartbeat.LATE
+    assert 0 <= found["oldest_uncounted_seconds"] < heartbeat.LATE_SECONDS
     assert len(found["workers"]) == 1
 
 

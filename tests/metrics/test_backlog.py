@@ -242,7 +242,7 @@ def test_a_task_works_for_a_while_and_then_lets_other_questions_pass(
 ) -> None:
     sent: list[int] = []
     monkeypatch.setattr(hints, "send", sent.append)
-    monkeypatch.setattr(sweep, "SLICE", 0)
+    monkeypatch.setattr(sweep, "TURN_SECONDS", 0)
     tasks.count_question(question.pk)
     assert Rating.objects.uncounted().count() == 18  # one item, then one share
     assert sent == [question.pk] * 2  # one for whoever may help, one for what is left
@@ -265,7 +265,7 @@ def test_a_sweep_gives_each_question_its_turn(
         return work_on(question_id, **kwargs)
 
     monkeypatch.setattr(sweep, "work_on", noted)
-    monkeypatch.setattr(sweep, "SLICE", 0)
+    monkeypatch.setattr(sweep, "TURN_SECONDS", 0)
     assert sweep.sweep() == 2
     assert worked[:3] == [question.pk, small.pk, question.pk]
     assert worked.count(small.pk) == 1

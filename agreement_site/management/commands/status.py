@@ -22,9 +22,9 @@ from ratings.recording import waiting
 
 class Command(BaseCommand):
     help = (
-        "Show uncounted ratings, imports under way, the workers' last sweeps and the broker. Ends with status 1 when "
-        f"no worker has swept, or a rating has not been counted, for {heartbeat.LATE:.0f} s, or an audit found a "
-        "difference."
+        "Show uncounted ratings, imports under way, the workers' last sweeps and the broker. "
+        "Ends with status 1 when no worker has swept, or a rating has not been counted, for "
+        f"{heartbeat.LATE_SECONDS:.0f} s, or an audit found a difference."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -90,10 +90,10 @@ def problems(found: dict[str, Any]) -> list[str]:
     last = min(found["workers"].values(), default=None)
     if last is None:
         said.append("no worker has swept within the last hour")
-    elif last > heartbeat.LATE:
+    elif last > heartbeat.LATE_SECONDS:
         said.append(f"no worker has swept for {last:.0f} s")
     oldest = found["oldest_uncounted_seconds"]
-    if oldest is not None and oldest > heartbeat.LATE:
+    if oldest is not None and oldest > heartbeat.LATE_SECONDS:
         said.append(f"a rating has been waiting to be counted for {oldest:.0f} s")
     if found["audit"] and found["audit"]["questions_that_differ"]:
         said.append(
