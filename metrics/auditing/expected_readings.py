@@ -1,0 +1,142 @@
+"""The readings that an audit expects, made anew from a recount, beside those that are stored."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import numpy as np
+
+from metrics import periods
+from metrics.agreement import pattern_coefficients
+from metrics.agreement.coefficients import peers as peer_agreement
+from metrics.agreement.estimate import Estimate
+from metrics.counting import store
+from metrics.models import ALL_START, EVER, CountState, RaterReading, Reading
+from metrics.readings import project, raters
+from metrics.scale import QuestionScale, weighted
+from ratings.recording.days import date_of
+
+from .recount import PeerRows, Recount
+
+Readings = dict[Any, Any]
+
+
+# --- of periods
+
+
+def readings_of_periods(
+    state: CountState, recount: Recount, scale: QuestionScale
+) -> tuple[Readings, Readings]:
+    """Expected and stored: (span, first day) -> [reading of the period, reading of all until its
+    end]."""
+    expected = _expected_of_periods(state, recount, scale)
+    stored = {}
+    for row in Reading.objects.filter(question_id=state.question_id):
+        stored[row.span, row.start.isoformat()] = [row.coefficients, row.cumulative]
+    if not recount.n_ratings:
+        # what is left when everything was withdrawn: all undefined
+        stored.pop(("all", ALL_START.isoformat()), None)
+    return expected, stored
+
+
+def _expected_of_periods(state: CountState, recount: Recount, scale: QuestionScale) -> Readings:
+    days, counts, by_day = recount.patterns.by_day()
+    if not len(days):
+        return {}
+    keys = [("all", ALL_START.isoformat())]
+    ever = by_day.sum(axis=0)
+    n_items = [ever, ever]  # of each key two: of the period, and of all until its end
+    for span in periods.SPANS:
+        begins, index = np.unique(periods.starts(days, span), return_inverse=True)
+        of_period = np.zeros((len(begins), len(counts)), np.int64)
+        np.add.at(of_period, index, by_day)
+        until_end = of_period.cumsum(axis=0)
+        for place, begin in enumerate(begins.tolist()):
+            keys.append((span, date_of(begin).isoformat()))
+            n_items += [of_period[place], until_end[place]]
+    estimates = pattern_coefficients(
+        scale.ordered(counts),
+        np.stack(n_items),
+        scale=scale.kind,
+        values=scale.values,
+        weight_matrix=scale.matrix,
+    )
+    made = _by_row(estimates)
+    expected = {}
+    for place, key in enumerate(keys):
+        expected[key] = [made[2 * place], made[2 * place + 1]]
+    # Of the stored kappas and their sums, which are compared themselves.
+    means = project.mean_pairwise(state.question_id, state.pair_sums, made[0]["percent_agreement"])
+    expected[keys[0]] = [made[0] | means, made[0] | means]
+    return expected
+
+
+def _by_row(estimates: dict[str, Estimate]) -> list[dict[str, Any]]:
+    """Of estimates (n,): n times name -> reading."""
+    columns = [estimate.readings() for estimate in estimates.values()]
+    return [dict(zip(estimates, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+# --- of raters
+
+# rater, span, first day
+Key = tuple[int, str, datetime.date]
+
+
+def readings_of_raters(
+    question_id: int, recount: Recount, scale: QuestionScale
+) -> tuple[Readings, Readings]:
+    """Expected and stored: (rater, span, first day) -> [number of own ratings, readings]."""
+    rows = PeerRows.of(recount, scale.width)
+    groups = _groups(rows)
+    expected = _peer_readings(rows, groups, recount, scale)
+    ids = sorted({rater for rater, _span, _first in groups})
+    means = raters.mean_pairwise_by_rater(question_id, ids)
+    for (rater, span, _first), (_n_ratings, readings) in expected.items():
+        if span == "all":
+            readings.update(raters.means_beside(readings, means[rater]))
+    stored = {}
+    of_raters = recount.stored(RaterReading.objects.filter(question_id=question_id), "rater")
+    for row in of_raters.iterator(chunk_size=store.ROWS_AT_ONCE):
+        stored[row.rater_id, row.span, row.start] = [row.n_ratings, row.coefficients]
+    return expected, stored
+
+
+def _groups(rows: PeerRows) -> dict[Key, list[int]]:
+    """The places of the rows that belong to each reading."""
+    groups: dict[Key, list[int]] = {}
+    for place, (rater, day) in enumerate(rows.keys):
+        if day == EVER:
+            groups[rater, "all", ALL_START] = [place]
+            continue
+        for span in raters.STORED:
+            first = int(periods.starts(np.array([day]), span)[0])
+            groups.setdefault((rater, span, date_of(first)), []).append(place)
+    return groups
+
+
+def _peer_readings(
+    rows: PeerRows, groups: dict[Key, list[int]], recount: Recount, scale: QuestionScale
+) -> Readings:
+    if not groups:
+        return {}
+    places = list(groups.values())
+    tables = scale.ordered(np.stack([rows.tables[of].sum(axis=0) for of in places]), axes=2)
+    moments = None
+    if rows.moments is not None:
+        sums = np.stack([rows.moments[of].sum(axis=0) for of in places])
+        moments = scale.ordered(sums, axes=3)
+    each = np.array(rows.n_items, np.int64)
+    n_items = np.array([each[of].sum() for of in places], np.int64)
+    estimates = {}
+    for name, matrix in scale.weightings().items():
+        kappa = peer_agreement.kappa(tables, moments, n_items, weights=matrix)
+        estimates[weighted("vs_peers", name)] = kappa
+    estimates["vs_peers_percent"] = peer_agreement.percent_agreement(tables, moments, n_items)
+    estimates["vs_peers_bias"] = peer_agreement.bias(tables, moments, n_items, values=scale.values)
+    found = {}
+    for (key, of), readings in zip(groups.items(), _by_row(estimates), strict=True):
+        n_ratings = sum(recount.own[rows.keys[place]] for place in of)
+        found[key] = [n_ratings, readings]
+    return found
