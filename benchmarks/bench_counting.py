@@ -243,7 +243,8 @@ def write_for(
     that were, in how many seconds, and the queue's length meanwhile."""
     from metrics.work import hints
     from projects.models import Item
-    from ratings.recording.record import NewRating, record
+    from ratings.recording.judgement import Judgement
+    from ratings.recording.record import record
 
     rng = np.random.default_rng(7)
     some = RATE // 10 // PER_ITEM
@@ -256,11 +257,11 @@ def write_for(
     written, lengths, started = 0, [], time.perf_counter()
     for turn in range(seconds * 10):
         rows = [
-            NewRating(item.pk, raters[rater], int(rng.integers(LABELS)))
+            Judgement(item.pk, raters[rater], int(rng.integers(LABELS)))
             for item in made[turn * some : (turn + 1) * some]
             for rater in rng.choice(len(raters), PER_ITEM, replace=False).tolist()
         ]
-        record(question=question, ratings=rows, by=None, source="api")
+        record({question: rows}, by=None, source="api")
         written += len(rows)
         if turn % 3 == 0:
             probes.put((rows[-1], time.time()))
@@ -272,11 +273,12 @@ def write_for(
 def wait_for_the_worker(question: Any) -> None:
     """Until it has counted a change."""
     from ratings.models import Rating
-    from ratings.recording.record import NewRating, record
+    from ratings.recording.judgement import Judgement
+    from ratings.recording.record import record
 
     rating = Rating.objects.filter(question=question)[0]
-    new = NewRating(rating.item_id, rating.rater_id, (rating.code + 1) % LABELS)
-    record(question=question, ratings=[new], by=None, source="api")
+    new = Judgement(rating.item_id, rating.rater_id, (rating.code + 1) % LABELS)
+    record({question: [new]}, by=None, source="api")
     while Rating.objects.filter(question=question).uncounted().exists():
         time.sleep(0.1)
 
@@ -414,7 +416,8 @@ def one_change(question: Any, items: list[int] | None, times: int) -> tuple[floa
     from metrics.work import sweep
     from projects.models import Item
     from ratings.models import Rating
-    from ratings.recording.record import NewRating, record
+    from ratings.recording.judgement import Judgement
+    from ratings.recording.record import record
 
     rng = np.random.default_rng(1)
     first, last = (
@@ -433,8 +436,7 @@ def one_change(question: Any, items: list[int] | None, times: int) -> tuple[floa
         item = int(rng.choice(items)) if items else int(rng.integers(first, last + 1))
         rating = Rating.objects.filter(question=question, item=item)[int(rng.integers(PER_ITEM))]
         record(
-            question=question,
-            ratings=[NewRating(item, rating.rater_id, (rating.code + 1) % LABELS)],
+            {question: [Judgement(item, rating.rater_id, (rating.code + 1) % LABELS)]},
             by=None,
             source="api",
         )

@@ -28,7 +28,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-from projects import tokens
+from projects.people import tokens
 user, _ = User.objects.get_or_create(username="bench", is_superuser=True)
 session = SessionStore()
 session[SESSION_KEY] = str(user.pk)
@@ -41,7 +41,7 @@ FILL = """
 import sys, django; django.setup()
 from django.db import transaction
 from django.utils import timezone
-from projects import bulk
+from groundwork.database import bulk
 from projects.models import Project
 project, count = int(sys.argv[1]), int(sys.argv[2])
 now = timezone.now() if sys.argv[3] == "postgresql" else str(timezone.now())[:26]
@@ -54,7 +54,7 @@ for start in range(0, count, 50_000):
 TIME_NEXT = """
 import sys, time, django; django.setup()
 from projects.models import Rater
-from ratings import queue
+from ratings.desk import queue
 from ratings.models import Assignment
 rater = Rater.objects.select_related("project").get(project=int(sys.argv[1]))
 times = []

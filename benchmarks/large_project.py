@@ -80,7 +80,8 @@ def make(name: str, *, ratings: int, raters: int, days: int, say: Any) -> Any:
     from projects.models import Item, Rater
     from projects.setup.actions import create_project
     from projects.setup.question_rules import NewCategory, NewQuestion
-    from ratings.recording.record import NewRating, record
+    from ratings.recording.judgement import Judgement
+    from ratings.recording.record import record
 
     rng = np.random.default_rng(ratings)
     lead, _new = User.objects.get_or_create(username="bench")
@@ -114,7 +115,7 @@ def make(name: str, *, ratings: int, raters: int, days: int, say: Any) -> Any:
         )
     items = list(project.items.order_by("id").values_list("id", flat=True))
     found = project.questions.get()
-    waiting: list[NewRating] = []
+    waiting: list[Judgement] = []
     for day in range(days):
         todays = items[day * n_items // days : (day + 1) * n_items // days]
         share = min(1.0, max(DAYS_A_RATER / days, 2 * PER_ITEM / raters))
@@ -132,10 +133,10 @@ def make(name: str, *, ratings: int, raters: int, days: int, say: Any) -> Any:
                 )
                 when = FIRST_DAY + datetime.timedelta(days=day, seconds=int(rng.integers(20_000)))
                 waiting.append(
-                    NewRating(item, int(rater_ids[place]), code, rated_at=when, seconds=8.0)
+                    Judgement(item, int(rater_ids[place]), code, rated_at=when, seconds=8.0)
                 )
         while len(waiting) >= PORTION or (day == days - 1 and waiting):
-            record(question=found, ratings=waiting[:PORTION], by=lead, source="import")
+            record({found: waiting[:PORTION]}, by=lead, source="import")
             del waiting[:PORTION]
         if day % 100 == 99:
             say(f"day {day + 1} of {days}")

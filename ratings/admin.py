@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib import admin
 
 from projects.admin import ReadOnly
+from ratings.recording.judgement import KEPT
 
 from .models import Assignment, DayMove, Desk, ImportRun, Rating, Revision, UncountedItem
 
@@ -21,7 +22,7 @@ class RevisionInline(admin.TabularInline):
         "by",
         "source",
         "superseded",
-        "comment",
+        *KEPT,
     )
     can_delete = False
 

@@ -132,7 +132,8 @@ def rate() -> Callable[..., Any]:
     when needed."""
     from projects.models import Item, Rater
     from ratings.models import NOTHING
-    from ratings.recording.record import NewRating, record
+    from ratings.recording.judgement import Judgement
+    from ratings.recording.record import record
 
     def do(question: Any, item: str, rater: str, label: str | None, **fields: Any) -> Any:
         project = question.project
@@ -142,10 +143,7 @@ def rate() -> Callable[..., Any]:
             NOTHING if label is None else question.categories.get(label=label, retired=False).code
         )
         return record(
-            question=question,
-            ratings=[NewRating(item_id, rater_id, code, **fields)],
-            by=None,
-            source="api",
+            {question: [Judgement(item_id, rater_id, code, **fields)]}, by=None, source="api"
         )
 
     return do

@@ -19,7 +19,8 @@ from projects.people.member_actions import invite_member
 from projects.setup.actions import change_project, create_project
 from projects.setup.question_rules import NewCategory, NewQuestion
 from ratings.models import Revision
-from ratings.recording.record import NewRating, record
+from ratings.recording.judgement import Judgement
+from ratings.recording.record import record
 
 from . import fleiss1971, simulation
 
@@ -119,12 +120,10 @@ def _load_fleiss(owner: Any) -> Project:
     for item, counts in zip(items, fleiss1971.COUNTS, strict=True):
         dealt = rng.permutation(np.repeat(np.arange(len(counts)), counts)).tolist()
         ratings += [
-            NewRating(item.pk, rater.pk, code, rated_at=PUBLISHED)
+            Judgement(item.pk, rater.pk, code, rated_at=PUBLISHED)
             for rater, code in zip(raters, dealt, strict=True)
         ]
-    record(
-        question=project.questions.get(), ratings=ratings, by=owner, source=Revision.Source.EXAMPLE
-    )
+    record({project.questions.get(): ratings}, by=owner, source=Revision.Source.EXAMPLE)
     return project
 
 
@@ -180,10 +179,8 @@ def _load_translations(owner: Any) -> Project:
     return project
 
 
-def _say(project: Project, owner: Any, ratings: Sequence[NewRating]) -> None:
-    record(
-        question=project.questions.get(), ratings=ratings, by=owner, source=Revision.Source.EXAMPLE
-    )
+def _say(project: Project, owner: Any, ratings: Sequence[Judgement]) -> None:
+    record({project.questions.get(): ratings}, by=owner, source=Revision.Source.EXAMPLE)
 
 
 def _date_guidelines(project: Project, moment: datetime.datetime) -> None:
@@ -200,8 +197,8 @@ def _new(
     items: Sequence[Item],
     raters: Sequence[Rater],
     start: datetime.datetime | None,
-) -> NewRating:
-    return NewRating(
+) -> Judgement:
+    return Judgement(
         items[rating.item].pk,
         raters[rating.rater].pk,
         rating.code,

@@ -1,91 +1,48 @@
-"""Rows of the API -> ratings of this project: keys and labels to ids and codes, or what is wrong
-with each row.
+"""Rows of the API -> judgements: keys and labels to ids and codes, or what is wrong with each row.
 
 Plain checks instead of serializers: one rating must cost a fraction of a millisecond, ten thousand
-a fraction of a second. A few queries for any number of rows.
+a fraction of a second.
 """
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from groundwork.database import bulk
-from groundwork.rest.errors import BadRequest
 from groundwork.rest.parameters import rows_error
 from projects.catalogue.rows import kind_of
 from projects.models import Member, Project, Question
 from ratings.models import NOTHING
 from ratings.recording.days import parse_rated_at
-from ratings.recording.record import Group, NewRating
+from ratings.recording.judgement import FIELDS, KEPT, Judgement
 
-FIELDS = ("item", "rater", "question", "label", "rated_at", "comment")
+from .known import Known, look_up
 
-_KNOWN = frozenset(FIELDS)
-# name -> most characters, whether null is allowed
-_TEXTS = {
-    "item": (255, False),
-    "rater": (150, False),
-    "question": (64, False),
-    "label": (200, True),
-    "rated_at": (100, True),
-    "comment": (10_000, True),
-}
-# name -> what to add where it is missing
-_NEEDED = {"item": "", "label": "; null withdraws a rating"}
+_TAKEN = {field.name: field for field in FIELDS if field.longest}
+_NEEDED = [field for field in FIELDS if field.needed]
 
-
-@dataclass
-class _Asked:
-    """A question with the codes of its labels."""
-
-    question: Question
-    codes: dict[str, int] = field(default_factory=dict)
-
-
-@dataclass
-class _Known:
-    """What the rows may name. ``own_raters``: user id -> key."""
-
-    questions: dict[str, _Asked]
-    items: dict[str, int]
-    raters: dict[str, int]
-    only_question: str | None
-    own_raters: dict[int, str]
+_Key = tuple[str, str, str]  # what a row says about which question, item, and rater
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
     """What one request says: its rows by their place in it, and what is wrong with the shape of
-    others."""
+    others. ``project`` comes from the door, with the caller's role."""
 
     project: Project
     user: Any
     rows: dict[int, dict[str, Any]]
     wrong: dict[int, list[str]]
 
-    @property
-    def annotator(self) -> bool:
-        return bool(self.project.role != Member.Role.LEAD)  # type: ignore[attr-defined]  # set by the door
-
-    @property
-    def asks_for_own_rater(self) -> bool:
-        return self.annotator or not all("rater" in row for row in self.rows.values())
-
-
-_Key = tuple[str, str, str]  # what a row says about which question, item and rater
-Groups = list[Group]
-
 
 def read(project: Project, user: Any, rows: Sequence[Any]) -> Sent:
-    """The rows, looked at by themselves. ``project`` comes from the door, with the caller's
-    role."""
+    """The rows, looked at by themselves."""
     sent = Sent(project, user, {}, {})
     for place, row in enumerate(rows):
         if problems := _shape_problems(row):
@@ -95,114 +52,66 @@ def read(project: Project, user: Any, rows: Sequence[Any]) -> Sent:
     return sent
 
 
-def resolve(sent: Sent) -> Groups:
-    """The ratings of each question.
-
-    Raises BadRequest naming every bad row, and PermissionDenied when an annotator names a rater
-    that is not theirs.
-    """
-    return _resolved(sent, _look_up([sent]))
-
-
-def resolve_together(several: Sequence[Sent]) -> list[Groups | None]:
-    """The same of several requests about one project, on one journey to the database; None where
-    one is refused."""
-    known = _look_up(several)
-    found: list[Groups | None] = []
-    for sent in several:
-        try:
-            found.append(_resolved(sent, known))
-        except (BadRequest, PermissionDenied):
-            found.append(None)
-    return found
-
-
-def _resolved(sent: Sent, known: _Known) -> Groups:
-    own = known.own_raters.get(sent.user.pk)
-    if sent.annotator:
-        _refuse_others(own, sent.rows.values())
-    only = known.only_question or ""
-    now = timezone.now()
-    wrong = dict(sent.wrong)
-    first: dict[_Key, int] = {}
-    ratings: dict[str, list[NewRating]] = {}
-    for place, row in sent.rows.items():
-        key = (row.get("question") or only, row["item"], row.get("rater", own) or "")
-        rating = _rating(row, key, known, now)
-        if rating is None:
-            wrong[place] = list(_unknown(row, key, known, now))
-        else:
-            ratings.setdefault(key[0], []).append(rating)
-        if first.setdefault(key, place) != place:
-            wrong.setdefault(place, []).append(
-                f"the same item and rater stand in row {first[key]} already"
-            )
-    if wrong:
-        raise rows_error("rating", wrong)
-    return [(known.questions[question].question, some) for question, some in ratings.items()]
-
-
 def _shape_problems(row: Any) -> list[str]:
     if not isinstance(row, dict):
         return [f"an object is needed, not {kind_of(row)}"]
     found = []
-    if not _KNOWN.issuperset(row):
-        name = next(name for name in row if name not in _KNOWN)
-        found.append(f"unknown field '{name[:60]}'; one of {', '.join(FIELDS)}")
-    for name, needed in _NEEDED.items():
-        if name not in row:
-            found.append(f"'{name}' is missing{needed}")
+    if not _TAKEN.keys() >= row.keys():
+        name = next(name for name in row if name not in _TAKEN)
+        found.append(f"unknown field '{name[:60]}'; one of {', '.join(_TAKEN)}")
+    for field in _NEEDED:
+        if field.name not in row:
+            hint = "; null withdraws a rating" if field.nullable else ""
+            found.append(f"'{field.name}' is missing{hint}")
     for name, value in row.items():
-        if name not in _TEXTS:
+        if name not in _TAKEN:
             continue
-        longest, nullable = _TEXTS[name]
-        if isinstance(value, str):
-            if len(value) > longest or not (value or nullable):
-                found.append(
-                    f"'{name}' must have {0 if nullable else 1} to {longest} characters; it has {len(value)}"
-                )
-        elif value is not None or not nullable:
-            found.append(
-                f"'{name}' must be a text{' or null' if nullable else ''}, not {kind_of(value)}"
-            )
+        field = _TAKEN[name]
+        if value is None and field.nullable:
+            continue
+        if not isinstance(value, str):
+            wanted = "a text or null" if field.nullable else "a text"
+            found.append(f"'{name}' must be {wanted}, not {kind_of(value)}")
+            continue
+        shortest = 0 if field.nullable else 1
+        if not shortest <= len(value) <= field.longest:
+            wanted = f"{shortest} to {field.longest} characters"
+            found.append(f"'{name}' must have {wanted}; it has {len(value)}")
     return found
 
 
-_QUESTIONS = (
-    "SELECT q.id, q.key, c.label, c.code FROM projects_question q"
-    " LEFT JOIN projects_category c ON c.question_id = q.id AND NOT c.retired"
-    " WHERE q.project_id = %s ORDER BY q.position, q.id, c.position, c.code"
-)
+def resolve(sent: Sent) -> dict[Question, list[Judgement]]:
+    """The judgements of each question.
 
-
-def _look_up(several: Sequence[Sent]) -> _Known:
-    """One journey to the database for all that the requests about one project may name."""
-    project, rows = several[0].project, [row for sent in several for row in sent.rows.values()]
-    items = bulk.find("projects_item", "id", project.pk, {row["item"] for row in rows})
-    raters = bulk.find(
-        "projects_rater", "id", project.pk, {key for row in rows if (key := row.get("rater"))}
-    )
-    own_raters = _own_raters(project, {sent.user.pk for sent in several if sent.asks_for_own_rater})
-    asked, *found = bulk.several([(_QUESTIONS, [project.pk]), *items, *raters, *own_raters])
-    questions = _questions(project, asked)
-    own = found.pop() if own_raters else []
-    return _Known(
-        questions=questions,
-        items={key: pk for part in found[: len(items)] for key, pk in part},
-        raters={
-            key: pk for part in [*found[len(items) :], [row[:2] for row in own]] for key, pk in part
-        },
-        only_question=next(iter(questions)) if len(questions) == 1 else None,
-        own_raters={user: key for key, _pk, user in own},
-    )
-
-
-def _own_raters(project: Project, users: set[int]) -> list[bulk.Statement]:
-    if not users:
-        return []
-    condition, values = bulk.among("user_id", sorted(users))
-    sql = f"SELECT key, id, user_id FROM projects_rater WHERE project_id = %s AND {condition}"  # noqa: S608 - ids are values
-    return [(sql, [project.pk, *values])]
+    Raises BadRequest naming every bad row, and PermissionDenied when an annotator names a rater
+    that is not theirs.
+    """
+    rows = list(sent.rows.values())
+    is_annotator = sent.project.role != Member.Role.LEAD  # type: ignore[attr-defined]  # set by the door
+    names_all_raters = all("rater" in row for row in rows)
+    asks_own = is_annotator or not names_all_raters
+    known = look_up(sent.project, rows, own_rater_of=sent.user.pk if asks_own else None)
+    if is_annotator:
+        _refuse_others(known.own_rater, rows)
+    only_question = known.only_question
+    now = timezone.now()
+    wrong = dict(sent.wrong)
+    first: dict[_Key, int] = {}
+    judgements: dict[Question, list[Judgement]] = {}
+    for place, row in sent.rows.items():
+        question = row.get("question") or only_question
+        key = (question, row["item"], row.get("rater", known.own_rater) or "")
+        judgement = _judgement(row, key, known, now)
+        if judgement is None:
+            wrong[place] = list(_unknown(row, key, known, now))
+        else:
+            judgements.setdefault(known.questions[question].question, []).append(judgement)
+        if first.setdefault(key, place) != place:
+            repeated = f"the same item and rater stand in row {first[key]} already"
+            wrong.setdefault(place, []).append(repeated)
+    if wrong:
+        raise rows_error("rating", wrong)
+    return judgements
 
 
 def _refuse_others(own: str | None, rows: Collection[dict[str, Any]]) -> None:
@@ -215,53 +124,39 @@ def _refuse_others(own: str | None, rows: Collection[dict[str, Any]]) -> None:
         raise PermissionDenied(_("You may rate as '%(own)s' alone.") % {"own": own})
 
 
-def _questions(project: Project, rows: Iterable[tuple[Any, ...]]) -> dict[str, _Asked]:
-    """The project's questions by key, in their order, with the codes of their labels in declared
-    order."""
-    found: dict[str, _Asked] = {}
-    for pk, key, label, code in rows:
-        asked = found.get(key)
-        if asked is None:
-            asked = found[key] = _Asked(Question(pk=pk, key=key, project=project))
-        if label is not None:
-            asked.codes[label] = code
-    return found
-
-
-def _rating(
-    row: dict[str, Any], key: _Key, known: _Known, now: datetime.datetime
-) -> NewRating | None:
+def _judgement(
+    row: dict[str, Any], key: _Key, known: Known, now: datetime.datetime
+) -> Judgement | None:
     """None where something is not to be accepted: ``_unknown`` says what."""
     question, item, rater = key
-    asked, item_id, rater_id = (
-        known.questions.get(question),
-        known.items.get(item),
-        known.raters.get(rater),
-    )
+    asked = known.questions.get(question)
+    item_id = known.items.get(item)
+    rater_id = known.raters.get(rater)
     if asked is None or item_id is None or rater_id is None:
         return None
-    label, rated_at = row["label"], row.get("rated_at")
+    label = row["label"]
     code = NOTHING if label is None else asked.codes.get(label)
     if code is None:
         return None
+    rated_at = row.get("rated_at")
     if rated_at is not None:
         try:
             rated_at = parse_rated_at(rated_at, now=now)
         except ValueError:
             return None
-    return NewRating(item_id, rater_id, code, rated_at, row.get("comment"))
+    kept: dict[str, Any] = {name: row.get(name) for name in KEPT}
+    return Judgement(item_id, rater_id, code, rated_at, **kept)
 
 
-def _unknown(
-    row: dict[str, Any], key: _Key, known: _Known, now: datetime.datetime
-) -> Iterator[str]:
+def _unknown(row: dict[str, Any], key: _Key, known: Known, now: datetime.datetime) -> Iterator[str]:
     question, item, rater = key
+    label = row["label"]
     asked = known.questions.get(question)
     if asked is None:
         said = f"unknown question '{question}'" if question else "'question' is missing"
         yield f"{said}; one of {', '.join(known.questions)}"
-    elif row["label"] is not None and row["label"] not in asked.codes:
-        yield f"unknown label '{row['label'][:60]}'; one of {', '.join(asked.codes)}"
+    elif label is not None and label not in asked.codes:
+        yield f"unknown label '{label[:60]}'; one of {', '.join(asked.codes)}"
     if item not in known.items:
         yield f"unknown item '{item[:60]}'"
     if rater not in known.raters:

@@ -3,43 +3,21 @@ a request."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from rest_framework import serializers
+
+from ratings.recording.judgement import FIELDS, Field
 
 
 class RatingIn(serializers.Serializer):
-    item = serializers.CharField(max_length=255, help_text="Key of the item")
-    rater = serializers.CharField(
-        max_length=150, required=False, help_text="Key of the rater; the caller's own when left out"
-    )
-    question = serializers.CharField(
-        max_length=64,
-        required=False,
-        help_text="Key of the question; may be left out where the project has one",
-    )
-    label = serializers.CharField(  # type: ignore[assignment]  # the name is the contract's
-        max_length=200, allow_null=True, help_text="A label of the question; null withdraws"
-    )
-    rated_at = serializers.DateTimeField(
-        required=False, allow_null=True, help_text="ISO-8601 with a zone; now, when left out"
-    )
-    comment = serializers.CharField(
-        required=False, allow_null=True, allow_blank=True, max_length=10_000
-    )
+    def get_fields(self) -> dict[str, Any]:
+        return {field.name: _taken(field) for field in FIELDS if field.longest}
 
 
 class RatingOut(serializers.Serializer):
-    item = serializers.CharField()
-    rater = serializers.CharField()
-    question = serializers.CharField()
-    label = serializers.CharField(  # type: ignore[assignment]  # the name is the contract's
-        allow_null=True, help_text="null: withdrawn"
-    )
-    rated_at = serializers.DateTimeField()
-    changed_at = serializers.DateTimeField()
-    comment = serializers.CharField(allow_blank=True)
-    guidelines = serializers.IntegerField(
-        allow_null=True, help_text="The version of the guidelines it was made under; null: unknown"
-    )
+    def get_fields(self) -> dict[str, Any]:
+        return {field.name: _answered(field) for field in FIELDS}
 
 
 class RatingCounts(serializers.Serializer):
@@ -47,3 +25,24 @@ class RatingCounts(serializers.Serializer):
     changed = serializers.IntegerField()
     unchanged = serializers.IntegerField()
     withdrawn = serializers.IntegerField()
+
+
+def _taken(field: Field) -> Any:
+    said: dict[str, Any] = {
+        "required": field.needed,
+        "allow_null": field.nullable,
+        "help_text": field.about or None,
+    }
+    if field.kind == "time":
+        return serializers.DateTimeField(**said)
+    return serializers.CharField(max_length=field.longest, allow_blank=field.kept, **said)
+
+
+def _answered(field: Field) -> Any:
+    said: dict[str, Any] = {"help_text": field.about_answer or None}
+    if field.kind == "time":
+        return serializers.DateTimeField(**said)
+    if field.kind == "number":
+        return serializers.IntegerField(allow_null=True, **said)
+    can_be_null = field.nullable and not field.kept
+    return serializers.CharField(allow_null=can_be_null, allow_blank=field.kept, **said)

@@ -9,16 +9,15 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from groundwork.rest import paging
 from groundwork.rest.errors import BadRequest
-from groundwork.rest.paging import PAGING as PAGING_NAMES
-from groundwork.rest.paging import Key, page
 from groundwork.rest.parameters import parameters, rows_of
 from groundwork.rest.schema import PAGING, one_or_many, page_of, parameter, reads, writes
 from projects.api.view import ApiView, question_of
 from projects.models import Member, Project, Question, Rater
 from ratings.models import NOTHING, Rating
-from ratings.recording import record
 from ratings.recording.days import parse_rated_at
+from ratings.recording.judgement import DETAILS, UnknownCode
 
 from . import incoming, together
 from .serializers import RatingCounts, RatingIn, RatingOut
@@ -40,8 +39,8 @@ class Ratings(ApiView):
         parameters(request)
         sent = incoming.read(project, request.user, rows_of(request.data))
         try:
-            return Response(vars(together.record(sent)))
-        except record.UnknownCode as error:
+            return Response(vars(together.store(sent)))
+        except UnknownCode as error:
             raise BadRequest(
                 f"A category was removed at this moment: {error}. Nothing was stored."
             ) from None
@@ -63,16 +62,16 @@ class Ratings(ApiView):
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.project(request, project_id)
-        found = parameters(request, (*FILTERS, *PAGING_NAMES))
+        found = parameters(request, (*FILTERS, *paging.PAGING))
         rows = _filtered(project, request.user, found)
         questions = list(project.questions.prefetch_related("categories").order_by("pk"))
         if "question" in found:
             questions = [question_of(project, found["question"])]
-        return Response(
-            page(
-                request, found, key=3, read=lambda after, size: _read(rows, questions, after, size)
-            )
-        )
+
+        def read(after: paging.Key | None, size: int) -> list[tuple[paging.Key, Any]]:
+            return _read(rows, questions, after, size)
+
+        return Response(paging.page(request, found, key=3, read=read))
 
 
 def _filtered(project: Project, user: Any, found: dict[str, str]) -> Any:
@@ -105,10 +104,10 @@ def _moment(text: str) -> datetime.datetime:
 
 
 def _read(
-    rows: Any, questions: list[Question], after: Key | None, size: int
-) -> list[tuple[Key, Any]]:
+    rows: Any, questions: list[Question], after: paging.Key | None, size: int
+) -> list[tuple[paging.Key, Any]]:
     """In the order (question, item, rater): the order of the index that serves it."""
-    results: list[tuple[Key, Any]] = []
+    results: list[tuple[paging.Key, Any]] = []
     for question in questions:
         mine = rows.filter(question=question)
         if after is not None:
@@ -118,34 +117,27 @@ def _read(
                 item, rater = after[1:]
                 mine = mine.filter(item__gte=item).exclude(item=item, rater__lte=rater)
         labels = {category.code: category.label for category in question.categories.all()}
-        times = ("rated_at", "changed_at")
-        columns = (
-            "item_id",
-            "rater_id",
-            "item__key",
-            "rater__key",
-            "code",
-            *times,
-            "comment",
-            "guidelines",
-        )
-        chosen = mine.order_by("item_id", "rater_id").values_list(*columns)[: size - len(results)]
-        results += [_shown(question, labels, row) for row in chosen]
+        chosen = mine.order_by("item_id", "rater_id").values_list(*_COLUMNS)
+        for row in chosen[: size - len(results)]:
+            results.append(_shown(question, labels, row))
         if len(results) == size:
             break
     return results
 
 
-def _shown(question: Question, labels: dict[int, str], row: tuple[Any, ...]) -> tuple[Key, Any]:
-    item_id, rater_id, item, rater, code, rated_at, changed_at, comment, guidelines = row
+_DETAILS = [field.name for field in DETAILS]
+_COLUMNS = ("item_id", "rater_id", "item__key", "rater__key", "code", *_DETAILS)
+
+
+def _shown(
+    question: Question, labels: dict[int, str], row: tuple[Any, ...]
+) -> tuple[paging.Key, Any]:
+    item_id, rater_id, item, rater, code, *details = row
     shown = {
         "item": item,
         "rater": rater,
         "question": question.key,
         "label": labels.get(code),
-        "rated_at": rated_at,
-        "changed_at": changed_at,
-        "comment": comment,
-        "guidelines": guidelines,
+        **dict(zip(_DETAILS, details, strict=True)),
     }
     return (question.pk, item_id, rater_id), shown

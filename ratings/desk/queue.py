@@ -54,7 +54,7 @@ _OPEN = f"""
         (SELECT count(*) FROM projects_question q WHERE q.project_id = i.project_id)
     FROM ratings_assignment a JOIN projects_item i ON i.id = a.item_id
     WHERE a.rater_id = %s AND a.state = 'open'
-    """  # noqa: S608 - only fixed names
+    """
 _OVER = "SELECT 1 FROM ratings_assignment WHERE state = 'open' AND leased_until <= %s LIMIT 1"
 _DESK = "SELECT position, handed_out FROM ratings_desk WHERE rater_id = %s"
 _LOCK_DESK = "SELECT last_closed_at FROM ratings_desk WHERE rater_id = %s"
@@ -69,13 +69,13 @@ _TAKE = f"""
         WHERE (SELECT count(*) FROM ({places.TAKERS_OF_ONE}) AS others WHERE rater_id <> %s) < %s
     ON CONFLICT (item_id, rater_id) DO UPDATE SET state = 'open', created_at = excluded.created_at,
         leased_until = excluded.leased_until, closed_at = NULL, skip_reason = ''
-    """  # noqa: S608 - a constant
+    """
 _TAKEN = "SELECT 1 FROM ratings_assignment WHERE item_id = %s AND rater_id = %s AND state = 'open'"
 _MOVE_DESK = (
-    "UPDATE ratings_desk SET position = %s, handed_out = handed_out + 1"  # noqa: S608 - a constant
+    "UPDATE ratings_desk SET position = %s, handed_out = handed_out + 1"
     f" WHERE rater_id = %s AND EXISTS ({_TAKEN})"
 )
-_ITEM = f"SELECT {ITEM.columns('i')} FROM projects_item i WHERE i.id = %s AND EXISTS ({_TAKEN})"  # noqa: S608 - a constant
+_ITEM = f"SELECT {ITEM.columns('i')} FROM projects_item i WHERE i.id = %s AND EXISTS ({_TAKEN})"
 
 # Names for the values, which every level needs: the statement has as many parameters whatever the
 # overlap.
@@ -133,7 +133,7 @@ def next_item(rater: Rater, *, besides: int | None = None) -> Item | None:
     ranges = _random_ranges(rater, handed_out, bounds[0]) if bounds else _ranges([position])
     for waiting in _ways_to_take():
         with transaction.atomic():
-            _, mine = lock_desk(rater, has_open)
+            *_, mine = bulk.several([*locking_desk(rater), has_open])
             # A second window may have been served while this one waited.
             if (found := _open_on_desk(mine, besides)) is not None:
                 return found
@@ -147,7 +147,7 @@ def take_place(rater: Rater, item: Item) -> bool:
     """A place for a rater who comes back to an item whose place they gave up or lost. False when
     none is left."""
     with transaction.atomic():
-        lock_desk(rater, (_LOCK_ITEM + locking(), [item.pk]))
+        bulk.several([*locking_desk(rater), (_LOCK_ITEM + locking(), [item.pk])])
         return _open(rater, item.pk) is not None
 
 
@@ -165,11 +165,9 @@ def release_expired() -> None:
         places.recount({row.item_id for row in rows})
 
 
-def lock_desk(rater: Rater, *then: bulk.Statement) -> list[list[tuple[Any, ...]]]:
-    """Lock the rater's desk until the transaction ends: [[(last_closed_at,)], the rows of
-    ``then``...]."""
-    # Made first where there is none, so that nothing of ``then`` is locked before it.
-    return bulk.several([(_NEW_DESK, [rater.pk]), (_LOCK_DESK + locking(), [rater.pk]), *then])[1:]
+def locking_desk(rater: Rater) -> list[bulk.Statement]:
+    """Made first where there is none, so that nothing that follows is locked before it."""
+    return [(_NEW_DESK, [rater.pk]), (_LOCK_DESK + locking(), [rater.pk])]
 
 
 def locking() -> str:

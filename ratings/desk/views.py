@@ -21,9 +21,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from projects.access import get_project
 from projects.models import Item, Member, Project, Question, Rater
 from ratings.models import Assignment, Rating
-from ratings.recording.record import UnknownCode
+from ratings.recording.judgement import UnknownCode
 
-from . import answering, content, progress, queue
+from . import answering, content, own, progress, queue
 from .forms import AnswerForm, SkipForm
 
 RATINGS_A_PAGE = 50
@@ -57,7 +57,7 @@ def rate(request: HttpRequest, project_id: int) -> HttpResponse:
     if request.method == "POST":
         answering.begin(project, request.user)
         return redirect("rate", project_id)
-    rater = answering.rater_of(project, request.user)
+    rater = own.rater_of(project, request.user)
     if rater is None or rater.paused or not _questions(project):
         return render(request, "ratings/rate_closed.html", {"project": project, "rater": rater})
     item = queue.next_item(rater)
@@ -148,14 +148,14 @@ def rate_skip(request: HttpRequest, project_id: int, item_id: int) -> HttpRespon
 def my_ratings(request: HttpRequest, project_id: int) -> HttpResponse:
     """The rater's own ratings, latest first."""
     project = get_project(request.user, project_id, role=Member.Role.ANNOTATOR)
-    rater = answering.rater_of(project, request.user)
-    own = (
+    rater = own.rater_of(project, request.user)
+    mine = (
         Rating.objects.filter(rater=rater, question__project=project).standing()
         if rater
         else Rating.objects.none()
     )
     pages = Paginator(
-        own.select_related("item", "question").order_by("-changed_at", "-id"), RATINGS_A_PAGE
+        mine.select_related("item", "question").order_by("-changed_at", "-id"), RATINGS_A_PAGE
     )
     page = pages.get_page(request.GET.get("page"))
     questions = _questions(project)
@@ -209,7 +209,7 @@ def set_aside(request: HttpRequest, project_id: int) -> HttpResponse:
 
 def _my_rater(request: HttpRequest, project_id: int) -> Rater:
     """The rater that the user is, able to rate now. 404 without one, 403 when paused."""
-    rater = answering.rater_of(
+    rater = own.rater_of(
         get_project(request.user, project_id, role=Member.Role.ANNOTATOR), request.user
     )
     if rater is None:
@@ -221,7 +221,7 @@ def _my_rater(request: HttpRequest, project_id: int) -> Rater:
 
 def _my_item(rater: Rater, item_id: int) -> Item:
     """An item that was given to the rater or rated by them; all others do not exist for them."""
-    item = answering.item_of(rater, item_id)
+    item = own.item_of(rater, item_id)
     if item is None:
         raise Http404
     return item
@@ -296,7 +296,7 @@ def _context(
     if item is None:
         return context
     questions = _questions(rater.project)
-    mine, ratings = answering.said_of(rater, item)
+    mine, ratings = own.said_of(rater, item)
     if form is None:
         standing = {rating.question_id: rating for rating in ratings}
         initial = AnswerForm.initial_of(standing, questions)

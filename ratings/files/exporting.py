@@ -14,14 +14,18 @@ from django.db.models import CharField, Func
 
 from projects.models import Category, Question
 from ratings.models import Rating
+from ratings.recording.judgement import FIELDS, KEYS
 
 from .formulas import guard
 
-NAMES = ("item", "rater", "question", "label", "rated_at", "comment", "guidelines")
+EXPORTED = [field for field in FIELDS if field.exported]
+NAMES = tuple(field.name for field in EXPORTED)
+# Item, rater, question, label, and rated_at come first; the others are texts and numbers.
+OTHERS = NAMES[len(KEYS) + 1 :]
 AT_ONCE = 2_000  # rows fetched, and lines sent, at a time
 ROWS_OF_A_GROUP = 20_000  # of Parquet: its columns are packed group by group
 
-Row = tuple[str, str, str, str, str, str, int | None]
+Row = tuple[Any, ...]  # a value for each of NAMES
 
 
 class _InWords(Func):
@@ -41,15 +45,12 @@ def rows(questions: Iterable[Question]) -> Iterator[Row]:
     Times are written as 2026-03-01T09:30:00Z, with microseconds where there are any."""
     for question in questions:
         labels = dict(Category.objects.filter(question=question).values_list("code", "label"))
-        columns = ("item__key", "rater__key", "code", _InWords("rated_at"), "comment", "guidelines")
-        ratings = (
-            Rating.objects.standing().filter(question=question).order_by("item_id", "rater_id")
-        )
-        for item, rater, code, time, comment, guidelines in ratings.values_list(*columns).iterator(
-            chunk_size=AT_ONCE
-        ):
+        columns: list[Any] = ["item__key", "rater__key", "code", _InWords("rated_at"), *OTHERS]
+        standing = Rating.objects.standing().filter(question=question)
+        ratings = standing.order_by("item_id", "rater_id").values_list(*columns)
+        for item, rater, code, time, *others in ratings.iterator(chunk_size=AT_ONCE):
             moment = time.replace(" ", "T").removesuffix(".000000") + "Z"
-            yield item, rater, question.key, labels[code], moment, comment, guidelines
+            yield (item, rater, question.key, labels[code], moment, *others)
 
 
 # --- CSV
@@ -62,10 +63,16 @@ def csv(found: Iterable[Row]) -> Iterator[bytes]:
 def _csv_lines(found: Iterable[Row]) -> Iterator[str]:
     yield ",".join(NAMES) + "\r\n"
     cell = functools.lru_cache(maxsize=50_000)(_cell)
-    for item, rater, question, label, rated_at, comment, guidelines in found:
-        said = _cell(comment) if comment else ""
-        key = f"{cell(item)},{cell(rater)},{cell(question)}"
-        yield f"{key},{cell(label)},{rated_at},{said},{guidelines or ''}\r\n"
+    for item, rater, question, label, rated_at, *others in found:
+        line = f"{cell(item)},{cell(rater)},{cell(question)},{cell(label)},{rated_at}"
+        for value in others:
+            line += f",{_other_cell(value)}" if value else ","
+        yield f"{line}\r\n"
+
+
+def _other_cell(value: str | int) -> str:
+    """A comment may be seen once: it is not remembered as keys are."""
+    return _cell(value) if isinstance(value, str) else str(value)
 
 
 def _cell(text: str) -> str:
@@ -87,11 +94,14 @@ def jsonl(found: Iterable[Row]) -> Iterator[bytes]:
 def _json_lines(found: Iterable[Row]) -> Iterator[str]:
     write = json.JSONEncoder(ensure_ascii=False).encode
     text = functools.lru_cache(maxsize=50_000)(write)
-    for item, rater, question, label, rated_at, comment, guidelines in found:
-        said = write(comment) if comment else '""'
-        key = f'"item":{text(item)},"rater":{text(rater)},"question":{text(question)}'
-        rest = f'"rated_at":"{rated_at}","comment":{said},"guidelines":{"null" if guidelines is None else guidelines}'
-        yield f'{{{key},"label":{text(label)},{rest}}}\n'
+    for item, rater, question, label, rated_at, *others in found:
+        line = f'"item":{text(item)},"rater":{text(rater)},"question":{text(question)}'
+        line += f',"label":{text(label)},"rated_at":"{rated_at}"'
+        for name, value in zip(OTHERS, others, strict=True):
+            # A comment may be seen once: it is not remembered as keys are.
+            written = write(value) if value and isinstance(value, str) else text(value)
+            line += f',"{name}":{written}'
+        yield f"{{{line}}}\n"
 
 
 def _parcels(lines: Iterator[str]) -> Iterator[bytes]:
@@ -143,23 +153,23 @@ def parquet(found: Iterable[Row]) -> Iterator[bytes]:
     import pyarrow
     import pyarrow.parquet
 
-    types: list[Any] = [pyarrow.string()] * len(NAMES)
-    types[NAMES.index("rated_at")] = pyarrow.timestamp("us", tz="UTC")
-    types[NAMES.index("guidelines")] = pyarrow.int32()
+    of_kind = {
+        "text": pyarrow.string(),
+        "time": pyarrow.timestamp("us", tz="UTC"),
+        "number": pyarrow.int32(),
+    }
+    types = [of_kind[field.kind] for field in EXPORTED]
     schema = pyarrow.schema(list(zip(NAMES, types, strict=True)))
     pieces = _Pieces()
     moment = datetime.datetime.fromisoformat
-    source = (
-        (*texts, moment(rated_at), comment, number) for *texts, rated_at, comment, number in found
-    )
-    with pyarrow.parquet.ParquetWriter(
-        pyarrow.PythonFile(pieces, mode="w"), schema, compression="zstd"
-    ) as writer:
+    time_at = NAMES.index("rated_at")
+    source = ((*row[:time_at], moment(row[time_at]), *row[time_at + 1 :]) for row in found)
+    file = pyarrow.PythonFile(pieces, mode="w")
+    with pyarrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer:
         while some := list(itertools.islice(source, ROWS_OF_A_GROUP)):
-            columns = [
-                pyarrow.array(column, kind)
-                for column, kind in zip(zip(*some, strict=True), types, strict=True)
-            ]
+            columns = []
+            for values, kind in zip(zip(*some, strict=True), types, strict=True):
+                columns.append(pyarrow.array(values, kind))
             writer.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
             yield pieces.take()
     yield pieces.take()

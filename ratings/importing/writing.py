@@ -17,7 +17,8 @@ from django.utils import timezone
 from groundwork.database import bulk
 from projects.models import Project, Rater
 from ratings.models import ImportRun, Revision
-from ratings.recording.record import NewRating, UnknownCode, record
+from ratings.recording.judgement import Judgement, UnknownCode
+from ratings.recording.record import record
 
 from . import leases
 from .judging import moment_of
@@ -96,9 +97,7 @@ class Writer:
         new_raters = self._meet(dict.fromkeys(group[0].rater for group in piece))
         ratings = [self._rating(group, items) for group in piece]
         try:
-            outcome = record(
-                question=self.question, ratings=ratings, by=self.by, source=Revision.Source.IMPORT
-            )
+            outcome = record({self.question: ratings}, by=self.by, source=Revision.Source.IMPORT)
         except UnknownCode as error:
             raise Stopped("categories", str(error)) from error
         # after the ratings: who changes items by the API locks them before the project, too
@@ -112,9 +111,9 @@ class Writer:
             "raters": new_raters,
         }
 
-    def _rating(self, group: Group, items: dict[str, int]) -> NewRating:
+    def _rating(self, group: Group, items: dict[str, int]) -> Judgement:
         stands, *others = group if self.first_stands else (group[-1], *group[:-1])
-        return NewRating(
+        return Judgement(
             items[stands.item],
             self.raters[stands.rater],
             self._code(stands.label),

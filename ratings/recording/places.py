@@ -10,20 +10,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
-from django.db import connection, transaction
+from django.db import connection
 
 from groundwork.database import bulk
-from projects.models import Item, Project
 from ratings.models import NOTHING
 
-if TYPE_CHECKING:
-    from .record import NewRating
+from .judgement import Judgement
 
-FEW = 32  # items that are counted by a statement each, which the database knows already
-AT_ONCE = 5_000
-EVERY = 2**31 - 1
+# Up to so many items are counted by a statement each, which the database knows already.
+ITEMS_COUNTED_SINGLY = 32
+ITEMS_A_STATEMENT = 5_000
+MORE_PLACES_THAN_ANY = 2**31 - 1
 
 # UNION leaves a rater who stands in both only once.
 _TAKERS = """
@@ -35,36 +33,42 @@ _TAKERS = """
 # believes that there are none.
 TAKERS_OF_ONE = _TAKERS.format(columns="rater_id + 0 AS rater_id", of_item="= %s")
 _CHOSEN = "WHERE id = ANY(%s::bigint[]) AND places_taken < %s"
-_LOCK = f"SELECT 1 FROM projects_item {_CHOSEN} ORDER BY id FOR NO KEY UPDATE"  # noqa: S608 - a constant
+_LOCK = f"SELECT 1 FROM projects_item {_CHOSEN} ORDER BY id FOR NO KEY UPDATE"
 # An item that was above ``below`` when the others were locked, and is no longer, is taken without
 # waiting: to wait for it now would be out of order. Who holds it counts it next, or the queue does,
 # which looks before it hands out.
-_STILL_CHOSEN = f"SELECT id FROM projects_item {_CHOSEN} FOR NO KEY UPDATE SKIP LOCKED"  # noqa: S608 - a constant
+_STILL_CHOSEN = f"SELECT id FROM projects_item {_CHOSEN} FOR NO KEY UPDATE SKIP LOCKED"
 # Each table is asked once for all items, never once an item: PostgreSQL plans by what it last heard
 # of it. Told that it is empty (when looked at, all its rows were still being written), it may read
 # all ratings whenever it is asked.
+_TAKERS_OF_LISTED = _TAKERS.format(columns="item_id, rater_id", of_item="= ANY(%s::bigint[])")
 _RECOUNT = f"""
     UPDATE projects_item SET places_taken = counted.number
-    FROM (SELECT chosen.id, count(taker.rater_id) AS number FROM unnest(%s::bigint[]) AS chosen (id)
-        LEFT JOIN ({_TAKERS.format(columns="item_id, rater_id", of_item="= ANY(%s::bigint[])")}) AS taker
-        ON taker.item_id = chosen.id GROUP BY chosen.id) AS counted
+    FROM (
+        SELECT chosen.id, count(taker.rater_id) AS number
+        FROM unnest(%s::bigint[]) AS chosen (id)
+        LEFT JOIN ({_TAKERS_OF_LISTED}) AS taker ON taker.item_id = chosen.id
+        GROUP BY chosen.id
+    ) AS counted
     WHERE projects_item.id = counted.id AND projects_item.id = ANY(ARRAY({_STILL_CHOSEN}))
-    """  # noqa: S608 - a constant
+    """
+_TAKERS_OF_EACH = _TAKERS.format(columns="rater_id", of_item="= projects_item.id")
 _RECOUNT_BY_SQLITE = f"""
-    UPDATE projects_item SET places_taken = (
-        SELECT count(*) FROM ({_TAKERS.format(columns="rater_id", of_item="= projects_item.id")}) AS takers)
+    UPDATE projects_item
+    SET places_taken = (SELECT count(*) FROM ({_TAKERS_OF_EACH}) AS takers)
     WHERE id IN (SELECT value FROM json_each(%s)) AND places_taken < %s
-    """  # noqa: S608 - a constant
+    """
 # One item takes little more than half of the time; several one after the other, each with its lock,
 # are in order too.
 _OF_ONE = "WHERE id = %s AND places_taken < %s"
-_LOCK_ONE = f"SELECT 1 FROM projects_item {_OF_ONE} FOR NO KEY UPDATE"  # noqa: S608 - a constant
+_LOCK_ONE = f"SELECT 1 FROM projects_item {_OF_ONE} FOR NO KEY UPDATE"
 _RECOUNT_ONE = f"""
-    UPDATE projects_item SET places_taken = (SELECT count(*) FROM ({TAKERS_OF_ONE}) AS takers) {_OF_ONE}
-    """  # noqa: S608 - a constant
+    UPDATE projects_item
+    SET places_taken = (SELECT count(*) FROM ({TAKERS_OF_ONE}) AS takers) {_OF_ONE}
+    """
 
 
-def recount(item_ids: Collection[int], *, below: int = EVERY) -> None:
+def recount(item_ids: Collection[int], *, below: int = MORE_PLACES_THAN_ANY) -> None:
     """Make ``places_taken`` of the items what the rows say. Must run inside the transaction that
     changed the rows.
 
@@ -78,18 +82,20 @@ def recount(item_ids: Collection[int], *, below: int = EVERY) -> None:
     bulk.several(recounting(item_ids, below=below))
 
 
-def recounting(item_ids: Collection[int], *, below: int = EVERY) -> list[bulk.Statement]:
+def recounting(
+    item_ids: Collection[int], *, below: int = MORE_PLACES_THAN_ANY
+) -> list[bulk.Statement]:
     """The statements of ``recount``, to be sent after what changes the rows."""
     ids = sorted(item_ids)
     found: list[bulk.Statement] = []
-    if len(ids) <= FEW:
+    if len(ids) <= ITEMS_COUNTED_SINGLY:
         for item_id in ids:
             if connection.vendor == "postgresql":
                 found.append((_LOCK_ONE, [item_id, below]))
             found.append((_RECOUNT_ONE, [item_id, item_id, item_id, below]))
         return found
-    for start in range(0, len(ids), AT_ONCE):
-        part = ids[start : start + AT_ONCE]
+    for start in range(0, len(ids), ITEMS_A_STATEMENT):
+        part = ids[start : start + ITEMS_A_STATEMENT]
         if connection.vendor == "postgresql":
             found += [(_LOCK, [part, below]), (_RECOUNT, [part, part, part, part, below])]
         else:
@@ -99,28 +105,10 @@ def recounting(item_ids: Collection[int], *, below: int = EVERY) -> list[bulk.St
 
 def recounting_locked(item_id: int) -> bulk.Statement:
     """The same for one item whose lock is held already."""
-    return _RECOUNT_ONE, [item_id, item_id, item_id, EVERY]
+    return _RECOUNT_ONE, [item_id, item_id, item_id, MORE_PLACES_THAN_ANY]
 
 
-def recount_project(project: Project) -> None:
-    """Every item of the project. Only after rows were changed behind the application's back."""
-    ids: list[int] = []
-    for item_id in (
-        Item.objects.filter(project=project)
-        .order_by("id")
-        .values_list("id", flat=True)
-        .iterator(AT_ONCE)
-    ):
-        ids.append(item_id)
-        if len(ids) == AT_ONCE:
-            with transaction.atomic():
-                recount(ids)
-            ids = []
-    with transaction.atomic():
-        recount(ids)
-
-
-def following(written: Collection[tuple[NewRating, int]], *, overlap: int) -> list[bulk.Statement]:
+def following(written: Collection[tuple[Judgement, int]], *, overlap: int) -> list[bulk.Statement]:
     """What is to be sent after ratings were written: each with the code that stood before it
     (NOTHING: there was none).
 
@@ -130,4 +118,4 @@ def following(written: Collection[tuple[NewRating, int]], *, overlap: int) -> li
     freed = any(new.code == NOTHING != old for new, old in written)
     # All in one go, for the sake of the order: where one is freed, the others are counted whatever
     # they hold.
-    return recounting(moved, below=EVERY if freed else overlap)
+    return recounting(moved, below=MORE_PLACES_THAN_ANY if freed else overlap)

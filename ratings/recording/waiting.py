@@ -128,7 +128,7 @@ def forget(notes: Collection[int]) -> None:
     marks those."""
     if notes:
         condition, values = bulk.among("id", list(notes))
-        bulk.several([(f"DELETE FROM ratings_uncounteditem WHERE {condition}", values)])  # noqa: S608 - ids are values
+        bulk.several([(f"DELETE FROM ratings_uncounteditem WHERE {condition}", values)])
 
 
 def note_all(question_id: int) -> None:

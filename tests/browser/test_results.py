@@ -15,7 +15,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Item, Rater
-from ratings.recording.record import NewRating, record
+from ratings.recording.judgement import Judgement
+from ratings.recording.record import record
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -42,7 +43,7 @@ def rated(question: Any, utc: Any) -> Any:
     )
     raters = Rater.objects.bulk_create(Rater(project=project, key=f"r{n}") for n in range(1, 6))
     ratings = [
-        NewRating(
+        Judgement(
             item.pk,
             rater.pk,
             min(max(n % 4 + dice.choice((-1, 0, 0, 0, 1)), 0), 3),
@@ -51,7 +52,7 @@ def rated(question: Any, utc: Any) -> Any:
         for n, item in enumerate(items)
         for rater in dice.sample(raters, n % 5)
     ]
-    record(question=question, ratings=ratings, by=None, source="import")
+    record({question: ratings}, by=None, source="import")
     bring_up_to_date(question.pk)
     return question
 

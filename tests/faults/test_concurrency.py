@@ -27,7 +27,8 @@ from projects.setup import actions as set_up
 from ratings.desk import queue
 from ratings.models import Rating, Revision
 from ratings.recording import day_moves, writing
-from ratings.recording.record import NewRating, record, record_all
+from ratings.recording.judgement import Judgement
+from ratings.recording.record import record
 from tests.faults.threads import PATIENCE, Gate, finish, start, wait_until_blocked
 from tests.metrics import invariants
 
@@ -51,7 +52,7 @@ def ids(project: Any) -> tuple[list[int], list[int]]:
 
 def put(question: Any, *rows: tuple[int, int, int]) -> None:
     """(item, rater, code) ..., in one transaction."""
-    record(question=question, ratings=[NewRating(*row) for row in rows], by=None, source="api")
+    record({question: [Judgement(*row) for row in rows]}, by=None, source="api")
 
 
 @postgresql_only
@@ -413,11 +414,11 @@ def test_batches_of_several_questions_whose_items_cross_do_not_wait_in_a_circle(
 
     def batch(rater: int, items: tuple[int, int]) -> None:
         with transaction.atomic():
-            groups = [
-                (asked, [NewRating(item, rater, 0)])
+            said = {
+                asked: [Judgement(item, rater, 0)]
                 for asked, item in zip((question, other), items, strict=True)
-            ]
-            record_all(groups, by=None, source="api")
+            }
+            record(said, by=None, source="api")
 
     monkeypatch.setattr(writing, "write", pausing)
     finish(start(lambda: batch(one, (first, second)), lambda: batch(two, (second, first))))
@@ -435,12 +436,7 @@ def test_moving_the_days_waits_for_a_counter_in_the_common_order(
     (first, second, *_), (rater, *_) = ids
     evening = datetime.datetime(2026, 3, 1, 22, tzinfo=datetime.UTC)
     for item in (second, first):  # ids in the opposite order of the items
-        record(
-            question=question,
-            ratings=[NewRating(item, rater, 1, rated_at=evening)],
-            by=None,
-            source="api",
-        )
+        record({question: [Judgement(item, rater, 1, rated_at=evening)]}, by=None, source="api")
     Project.objects.filter(pk=question.project_id).update(time_zone="Pacific/Kiritimati")
     with transaction.atomic():
         # As a counter does after its first row.
@@ -521,12 +517,7 @@ def test_a_rating_written_with_an_old_copy_of_the_project_is_on_the_day_of_the_z
         project=Project.objects.get(pk=question.project_id), by=lead, time_zone="Pacific/Kiritimati"
     )
     evening = datetime.datetime(2026, 3, 1, 22, tzinfo=datetime.UTC)
-    record(
-        question=stale,
-        ratings=[NewRating(item, rater, 1, rated_at=evening)],
-        by=lead,
-        source="form",
-    )
+    record({stale: [Judgement(item, rater, 1, rated_at=evening)]}, by=lead, source="form")
     assert Rating.objects.get().day == (datetime.date(2026, 3, 2) - datetime.date(1970, 1, 1)).days
 
 

@@ -28,7 +28,8 @@ from projects.setup import actions as set_up
 from ratings.models import NOTHING, Rating, Revision
 from ratings.recording import day_moves
 from ratings.recording.days import day_of
-from ratings.recording.record import NewRating, record
+from ratings.recording.judgement import Judgement
+from ratings.recording.record import record
 from tests.faults.crashes import Crash, crash_at
 from tests.metrics import invariants
 
@@ -72,7 +73,7 @@ def ids(question: Any) -> tuple[list[int], list[int]]:
 
 
 def put(question: Any, rows: list[tuple[int, int, int]]) -> None:
-    record(question=question, ratings=[NewRating(*row) for row in rows], by=None, source="api")
+    record({question: [Judgement(*row) for row in rows]}, by=None, source="api")
 
 
 def crash_everywhere(work: Callable[[], Any]) -> int:

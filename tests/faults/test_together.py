@@ -1,5 +1,5 @@
-"""Several requests in one transaction: each answered after its commit, as if it had been alone, and
-none at another's cost."""
+"""Several requests at once, which SQLite writes in one transaction: each answered after its commit,
+as if it had been alone, and none at another's cost."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from rest_framework.test import APIClient
 from projects import locks
 from projects.models import Item, Member, Project, Question, Rater
 from projects.people import tokens
-from ratings.api import together
+from ratings.api import incoming, together
 from ratings.models import NOTHING, Rating, Revision
 from ratings.recording import places
-from ratings.recording.record import NewRating
+from ratings.recording.judgement import Judgement
 from tests.faults.threads import PATIENCE, Gate, finish, start
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -47,21 +47,16 @@ def writers_held(question: Question) -> Iterator[Held]:
 
 @pytest.fixture
 def groups(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The sizes of the groups that were written, or tried."""
+    """The sizes of the groups that were written, or tried; on PostgreSQL there are none."""
     sizes: list[int] = []
-    write = together._write
+    write_group = together._write_group
 
-    def counted(ready: Any) -> Any:
-        sizes.append(sum(map(len, ready)))
-        return write(ready)
+    def counted(group: Any) -> Any:
+        sizes.append(len(group))
+        return write_group(group)
 
-    monkeypatch.setattr(together, "_write", counted)
+    monkeypatch.setattr(together, "_write_group", counted)
     return sizes
-
-
-@pytest.fixture(autouse=True)
-def nobody_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(together, "PATIENCE", PATIENCE)
 
 
 def wait_until(true: Callable[[], Any]) -> None:
@@ -71,29 +66,24 @@ def wait_until(true: Callable[[], Any]) -> None:
         time.sleep(0.001)
 
 
-def waiting() -> list[int]:
-    """How many wait behind each leader."""
-    return [len(turns) for turns in list(together._lanes.values())]
-
-
-def behind(leader: Callable[[], Any], *works: Callable[[], Any]) -> list[Future[Any]]:
-    """The first work leads and is held by somebody; the others wait behind it, in this order.
-
-    On SQLite the leader waits for its turn to write, and takes the others along. On PostgreSQL it
-    has begun: the others are the next group.
-    """
-    first = 0 if connection.vendor == "postgresql" else 1
-    futures = start(leader)
-    wait_until(lambda: waiting() == [first])
-    for number, work in enumerate(works, first + 1):
+def behind(*works: Callable[[], Any]) -> list[Future[Any]]:
+    """On SQLite the first work leads and waits for its turn to write; the others wait behind it, in
+    this order. On PostgreSQL nobody waits behind another."""
+    futures = []
+    for number, work in enumerate(works, 1):
         futures += start(work)
-        wait_until(lambda number=number: waiting() == [number])
+        if connection.vendor == "sqlite":
+            wait_until(lambda number=number: len(together._line.waiting) == number)
     return futures
 
 
-def shared(number: int) -> list[int]:
-    """The sizes of the groups of so many works, started by ``behind``."""
-    return [1, number - 1] if connection.vendor == "postgresql" else [number]
+def shared(*sizes: int) -> list[int]:
+    """The sizes of the groups on this database."""
+    return list(sizes) if connection.vendor == "sqlite" else []
+
+
+def nobody_waits() -> bool:
+    return not together._line.waiting and not together._line.is_led
 
 
 @pytest.fixture
@@ -138,7 +128,7 @@ def test_requests_that_wait_share_one_transaction(
     assert groups == shared(REQUESTS)
     assert Rating.objects.count() == Revision.objects.count() == REQUESTS
     assert set(Item.objects.values_list("places_taken", flat=True)) == {1}
-    assert not together._lanes
+    assert nobody_waits()
 
 
 def test_each_keeps_its_user_and_its_outcome(
@@ -189,6 +179,7 @@ def test_each_keeps_its_user_and_its_outcome(
     ]
 
 
+@pytest.mark.sqlite_only("PostgreSQL has a transaction for each")
 def test_nobody_is_answered_before_the_commit(
     items: Any, question: Any, post: Any, groups: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,9 +195,8 @@ def test_nobody_is_answered_before_the_commit(
         futures = behind(*(lambda item=item: post(item, "major") for item in items))
         monkeypatch.setattr(BaseDatabaseWrapper, "_commit", slowly)
     gate.wait_until_reached()
-    last = shared(REQUESTS)[-1]
-    assert not any(future.done() for future in futures[-last:])
-    assert Rating.objects.count() == REQUESTS - last
+    assert not any(future.done() for future in futures)
+    assert not Rating.objects.exists()
     gate.open()
     finish(futures)
     assert Rating.objects.count() == REQUESTS
@@ -232,8 +222,7 @@ def test_one_that_is_refused_spoils_no_other(
     answers = finish(futures)
     assert [answer.status_code for answer in answers] == [200, 200, 400, 200, 200, 200]
     assert f"unknown {what}" in answers[2].json()["error"]["fields"]["rows"]["0"]
-    *first, last = shared(REQUESTS)
-    assert groups == [*first, last - 1]
+    assert groups == shared(REQUESTS)
     assert set(Rating.objects.values_list("item__key", flat=True)) == set(items) - {"i2"}
     assert Revision.objects.count() == REQUESTS - 1
 
@@ -241,29 +230,23 @@ def test_one_that_is_refused_spoils_no_other(
 @pytest.mark.postgresql_only("on SQLite nobody changes anything between look-up and writing")
 @pytest.mark.parametrize("what", REFUSED)
 def test_one_that_is_refused_after_the_look_up_spoils_no_other(
-    what: str,
-    items: Any,
-    question: Any,
-    post: Any,
-    groups: list[int],
-    monkeypatch: pytest.MonkeyPatch,
+    what: str, items: Any, question: Any, post: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The transaction that they share is given up."""
-    labels, write = {"i2": "minor"}, together._write
+    labels = {"i2": "minor"}
+    resolve = incoming.resolve
+    once = iter([what])
 
-    def late(ready: Any) -> Any:
-        if sum(map(len, ready)) > 1:
+    def late(sent: Any) -> Any:
+        found = resolve(sent)
+        if sent.rows[0]["item"] == "i2" and next(once, None):
             with contextlib.closing(connection.copy()) as other, other.cursor() as cursor:
                 cursor.execute(REFUSED[what], ["minor" if what == "label" else "i2"])
-        return write(ready)
+        return found
 
-    with writers_held(question):
-        futures = behind(
-            *(lambda item=item: post(item, labels.get(item, "major")) for item in items)
-        )
-        monkeypatch.setattr(together, "_write", late)
-    assert [answer.status_code for answer in finish(futures)] == [200, 200, 400, 200, 200, 200]
-    assert groups == shared(REQUESTS)
+    monkeypatch.setattr(incoming, "resolve", late)
+    works = [lambda item=item: post(item, labels.get(item, "major")) for item in items]
+    answers = finish(start(*works))
+    assert [answer.status_code for answer in answers] == [200, 200, 400, 200, 200, 200]
     assert set(Rating.objects.values_list("item__key", flat=True)) == set(items) - {"i2"}
     assert Revision.objects.count() == REQUESTS - 1
 
@@ -296,11 +279,12 @@ def test_who_may_not_rate_spoils_no_other(
             send(annotator, "i4"),
         )
     assert [answer.status_code for answer in finish(futures)] == [200, 200, 403, 403, 200]
-    assert sum(groups) == 3
+    assert groups == shared(5)
     stored = Rating.objects.order_by("item__key").values_list("item__key", "rater__key")
     assert list(stored) == [("i0", "ann"), ("i1", "ann"), ("i4", "ann")]
 
 
+@pytest.mark.sqlite_only("PostgreSQL has a transaction for each")
 def test_a_commit_that_fails_is_done_again_one_by_one(
     items: Any, question: Any, post: Any, groups: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -320,31 +304,32 @@ def test_a_commit_that_fails_is_done_again_one_by_one(
     assert Rating.objects.count() == Revision.objects.count() == REQUESTS
 
 
+@pytest.mark.sqlite_only("PostgreSQL has a transaction for each")
 def test_a_leader_that_is_ended_holds_nobody(
     items: Any, question: Any, post: Any, groups: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write = together._write
+    write_group = together._write_group
 
-    def ended(ready: Any) -> Any:
-        if sum(map(len, ready)) > 1:
+    def ended(group: Any) -> Any:
+        if len(group) > 1:
             raise SystemExit
-        return write(ready)
+        return write_group(group)
 
-    monkeypatch.setattr(together, "_write", ended)
+    monkeypatch.setattr(together, "_write_group", ended)
     with writers_held(question):
         futures = behind(*(lambda item=item: post(item, "major") for item in items))
-    leader = REQUESTS - shared(REQUESTS)[-1]
     with pytest.raises(SystemExit):
-        futures.pop(leader).result(timeout=PATIENCE)
+        futures.pop(0).result(timeout=PATIENCE)
     assert [answer.status_code for answer in finish(futures)] == [200] * (REQUESTS - 1)
-    assert set(Rating.objects.values_list("item__key", flat=True)) == set(items) - {items[leader]}
-    assert not together._lanes
+    assert set(Rating.objects.values_list("item__key", flat=True)) == set(items) - {items[0]}
+    assert nobody_waits()
 
 
+@pytest.mark.sqlite_only("PostgreSQL has a transaction for each")
 def test_who_names_the_same_rating_comes_after_it(
     items: Any, question: Any, post: Any, groups: list[int]
 ) -> None:
-    """And before who came later still; others overtake them."""
+    """And before who came later still."""
     said = [("i0", "none"), ("i1", "none"), ("i1", "minor"), ("i2", "none"), ("i1", "major")]
     with writers_held(question):
         futures = behind(
@@ -354,15 +339,16 @@ def test_who_names_the_same_rating_comes_after_it(
         {name for name, number in answer.json().items() if number} for answer in finish(futures)
     ]
     assert outcomes == [{"created"}, {"created"}, {"changed"}, {"created"}, {"changed"}]
-    assert groups == ([1, 2, 1, 1] if connection.vendor == "postgresql" else [3, 1, 1])
+    assert groups == [5]
     history = Revision.objects.filter(rating__item__key="i1").order_by("pk")
     assert list(history.values_list("code", flat=True)) == [0, 1, 2]
 
 
+@pytest.mark.sqlite_only("PostgreSQL has a transaction for each")
 def test_a_group_is_bounded(
     items: Any, question: Any, post: Any, groups: list[int], monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(together, "MOST", 3)
+    monkeypatch.setattr(together, "REQUESTS_OF_A_GROUP", 3)
     with writers_held(question):
         futures = behind(
             lambda: post("i0", "none"),
@@ -371,7 +357,7 @@ def test_a_group_is_bounded(
             lambda: post("i5", "none"),
         )
     assert [answer.json()["created"] for answer in finish(futures)] == [1, 2, 2, 1]
-    assert groups == ([1, 1, 2] if connection.vendor == "postgresql" else [2, 2])
+    assert groups == [3, 1]
 
 
 def test_projects_do_not_mix(
@@ -406,19 +392,13 @@ def test_projects_do_not_mix(
 
 
 @pytest.mark.postgresql_only("SQLite has one writer at a time")
-def test_nobody_waits_long_for_a_leader_who_waits_for_a_lock(
-    items: Any, post: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(together, "PATIENCE", 0.05)
+def test_nobody_waits_for_one_who_waits_for_a_lock(items: Any, post: Any) -> None:
     post("i0", "none")
     with transaction.atomic():
         Rating.objects.select_for_update().get(item__key="i0")
         blocked = start(lambda: post("i0", "minor"))
-        wait_until(lambda: waiting() == [0])
-        assert (
-            finish(start(lambda: post("i1", "minor"), lambda: post("i2", "minor")))[1].status_code
-            == 200
-        )
+        others = start(lambda: post("i1", "minor"), lambda: post("i2", "minor"))
+        assert [answer.status_code for answer in finish(others)] == [200, 200]
         assert not blocked[0].done()
     assert finish(blocked)[0].json()["changed"] == 1
 
@@ -447,9 +427,9 @@ def test_the_places_of_a_group_are_asked_for_in_one_order() -> None:
     """Also where one item's place is freed and another's is taken: else two groups could wait in a
     circle."""
     written = [
-        (NewRating(7, 1, NOTHING), 2),
-        (NewRating(3, 2, 1), NOTHING),
-        (NewRating(9, 2, 1), NOTHING),
+        (Judgement(7, 1, NOTHING), 2),
+        (Judgement(3, 2, 1), NOTHING),
+        (Judgement(9, 2, 1), NOTHING),
     ]
     statements = places.following(written, overlap=3)
     order = [values[0] for _sql, values in statements]

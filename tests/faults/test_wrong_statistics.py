@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from metrics.work import sweep
@@ -16,7 +16,8 @@ from projects.models import Item, Question, Rater
 from ratings.desk import queue
 from ratings.models import Assignment, Rating
 from ratings.recording import places
-from ratings.recording.record import NewRating, record
+from ratings.recording.judgement import Judgement
+from ratings.recording.record import record
 from tests.metrics import invariants
 
 ITEMS = 300
@@ -60,8 +61,8 @@ def read(table: str) -> int:
         return int(cursor.fetchone()[0])
 
 
-def said_of(items: list[Item], raters: list[Rater], code: int) -> list[NewRating]:
-    return [NewRating(item.pk, rater.pk, code) for item in items for rater in raters]
+def said_of(items: list[Item], raters: list[Rater], code: int) -> list[Judgement]:
+    return [Judgement(item.pk, rater.pk, code) for item in items for rater in raters]
 
 
 def test_no_statement_reads_all_ratings_for_each_item(
@@ -76,14 +77,13 @@ def test_no_statement_reads_all_ratings_for_each_item(
     )
 
     def rate(code: int) -> Any:
-        return record(
-            question=question, ratings=said_of(items, raters, code), by=None, source="api"
-        )
+        return record({question: said_of(items, raters, code)}, by=None, source="api")
 
     rate(0)
     before = read("ratings_rating")
     believed_empty()
-    places.recount_project(project)
+    with transaction.atomic():
+        places.recount([item.pk for item in items])
     sweep.bring_up_to_date(question.pk)
     rate(1)
     rate(-1)
@@ -108,7 +108,7 @@ def test_what_was_counted_is_not_looked_through_for_each_rating(
         Rater(project=project, key=f"r{number}") for number in range(RATERS)
     )
     believed_empty()
-    record(question=question, ratings=said_of(items[::step], raters, 1), by=None, source="api")
+    record({question: said_of(items[::step], raters, 1)}, by=None, source="api")
     plans: list[str] = []
 
     def explained(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
@@ -136,8 +136,8 @@ def test_the_queue_reads_a_few_rows_of_each_item(
         Rater(project=project, key=f"r{number}") for number in range(2 * RATERS)
     )
     *done, last = items
-    said = [NewRating(item.pk, rater.pk, 0) for item in done for rater in raters[:RATERS]]
-    record(question=question, ratings=said, by=None, source="api")
+    said = [Judgement(item.pk, rater.pk, 0) for item in done for rater in raters[:RATERS]]
+    record({question: said}, by=None, source="api")
     times = {"leased_until": timezone.now(), "closed_at": timezone.now()}
     asked = [
         Assignment(item=item, rater=rater, state="skipped", **times)

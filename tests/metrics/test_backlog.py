@@ -19,7 +19,8 @@ from metrics.readings import project as project_readings
 from metrics.work import hints, sweep
 from projects.models import Category, Item, Question, Rater
 from ratings.models import NOTHING, Rating
-from ratings.recording.record import NewRating, record
+from ratings.recording.judgement import Judgement
+from ratings.recording.record import record
 from tests.metrics import invariants
 
 pytestmark = pytest.mark.django_db
@@ -54,7 +55,7 @@ def ids(question: Any) -> Ids:
 
 
 def put(question: Any, *rows: tuple[int, int, int]) -> None:
-    record(question=question, ratings=[NewRating(*row) for row in rows], by=None, source="api")
+    record({question: [Judgement(*row) for row in rows]}, by=None, source="api")
 
 
 def take(question: Any) -> Share:

@@ -18,7 +18,8 @@ from metrics.readings import raters as rater_readings
 from metrics.work import sweep
 from projects.models import Item, Rater
 from ratings.models import NOTHING, Rating
-from ratings.recording.record import NewRating, record
+from ratings.recording.judgement import Judgement
+from ratings.recording.record import record
 from tests.metrics import invariants
 from tests.metrics.counting_oracle import recounted, stored
 
@@ -281,8 +282,8 @@ def test_any_history_ends_in_exact_counts(
     for some, then in [(first, "sweep"), *history]:
         for item, rater, code, day in some:
             moment = None if code == NOTHING else START + datetime.timedelta(days=day)
-            new = NewRating(items[item], raters[rater], code, rated_at=moment)
-            record(question=question, ratings=[new], by=None, source="api")
+            new = Judgement(items[item], raters[rater], code, rated_at=moment)
+            record({question: [new]}, by=None, source="api")
         if then == "some":
             count.count_some(question.pk, items=2)
         elif then == "all":

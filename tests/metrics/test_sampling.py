@@ -17,7 +17,8 @@ from metrics.auditing import schedule
 from metrics.models import EVER, AuditResult, CountState, PairTally, PeerTally, RaterReading
 from metrics.work import sweep
 from ratings.models import NOTHING, Rating
-from ratings.recording.record import NewRating, record
+from ratings.recording.judgement import Judgement
+from ratings.recording.record import record
 
 pytestmark = pytest.mark.django_db
 
@@ -82,12 +83,7 @@ def large(counted: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
         n_ratings=4
     )
     first = Rating.objects.filter(question=counted, rater__key="rater 1").order_by("item")[0]
-    record(
-        question=counted,
-        ratings=[NewRating(first.item_id, first.rater_id, NOTHING)],
-        by=None,
-        source="api",
-    )
+    record({counted: [Judgement(first.item_id, first.rater_id, NOTHING)]}, by=None, source="api")
     sweep.sweep()
     be_due()
     return counted

@@ -23,7 +23,8 @@ from metrics.work import sweep
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Item, Project, Rater
 from ratings.models import Rating
-from ratings.recording.record import NewRating, record
+from ratings.recording.judgement import Judgement
+from ratings.recording.record import record
 from tests.faults.brokers import private_broker
 
 LABELS = ("none", "minor", "major", "critical")
@@ -55,8 +56,8 @@ def rated(question: Any, utc: Any) -> Any:
         for rater in dice.choice(5, size=number % 5, replace=False):
             code = int(np.clip(number % 4 + dice.integers(-1, 2), 0, 3))
             moment = utc(2026, 3, 2, 12) + datetime.timedelta(days=int(dice.integers(0, 40)))
-            ratings.append(NewRating(item.pk, raters[rater].pk, code, rated_at=moment))
-    record(question=question, ratings=ratings, by=None, source="import")
+            ratings.append(Judgement(item.pk, raters[rater].pk, code, rated_at=moment))
+    record({question: ratings}, by=None, source="import")
     bring_up_to_date(question.pk)
     return question
 
@@ -73,11 +74,11 @@ def test_the_page_says_who_is_apart_and_what_is_confused(
         (item.pk, ((0, 2, 1, 3)[place % 4], *[place % 4] * 4)) for place, item in enumerate(items)
     ]
     ratings = [
-        NewRating(item, rater.pk, code, rated_at=utc(2026, 3, 2, 12))
+        Judgement(item, rater.pk, code, rated_at=utc(2026, 3, 2, 12))
         for item, codes in said
         for rater, code in zip(raters, codes, strict=True)
     ]
-    record(question=question, ratings=ratings, by=None, source="import")
+    record({question: ratings}, by=None, source="import")
     bring_up_to_date(question.pk)
     findings = open_page(given).context["findings"]
     assert findings[0] == "c agrees less with the others than the project does."
@@ -563,11 +564,11 @@ def test_a_drift_of_two_raters_is_told(question: Any, utc: Any, open_page: Any) 
     ratings = []
     for n, item in enumerate(items):
         moment = utc(2026, 3, 2 + 7 * (n // 40), 12)
-        ratings.append(NewRating(item.pk, a.pk, 1 + n % 2, rated_at=moment))
+        ratings.append(Judgement(item.pk, a.pk, 1 + n % 2, rated_at=moment))
         ratings.append(
-            NewRating(item.pk, b.pk, 1 + n % 2 - int(n >= 40 and n % 4 > 0), rated_at=moment)
+            Judgement(item.pk, b.pk, 1 + n % 2 - int(n >= 40 and n % 4 > 0), rated_at=moment)
         )
-    record(question=question, ratings=ratings, by=None, source="import")
+    record({question: ratings}, by=None, source="import")
     bring_up_to_date(question.pk)
     page = open_page({"period": "week"}, "pairs/?a=sinking&b=steady")
     said = "From 2026-03-09 on, sinking answers 0.75 lower against steady than before, on average."

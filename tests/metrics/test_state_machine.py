@@ -34,7 +34,8 @@ from projects.setup.project_rules import Refused
 from projects.setup.question_rules import NewCategory
 from ratings.models import NOTHING, Rating
 from ratings.recording import waiting
-from ratings.recording.record import NewRating, record
+from ratings.recording.judgement import Judgement
+from ratings.recording.record import record
 from tests.faults.crashes import Crash, crash_at
 from tests.metrics import invariants
 from tests.metrics.counting_oracle import recounted, stored
@@ -115,21 +116,21 @@ class Counting(RuleBasedStateMachine):
         self, item: int, rater: int, choice: int, at: datetime.datetime | None
     ) -> None:
         codes = [category.code for category in self.active()]
-        new = NewRating(
+        new = Judgement(
             self.items[item], self.raters[rater], codes[choice % len(codes)], rated_at=at
         )
-        record(question=self.question, ratings=[new], by=self.user, source="form")
+        record({self.question: [new]}, by=self.user, source="form")
 
     @rule(item=item, rater=rater)
     def withdraw(self, item: int, rater: int) -> None:
-        new = NewRating(self.items[item], self.raters[rater], NOTHING)
-        record(question=self.question, ratings=[new], by=self.user, source="api")
+        new = Judgement(self.items[item], self.raters[rater], NOTHING)
+        record({self.question: [new]}, by=self.user, source="api")
 
     @rule(rows=portion)
     def import_many(self, rows: Portion) -> None:
         codes = [category.code for category in self.active()]
         new = [
-            NewRating(
+            Judgement(
                 self.items[item],
                 self.raters[rater],
                 NOTHING if choice < 0 else codes[choice % len(codes)],
@@ -137,7 +138,7 @@ class Counting(RuleBasedStateMachine):
             )
             for (item, rater), (choice, at) in rows.items()
         ]
-        record(question=self.question, ratings=new, by=self.user, source="import")
+        record({self.question: new}, by=self.user, source="import")
 
     # --- leads
 

@@ -16,7 +16,8 @@ from projects.models import Category, Item, Project, Question, Rater
 from ratings.files import exporting
 from ratings.files.formulas import guard, unguard
 from ratings.models import NOTHING, Rating
-from ratings.recording.record import NewRating, record
+from ratings.recording.judgement import Judgement
+from ratings.recording.record import record
 from tests.ratings.import_wizard import Wizard, said
 
 NAMES = ["item", "rater", "question", "label", "rated_at", "comment", "guidelines"]
@@ -335,7 +336,7 @@ def _project_with(lead: Any, labels: list[str], given_ratings: dict[Any, Any]) -
         for key in {rater for _, rater in given_ratings}
     }
     new = [
-        NewRating(
+        Judgement(
             items[item],
             raters[rater],
             code % len(labels),
@@ -344,7 +345,7 @@ def _project_with(lead: Any, labels: list[str], given_ratings: dict[Any, Any]) -
         )
         for (item, rater), (code, comment, moment) in given_ratings.items()
     ]
-    record(question=project.questions.get(), ratings=new, by=lead, source="api")
+    record({project.questions.get(): new}, by=lead, source="api")
     return project
 
 

@@ -12,7 +12,8 @@ from django.db import connection
 from projects.models import Item, Project, Rater
 from projects.setup.actions import change_project
 from ratings.models import Rating, Revision
-from ratings.recording.record import NewRating, record
+from ratings.recording.judgement import Judgement
+from ratings.recording.record import record
 
 pytestmark = pytest.mark.django_db
 
@@ -80,10 +81,10 @@ def test_many_rows_carry_it_too(project: Project, question: Any, lead: Any) -> N
         Item(project=project, key=f"i{number}") for number in range(300)
     )
     ratings = [
-        NewRating(item.pk, rater.pk, 0, rated_at=LONG_AGO if item.pk % 2 else None)
+        Judgement(item.pk, rater.pk, 0, rated_at=LONG_AGO if item.pk % 2 else None)
         for item in items
     ]
-    record(question=question, ratings=ratings, by=lead, source="import")
+    record({question: ratings}, by=lead, source="import")
     odd = sum(item.pk % 2 for item in items)
     for model in (Rating, Revision):
         assert model.objects.filter(guidelines=1).count() == 300 - odd

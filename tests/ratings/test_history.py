@@ -11,7 +11,8 @@ from django.contrib.auth.models import User
 
 from projects.models import Item, Rater
 from ratings.models import Revision
-from ratings.recording.record import NewRating, record
+from ratings.recording.judgement import Judgement
+from ratings.recording.record import record
 
 NOON = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
 
@@ -27,7 +28,7 @@ def test_what_a_source_said_before_comes_before_what_stands(
     hours = [NOON + datetime.timedelta(hours=number) for number in range(3)]
     earlier = [(), ((3, hours[0]),), ((2, hours[1]), (0, None), (2, hours[0]))]
     ratings = [
-        NewRating(
+        Judgement(
             item.pk,
             rater.pk,
             1,
@@ -37,9 +38,7 @@ def test_what_a_source_said_before_comes_before_what_stands(
         )
         for place, item in enumerate(items)
     ]
-    assert (
-        record(question=question, ratings=ratings[::-1], by=lead, source="import").created == many
-    )
+    assert record({question: ratings[::-1]}, by=lead, source="import").created == many
     fields = ("rating__item_id", "code", "rated_at", "comment", "superseded", "by_id", "source")
     lines = Revision.objects.order_by("rating__item_id", "id")
     assert list(lines.values_list(*fields)) == [

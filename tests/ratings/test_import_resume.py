@@ -16,7 +16,7 @@ from projects.models import Item, Project
 from ratings import tasks
 from ratings.importing import files, leases, steps, work, writing
 from ratings.models import ImportRun, Rating, Revision
-from ratings.recording import record as rating_actions
+from ratings.recording.record import record
 from tests.ratings.import_wizard import Wizard, said, stored, words, world
 
 # Every third row repeats the one before; the first stands in the history.
@@ -46,13 +46,13 @@ def die_in_piece(monkeypatch: Any, number: int, error: BaseException) -> None:
     """The given piece's ratings are written, and then the error comes."""
     calls = iter(range(1, 1000))
 
-    def record(**arguments: Any) -> Any:
-        outcome = rating_actions.record(**arguments)
+    def dying(*judgements: Any, **arguments: Any) -> Any:
+        outcome = record(*judgements, **arguments)
         if next(calls) == number:
             raise error
         return outcome
 
-    monkeypatch.setattr(writing, "record", record)
+    monkeypatch.setattr(writing, "record", dying)
 
 
 def complete(question: Any) -> bool:
@@ -104,7 +104,7 @@ def test_failing_again_and_again_gives_up_and_says_so(
     wizard: Wizard, question: Any, monkeypatch: Any
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(writing, "record", lambda **arguments: 1 / 0)
+        patch.setattr(writing, "record", lambda *judgements, **arguments: 1 / 0)
         for _attempt in range(work.MAX_ATTEMPTS + 2):
             tasks.resume_stalled()
     assert wizard.run.state == "failed"

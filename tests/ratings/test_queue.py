@@ -205,10 +205,10 @@ def test_a_row_that_says_too_little_is_put_right_when_looked_at(
     assert stored_places(items[0]) == 3
 
 
-def test_recount_project_makes_every_row_right(project, items, question, rate):
+def test_recounting_makes_every_row_right(project, items, question, rate):
     rate(question, "i3", "x", "major")
     Item.objects.update(places_taken=9)
-    places.recount_project(project)
+    places.recount([item.pk for item in items])
     assert list(Item.objects.values_list("places_taken", flat=True)) == [0, 0, 0, 1, 0, 0]
 
 

@@ -9,7 +9,8 @@ from django.db import connection
 from projects.models import Category, Item, Question, Rater
 from ratings.desk import answering, queue
 from ratings.models import Assignment, Rating
-from ratings.recording.record import NewRating, record
+from ratings.recording.judgement import Judgement
+from ratings.recording.record import record
 
 ANNOTATORS = 32
 OVERLAP = 3
@@ -55,12 +56,7 @@ def rate_all(question):
     def work(rater_id):
         rater = Rater.objects.select_related("project").get(pk=rater_id)
         while (item := queue.next_item(rater)) is not None:
-            record(
-                question=question,
-                ratings=[NewRating(item.pk, rater.pk, item.pk % 4)],
-                by=None,
-                source="form",
-            )
+            record({question: [Judgement(item.pk, rater.pk, item.pk % 4)]}, by=None, source="form")
 
     return work
 
@@ -84,8 +80,7 @@ def test_ratings_from_elsewhere_at_the_same_time_leave_no_wrong_count(crowd):
         if rater_id in {rater.pk for rater in outside}:
             for code in (0, -1, 1):
                 record(
-                    question=question,
-                    ratings=[NewRating(item, rater_id, code) for item in ids],
+                    {question: [Judgement(item, rater_id, code) for item in ids]},
                     by=None,
                     source="api",
                 )
@@ -138,8 +133,8 @@ def test_desks_with_two_questions_and_a_file_at_once(crowd):
     def from_a_file(rater_id):
         for part in (ids[20:30], ids[10:30], ids):
             for question, code in ((first, 3), (second, 1), (first, -1), (first, 2)):
-                ratings = [NewRating(item, rater_id, code) for item in part]
-                record(question=question, ratings=ratings, by=None, source="import")
+                ratings = [Judgement(item, rater_id, code) for item in part]
+                record({question: ratings}, by=None, source="import")
 
     def at_the_desk(rater_id):
         rater = Rater.objects.select_related("project").get(pk=rater_id)

@@ -17,7 +17,8 @@ from metrics.work import sweep
 from projects.models import Item, Question, Rater
 from ratings.models import Rating, UncountedItem
 from ratings.recording import waiting
-from ratings.recording.record import NewRating, record
+from ratings.recording.judgement import Judgement
+from ratings.recording.record import record
 from tests.metrics import invariants
 
 pytestmark = pytest.mark.django_db
@@ -36,9 +37,9 @@ def rated(question: Question) -> Question:
         Rater(project=project, key=f"r{number}") for number in range(RATERS)
     )
     new = [
-        NewRating(item.pk, rater.pk, (item.pk + rater.pk) % 3) for item in items for rater in raters
+        Judgement(item.pk, rater.pk, (item.pk + rater.pk) % 3) for item in items for rater in raters
     ]
-    record(question=question, ratings=new, by=None, source="api")
+    record({question: new}, by=None, source="api")
     return question
 
 

@@ -17,7 +17,8 @@ from agreement_site.models import Preference
 from metrics import tasks
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Item, Member, Project, Rater
-from ratings.recording.record import NewRating, record
+from ratings.recording.judgement import Judgement
+from ratings.recording.record import record
 from tests.conftest import PASSWORD
 from tests.ratings.import_wizard import Wizard
 
@@ -176,7 +177,7 @@ def full(people, make_project) -> Project:
         for number, rater in enumerate(raters[:3]):
             code = min(place % 3 + (1 if late and number == 2 else 0) + (place % 7 == number), 2)
             new.append(
-                NewRating(
+                Judgement(
                     item.pk,
                     rater.pk,
                     code,
@@ -184,7 +185,7 @@ def full(people, make_project) -> Project:
                     comment="注",
                 )
             )
-    record(question=project.questions.get(), ratings=new, by=None, source="api")
+    record({project.questions.get(): new}, by=None, source="api")
     bring_up_to_date(project.questions.get().pk)
     return project
 

@@ -10,7 +10,8 @@ import time_machine
 from metrics.models import CountState
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Item, Project
-from ratings.recording.record import NewRating, record
+from ratings.recording.judgement import Judgement
+from ratings.recording.record import record
 
 pytestmark = pytest.mark.django_db
 
@@ -41,10 +42,10 @@ def timed(project, question, utc):
     for number, moment in enumerate(BERLIN):
         item = Item.objects.create(project=project, key=f"i{number}")
         ratings += [
-            NewRating(item.pk, rater.pk, number % 2, rated_at=utc(*moment)) for rater in raters
+            Judgement(item.pk, rater.pk, number % 2, rated_at=utc(*moment)) for rater in raters
         ]
     with time_machine.travel(utc(2026, 11, 2), tick=False):
-        record(question=question, ratings=ratings, by=None, source="api")
+        record({question: ratings}, by=None, source="api")
         bring_up_to_date(question.pk)
     return project
 
@@ -108,8 +109,7 @@ def test_today_is_the_projects_day(
     item = Item.objects.create(project=project, key="i1")
     with time_machine.travel(utc(*rated), tick=False):
         record(
-            question=question,
-            ratings=[NewRating(item.pk, project.raters.get().pk, 1)],
+            {question: [Judgement(item.pk, project.raters.get().pk, 1)]},
             by=annotator,
             source="form",
         )

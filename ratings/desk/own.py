@@ -1,0 +1,81 @@
+"""What belongs to a rater: who they are in the project, what they were given, and what they said.
+
+Plain SQL: each page of the desk asks this, and the ORM takes longer to build these queries than the
+database to answer them.
+"""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from groundwork.database import bulk
+from groundwork.database.rows import Row
+from projects.access import LARGEST_ID
+from projects.models import Item, Project, Rater
+from ratings.models import Assignment, Rating
+from ratings.recording.days import aware
+
+from . import queue
+
+_RATER = Row(Rater)
+_ASSIGNMENT = Row(Assignment)
+_RATING = Row(Rating, "id", "question_id", "code", "comment")
+
+_RATER_OF = f"""
+    SELECT {_RATER.columns("r")} FROM projects_rater r
+    WHERE r.project_id = %s AND r.user_id = %s
+    """
+_ITEM_OF = f"""
+    SELECT {queue.ITEM.columns("i")} FROM projects_item i
+    WHERE i.id = %s AND i.project_id = %s AND (
+        EXISTS (SELECT 1 FROM ratings_assignment a WHERE a.item_id = i.id AND a.rater_id = %s)
+        OR EXISTS (SELECT 1 FROM ratings_rating r WHERE r.item_id = i.id AND r.rater_id = %s)
+    )
+    """
+_ASSIGNMENT_OF = f"""
+    SELECT {_ASSIGNMENT.columns("a")} FROM ratings_assignment a
+    WHERE a.item_id = %s AND a.rater_id = %s
+    """
+_RATINGS_OF = f"""
+    SELECT {_RATING.columns("r")} FROM ratings_rating r WHERE r.item_id = %s AND r.rater_id = %s
+    """
+
+
+def rater_of(project: Project, user: Any) -> Rater | None:
+    """The rater that the user is in the project, with this very project: its role, its questions
+    fetched once."""
+    [found] = bulk.several([(_RATER_OF, [project.pk, user.pk])])
+    if not found:
+        return None
+    rater = _RATER.made(found[0])
+    rater.project = project
+    return rater
+
+
+def item_of(rater: Rater, item_id: int) -> Item | None:
+    """The item, when it was ever given to the rater or rated by them."""
+    if item_id > LARGEST_ID:
+        return None
+    [found] = bulk.several([(_ITEM_OF, [item_id, rater.project_id, rater.pk, rater.pk])])
+    return queue.ITEM.made(found[0]) if found else None
+
+
+def said_of(rater: Rater, item: Item) -> tuple[Assignment | None, list[Rating]]:
+    """The rater's assignment of the item, and their ratings of it, one a question."""
+    key = [item.pk, rater.pk]
+    assignments, ratings = bulk.several([(_ASSIGNMENT_OF, key), (_RATINGS_OF, key)])
+    return _assignment(assignments), [_RATING.made(row) for row in ratings]
+
+
+def lock(rater: Rater, item: Item) -> tuple[Assignment | None, datetime.datetime | None]:
+    """The rater's assignment of the item and when they closed one last, both locked until the
+    transaction ends."""
+    assignment = (_ASSIGNMENT_OF + queue.locking(), [item.pk, rater.pk])
+    *_, desks, assignments = bulk.several([*queue.locking_desk(rater), assignment])
+    [(last_closed_at,)] = desks
+    return _assignment(assignments), last_closed_at and aware(last_closed_at)
+
+
+def _assignment(rows: list[tuple[Any, ...]]) -> Assignment | None:
+    return _ASSIGNMENT.made(rows[0]) if rows else None
