@@ -262,7 +262,7 @@ REST_FRAMEWORK = {
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "groundwork.rest.negotiation.Negotiation",
     "DEFAULT_PARSER_CLASSES": ["groundwork.rest.parser.StrictJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "groundwork.rest.error_shape.api_error",
+    "EXCEPTION_HANDLER": "groundwork.rest.errors.api_error",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     "UPLOADED_FILES_USE_URL": False,
     "URL_FORMAT_OVERRIDE": None,  # JSON only: ?format= is an unknown parameter like any other

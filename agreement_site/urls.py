@@ -4,11 +4,11 @@ from django.urls import include, path, re_path
 
 from agreement_site.accounts import language, sign_in
 from agreement_site.answers import health
-from groundwork.rest import error_shape
+from groundwork.rest.errors import api_not_found
 
 urlpatterns = [
     path("api/v1/", include("agreement_site.api_urls")),  # first: what is asked most
-    re_path(r"^api/.*$", error_shape.api_not_found),
+    re_path(r"^api/.*$", api_not_found),
     path("healthz", health.healthz, name="healthz"),
     path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
     path("sign-out/", LogoutView.as_view(), name="sign_out"),

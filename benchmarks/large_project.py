@@ -78,7 +78,7 @@ def make(name: str, *, ratings: int, raters: int, days: int, say: Any) -> Any:
     from django.contrib.auth.models import User
 
     from projects.models import Item, Rater
-    from projects.setup.actions import create_project
+    from projects.setup.projects import create_project
     from projects.setup.question_rules import NewCategory, NewQuestion
     from ratings.recording.judgement import Judgement
     from ratings.recording.record import record

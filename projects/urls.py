@@ -1,8 +1,7 @@
 from django.urls import path
 
-from projects.people import token_views
-from projects.people import views as views_people
-from projects.setup import guideline_views, question_views, views
+from projects.people import member_views, token_views
+from projects.setup import guideline_views, project_views, question_views
 
 QUESTION = "projects/<int:project_id>/setup/questions/<str:key>/"
 PEOPLE = "projects/<int:project_id>/people/"
@@ -10,10 +9,16 @@ PEOPLE = "projects/<int:project_id>/people/"
 urlpatterns = [
     path("tokens/", token_views.own_tokens, name="tokens"),
     path("tokens/<int:token_id>/revoke/", token_views.revoke_token, name="revoke_token"),
-    path("projects/new/", views.project_new, name="project_new"),
-    path("projects/guidelines-preview/", views.guidelines_preview, name="guidelines_preview"),
-    path("projects/<int:project_id>/setup/", views.setup, name="setup"),
-    path("projects/<int:project_id>/setup/new-question/", views.question_new, name="question_new"),
+    path("projects/new/", project_views.project_new, name="project_new"),
+    path(
+        "projects/guidelines-preview/", project_views.guidelines_preview, name="guidelines_preview"
+    ),
+    path("projects/<int:project_id>/setup/", project_views.setup, name="setup"),
+    path(
+        "projects/<int:project_id>/setup/new-question/",
+        question_views.question_new,
+        name="question_new",
+    ),
     path(QUESTION, question_views.question, name="question"),
     path(QUESTION + "text/", question_views.question_text, name="question_text"),
     path(QUESTION + "categories/", question_views.question_categories, name="question_categories"),
@@ -25,13 +30,13 @@ urlpatterns = [
         guideline_views.guidelines,
         name="guidelines_version",
     ),
-    path(PEOPLE, views_people.people, name="people"),
-    path(PEOPLE + "add/", views_people.member_add, name="member_add"),
-    path(PEOPLE + "members/<int:member_id>/link/", views_people.member_link, name="member_link"),
-    path(PEOPLE + "members/<int:member_id>/role/", views_people.member_role, name="member_role"),
+    path(PEOPLE, member_views.people, name="people"),
+    path(PEOPLE + "add/", member_views.member_add, name="member_add"),
+    path(PEOPLE + "members/<int:member_id>/link/", member_views.member_link, name="member_link"),
+    path(PEOPLE + "members/<int:member_id>/role/", member_views.member_role, name="member_role"),
     path(
-        PEOPLE + "members/<int:member_id>/remove/", views_people.member_remove, name="member_remove"
+        PEOPLE + "members/<int:member_id>/remove/", member_views.member_remove, name="member_remove"
     ),
-    path(PEOPLE + "raters/<int:rater_id>/", views_people.rater_change, name="rater_change"),
-    path(PEOPLE + "raters/<int:rater_id>/pause/", views_people.rater_pause, name="rater_pause"),
+    path(PEOPLE + "raters/<int:rater_id>/", member_views.rater_change, name="rater_change"),
+    path(PEOPLE + "raters/<int:rater_id>/pause/", member_views.rater_pause, name="rater_pause"),
 ]

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 
-from groundwork.rest.error_shape import body
+from groundwork.rest.errors import body
 
 
 def _answer(request: HttpRequest, status: int, message: str) -> HttpResponse:

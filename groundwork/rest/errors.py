@@ -1,10 +1,35 @@
-"""What a request can be refused with, beyond what Django REST framework names."""
+"""What a request to the API can be refused with, and the one shape of an error.
+
+{"error": {"code", "message", "fields"}}
+"""
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
+from django.core.exceptions import PermissionDenied
+from django.db import DataError, IntegrityError, OperationalError
+from django.http import Http404, HttpRequest, JsonResponse
 from rest_framework import exceptions
+from rest_framework.response import Response
+from rest_framework.views import exception_handler
+
+logger = logging.getLogger(__name__)
+
+CODES = {
+    400: "invalid",
+    401: "not_authenticated",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    406: "not_acceptable",
+    409: "conflict",
+    413: "too_large",
+    415: "unsupported_media_type",
+    429: "throttled",
+    503: "unavailable",
+}
 
 
 class BadRequest(exceptions.APIException):
@@ -16,3 +41,78 @@ class BadRequest(exceptions.APIException):
     def __init__(self, message: str, *, fields: dict[str, Any] | None = None) -> None:
         super().__init__(message)
         self.fields = fields or {}
+
+
+class Conflict(exceptions.APIException):
+    """Somebody deleted or made the same thing between our look and our write."""
+
+    status_code = 409
+    default_detail = "Somebody changed this at the same moment. Nothing was stored; try again."
+
+
+class Unavailable(exceptions.APIException):
+    """The database is full, busy or gone. Nothing of the request was stored."""
+
+    status_code = 503
+    default_detail = "The database cannot take this now. Nothing was stored; try again later."
+    wait = 2  # seconds; becomes the header Retry-After
+
+
+def body(status: int, message: str, fields: dict[str, Any] | None = None) -> dict[str, Any]:
+    code = CODES.get(status, "error" if status < 500 else "server_error")
+    return {"error": {"code": code, "message": message, "fields": fields or {}}}
+
+
+def api_error(error: Exception, context: dict[str, Any]) -> Response | None:
+    """DRF's exception handler. What it does not know becomes the site's plain 500 in the same
+    shape."""
+    error = _as_api_exception(error)
+    response = exception_handler(error, context)
+    if response is None or not isinstance(error, exceptions.APIException):
+        return None
+    if isinstance(error, BadRequest):
+        message, fields = str(error.detail), error.fields
+    elif isinstance(error, exceptions.ValidationError):
+        message, fields = "The request has invalid fields.", _fields(error.detail)
+    else:
+        message, fields = str(error.detail), {}
+    response.data = body(response.status_code, message, fields)
+    return response
+
+
+def _as_api_exception(error: Exception) -> Exception:
+    if isinstance(error, Http404):
+        return exceptions.NotFound(str(error) or None)
+    if isinstance(error, PermissionDenied):
+        return exceptions.PermissionDenied(str(error) or None)
+    if isinstance(error, IntegrityError):
+        logger.warning("refused by the database: %s", error)
+        return Conflict()
+    if isinstance(error, DataError):
+        logger.warning("refused by the database: %s", error)
+        return BadRequest("The database cannot hold a value of this request. Nothing was stored.")
+    if isinstance(error, OperationalError):
+        logger.error("the database failed: %s", error)
+        return Unavailable()
+    return error
+
+
+def _fields(detail: Any) -> dict[str, Any]:
+    if isinstance(detail, dict):
+        return {name: _plain(value) for name, value in detail.items()}
+    return {"body": _plain(detail)}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, list):
+        if value and all(isinstance(part, str) for part in value):
+            return " ".join(str(part) for part in value)
+        return {str(place): plain for place, part in enumerate(value) if (plain := _plain(part))}
+    return str(value)
+
+
+def api_not_found(request: HttpRequest, path: str = "") -> JsonResponse:
+    hint = "" if request.path.endswith("/") else " Addresses end with a slash."
+    return JsonResponse(body(404, f"No such address.{hint}"), status=404)

@@ -15,8 +15,8 @@ from django.utils.translation import gettext as _
 from metrics.readings import project as readings
 from metrics.work import sweep
 from projects.models import Item, Member, Project, Question, Rater
-from projects.people.member_actions import invite_member
-from projects.setup.actions import change_project, create_project
+from projects.people.members import invite_member
+from projects.setup.projects import change_project, create_project
 from projects.setup.question_rules import NewCategory, NewQuestion
 from ratings.models import Revision
 from ratings.recording.judgement import Judgement

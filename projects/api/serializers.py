@@ -12,9 +12,7 @@ from groundwork.rest.strict_fields import Choice, Number, StrictSerializer, Text
 from projects.catalogue import items, raters
 from projects.catalogue.rows import Field
 from projects.models import Category, Project, Question, Scale, Weights
-from projects.setup.question_rules import NewCategory, NewQuestion
-
-MOST_QUESTIONS = 50
+from projects.setup.question_rules import MOST_QUESTIONS, NewCategory, NewQuestion
 
 
 class CategoryIn(StrictSerializer):

@@ -18,7 +18,7 @@ from groundwork.rest.schema import PAGING, one_or_many, page_of, reads, writes
 from projects.catalogue.items import put_items
 from projects.catalogue.raters import put_raters
 from projects.models import Member, Project
-from projects.setup import actions
+from projects.setup import projects
 from projects.setup.project_rules import Refused
 from projects.setup.question_rules import InvalidQuestions
 
@@ -79,7 +79,7 @@ class Projects(ApiView):
         given = ProjectIn(data=request.data)
         given.is_valid(raise_exception=True)
         try:
-            project = actions.create_project(by=request.user, **given.validated_data)
+            project = projects.create_project(by=request.user, **given.validated_data)
         except InvalidQuestions as error:
             raise BadRequest(
                 "The request has invalid fields.", fields={"questions": error.problems}
@@ -109,7 +109,7 @@ class OneProject(ApiView):
         given.is_valid(raise_exception=True)
         if given.validated_data:
             try:
-                actions.change_project(project=project, by=request.user, **given.validated_data)
+                projects.change_project(project=project, by=request.user, **given.validated_data)
             except Refused as error:
                 raise BadRequest("The request has invalid fields.", fields=error.fields) from None
         return Response(_shown(project, LEAD))

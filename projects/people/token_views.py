@@ -13,9 +13,9 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST
 
 from projects.models import ApiToken
-from projects.setup.forms import TokenForm
 
 from . import tokens
+from .forms import TokenForm
 
 
 @never_cache

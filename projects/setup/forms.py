@@ -1,47 +1,18 @@
-"""What the pages of set-up and people ask for. The rules stand in project_rules, question_rules and
+"""What the pages of set-up ask for. The rules stand in project_rules, question_rules and
 weight_matrix."""
 
 from __future__ import annotations
 
-import datetime
+from collections.abc import Callable
 from typing import Any, cast
 
 from django import forms
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from projects.models import Member, Project, QueueOrder, Rater, Scale, Weights
+from projects.models import QueueOrder, Scale, Weights
 
 from .project_rules import time_zones
 from .question_rules import NewCategory
-
-
-class TokenForm(forms.Form):
-    scope = forms.ChoiceField(
-        label=_("It may"), choices=[("write", _("read and write")), ("read", _("only read"))]
-    )
-    project = forms.ModelChoiceField(
-        Project.objects.none(), label=_("Project"), required=False, empty_label=_("all my projects")
-    )
-    days = forms.TypedChoiceField(
-        label=_("It ends"),
-        coerce=int,
-        choices=[
-            ("30", _("in 30 days")),
-            ("90", _("in 90 days")),
-            ("365", _("in a year")),
-            ("0", _("never")),
-        ],
-        initial="90",
-    )
-
-    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["project"].queryset = Project.objects.visible_to(user).order_by("name")  # type: ignore[attr-defined]  # a ModelChoiceField
-
-    def expires_at(self) -> datetime.datetime | None:
-        days = self.cleaned_data["days"]
-        return timezone.now() + datetime.timedelta(days=days) if days else None
 
 
 class ProjectForm(forms.Form):
@@ -173,19 +144,16 @@ class BaseCategories(forms.BaseFormSet):
         """Say in the words of the page what question_rules would say in the words of the API."""
         if any(self.errors):
             return
-        for name in ("label", "hotkey"):
-            first: dict[str, int] = {}
-            for number, row in enumerate(self.rows(), start=1):
-                typed = row.cleaned_data[name]
-                if (
-                    typed
-                    and first.setdefault(typed.casefold() if name == "hotkey" else typed, number)
-                    != number
-                ):
-                    message = _("'%(typed)s' stands twice. Each category needs its own.") % {
-                        "typed": typed
-                    }
-                    row.add_error(name, message)
+        self._refuse_doubled("label", str)
+        self._refuse_doubled("hotkey", str.casefold)
+
+    def _refuse_doubled(self, name: str, alike: Callable[[str], str]) -> None:
+        first: dict[str, int] = {}
+        for number, row in enumerate(self.rows(), start=1):
+            typed = row.cleaned_data[name]
+            if typed and first.setdefault(alike(typed), number) != number:
+                message = _("'%(typed)s' stands twice. Each category needs its own.")
+                row.add_error(name, message % {"typed": typed})
 
     def rows(self) -> list[CategoryForm]:
         kept = [
@@ -261,39 +229,3 @@ def as_number(text: str) -> Any:
         return float(text.replace(",", "."))
     except ValueError:
         return text
-
-
-class MemberForm(forms.Form):
-    username = forms.CharField(
-        label=_("Name"), max_length=150, help_text=_("Letters, digits and @ . + - _")
-    )
-    role = forms.ChoiceField(
-        label=_("Role"), choices=Member.Role.choices, initial=Member.Role.ANNOTATOR
-    )
-    account = forms.ChoiceField(
-        label=_("Account"),
-        choices=[("new", _("make a new account")), ("existing", _("has an account already"))],
-        widget=forms.RadioSelect,
-        initial="new",
-    )
-
-
-class RoleForm(forms.Form):
-    role = forms.ChoiceField(label=_("Role"), choices=Member.Role.choices)
-
-
-class RaterForm(forms.Form):
-    name = forms.CharField(label=_("Name"), max_length=200, required=False)
-    kind = forms.ChoiceField(label=_("Kind"), choices=Rater.Kind.choices)
-    group = forms.CharField(
-        label=_("Group"),
-        max_length=64,
-        required=False,
-        help_text=_("A team or vendor; the dashboard can show the ratings of one group."),
-    )
-    user = forms.TypedChoiceField(label=_("Rates as"), coerce=int, empty_value=None, required=False)
-
-    def __init__(self, *args: Any, members: list[Member], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        users = [(member.user_id, member.user.get_username()) for member in members]
-        self.fields["user"].choices = [("", _("nobody")), *users]  # type: ignore[attr-defined]  # a ChoiceField

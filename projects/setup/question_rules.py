@@ -16,7 +16,8 @@ from projects.models import Scale, Weights
 
 from . import weight_matrix
 
-MOST_CATEGORIES = 50
+MOST_QUESTIONS = 50  # of a project
+MOST_CATEGORIES = 50  # of a question
 KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 NUMERIC = (Scale.INTERVAL, Scale.RATIO)
 

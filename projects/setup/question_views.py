@@ -1,4 +1,4 @@
-"""One question's page: its text, its scale and its weights, each with a form of its own."""
+"""A new question, and a question's page: text, scale and weights, each with its own form."""
 
 from __future__ import annotations
 
@@ -9,21 +9,62 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from projects.access import get_project
 from projects.models import Member, Project, Question, Weights
 
-from . import actions, weight_matrix
-from .forms import BaseCategories, ScaleForm, TextForm, WeightsForm, categories_formset
+from . import questions, weight_matrix
+from .form_pages import (
+    PREFIX,
+    all_valid,
+    new_question,
+    show,
+    show_question,
+    status_of,
+    with_added_row,
+)
+from .forms import (
+    BaseCategories,
+    QuestionForm,
+    ScaleForm,
+    TextForm,
+    WeightsForm,
+    categories_formset,
+)
 from .project_rules import Refused
-from .views import PREFIX, all_valid, show, with_added_row
+from .question_rules import InvalidQuestions
 
 
 def _question(request: HttpRequest, project_id: int, key: str) -> tuple[Project, Question]:
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     known = project.questions.prefetch_related("categories")
     return project, get_object_or_404(known, key=key)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def question_new(request: HttpRequest, project_id: int) -> HttpResponse:
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    data = with_added_row(request)
+    form = QuestionForm(data)
+    categories = categories_formset(extra=3, fixed=True)(data, prefix=PREFIX)
+    if request.method == "POST" and "add_row" not in request.POST and all_valid(form, categories):
+        try:
+            made = questions.add_question(
+                project=project, question=new_question(form, categories, project), by=request.user
+            )
+        except Refused as refused:
+            show(form, refused.fields)
+        except InvalidQuestions as refused:
+            show_question(form, categories, refused)
+        else:
+            messages.success(request, _("The question is added."))
+            return redirect("question", project.pk, made.key)
+    context = {"project": project, "question_form": form, "categories": categories}
+    return render(
+        request, "projects/question_new.html", context, status=status_of(form, categories)
+    )
 
 
 @login_required
@@ -40,7 +81,7 @@ def question_text(request: HttpRequest, project_id: int, key: str) -> HttpRespon
     form = TextForm(request.POST)
     if form.is_valid():
         try:
-            actions.change_question_text(question=found, by=request.user, **form.cleaned_data)
+            questions.change_question_text(question=found, by=request.user, **form.cleaned_data)
             return _saved(request, project, found)
         except Refused as refused:
             show(form, refused.fields)
@@ -57,7 +98,7 @@ def question_categories(request: HttpRequest, project_id: int, key: str) -> Http
     if "add_row" not in request.POST and all_valid(form, categories):
         rows = categories.rows()
         try:
-            actions.change_categories(
+            questions.change_categories(
                 question=found,
                 by=request.user,
                 categories=[(row.cleaned_data["code"], row.spec()) for row in rows],
@@ -88,7 +129,7 @@ def question_weights(request: HttpRequest, project_id: int, key: str) -> HttpRes
         # A matrix that is not chosen stays as it was, for another day.
         matrix = form.matrix() if custom else found.weight_matrix
         try:
-            actions.change_weights(
+            questions.change_weights(
                 question=found, by=request.user, matrix=matrix, **form.cleaned_data
             )
             return _saved(request, project, found)

@@ -12,8 +12,9 @@ from django.utils import timezone
 from groundwork.work.lease import Lost
 from groundwork.work.starting import start_task
 from projects.models import Category, Project, Question
-from projects.setup.actions import add_question, create_project
+from projects.setup.projects import create_project
 from projects.setup.question_rules import NewCategory, NewQuestion
+from projects.setup.questions import add_question
 from ratings.files import uploads
 from ratings.models import ImportRun
 

@@ -12,7 +12,7 @@ from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 
 from projects.models import Category, Item, Question
-from projects.setup.actions import change_project
+from projects.setup.projects import change_project
 from ratings.models import Assignment, Rating
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

@@ -23,7 +23,8 @@ from metrics.readings import project as project_readings
 from metrics.readings import raters as rater_readings
 from metrics.work import sweep
 from projects.models import Category, Item, Project, Question, Rater
-from projects.setup import actions as set_up
+from projects.setup.projects import change_project
+from projects.setup.questions import change_weights
 from ratings.desk import queue
 from ratings.models import Rating, Revision
 from ratings.recording import day_moves, writing
@@ -265,7 +266,7 @@ def test_raters_and_counters_and_leads_at_once(
     def lead_it() -> None:
         project = Project.objects.get(pk=question.project_id)
         for zone in ("Pacific/Kiritimati", "America/Los_Angeles", "UTC"):
-            set_up.change_project(project=project, by=lead, time_zone=zone)
+            change_project(project=project, by=lead, time_zone=zone)
             sweep.recount(question)
 
     counters = start(count, count)
@@ -481,7 +482,7 @@ def test_a_counter_that_waited_uses_the_weights_of_now(
         (other, two, 0),
     )
     identity = [[float(i == j) for j in range(4)] for i in range(4)]
-    set_up.change_weights(question=question, weights="custom", matrix=identity, by=lead)
+    change_weights(question=question, weights="custom", matrix=identity, by=lead)
     sweep.bring_up_to_date(question.pk)
     before = PairTally.objects.get(question=question).kappa_custom
     put(question, (item, one, 3))
@@ -497,7 +498,7 @@ def test_a_counter_that_waited_uses_the_weights_of_now(
     futures = start(lambda: counting.count_some(question.pk))
     gate.wait_until_reached()
     half = [[1.0 if i == j else 0.9 * (abs(i - j) == 1) for j in range(4)] for i in range(4)]
-    set_up.change_weights(
+    change_weights(
         question=Question.objects.get(pk=question.pk), weights="custom", matrix=half, by=lead
     )
     project_readings.refresh(question.pk)
@@ -513,7 +514,7 @@ def test_a_rating_written_with_an_old_copy_of_the_project_is_on_the_day_of_the_z
 ) -> None:
     (item, *_), (rater, *_) = ids
     stale = Question.objects.select_related("project").get(pk=question.pk)
-    set_up.change_project(
+    change_project(
         project=Project.objects.get(pk=question.project_id), by=lead, time_zone="Pacific/Kiritimati"
     )
     evening = datetime.datetime(2026, 3, 1, 22, tzinfo=datetime.UTC)

@@ -24,7 +24,9 @@ from metrics.models import (
 from metrics.readings import project as readings
 from metrics.work import sweep
 from projects.models import Item, Project, Question, Rater
-from projects.setup import actions as set_up
+from projects.setup.projects import change_project
+from projects.setup.question_rules import NewCategory
+from projects.setup.questions import change_categories, change_weights
 from ratings.models import NOTHING, Rating, Revision
 from ratings.recording import day_moves
 from ratings.recording.days import day_of
@@ -141,7 +143,7 @@ def test_readings_put_off(question: Any, ids: Any) -> None:
 
 
 def test_readings_after_a_change_of_scale(question: Any, ids: Any, lead: Any) -> None:
-    set_up.change_weights(question=question, weights="linear", matrix=None, by=lead)
+    change_weights(question=question, weights="linear", matrix=None, by=lead)
     assert crash_everywhere(lambda: readings.refresh(question.pk)) > 5
 
 
@@ -193,7 +195,7 @@ def test_record(question: Any, ids: Any) -> None:
 def test_change_of_the_time_zone(question: Any, ids: Any, lead: Any) -> None:
     def change() -> None:
         project = Project.objects.get(pk=question.project_id)
-        set_up.change_project(project=project, by=lead, time_zone="Pacific/Kiritimati")
+        change_project(project=project, by=lead, time_zone="Pacific/Kiritimati")
 
     assert crash_everywhere(change) > 3
 
@@ -208,7 +210,7 @@ def test_a_step_of_a_move_of_days(
     Rating.objects.update(rated_at=evening, day=day_of(evening, ZoneInfo("UTC")))
     sweep.sweep()
     monkeypatch.setattr(day_moves, "STEP", 2)
-    set_up.change_project(project=question.project, by=lead, time_zone=east.key)
+    change_project(project=question.project, by=lead, time_zone=east.key)
     assert crash_everywhere(lambda: day_moves.step(question.project_id)) > 3
     assert Rating.objects.filter(day=day_of(evening, east)).count() == 4
     day_moves.sweep()
@@ -221,10 +223,10 @@ def test_change_of_the_categories(question: Any, ids: Any, lead: Any) -> None:
         categories = [
             (
                 category.code,
-                set_up.NewCategory(category.label, value=category.value, hotkey=category.hotkey),
+                NewCategory(category.label, value=category.value, hotkey=category.hotkey),
             )
             for category in reversed(question.active_categories())
         ]
-        set_up.change_categories(question=question, scale="ordinal", categories=categories, by=lead)
+        change_categories(question=question, scale="ordinal", categories=categories, by=lead)
 
     assert crash_everywhere(reverse) > 3

@@ -12,7 +12,7 @@ from django.test import Client
 
 from metrics import tasks
 from metrics.work.sweep import bring_up_to_date
-from projects.setup.actions import change_project
+from projects.setup.projects import change_project
 
 RATINGS = [
     ("i1", "a", "minor"),

@@ -29,9 +29,10 @@ from metrics.models import Share
 from metrics.readings import project as readings
 from metrics.work import sweep
 from projects.models import Category, Item, Project, Question, Rater
-from projects.setup import actions as set_up
 from projects.setup.project_rules import Refused
+from projects.setup.projects import change_project
 from projects.setup.question_rules import NewCategory
+from projects.setup.questions import change_categories, change_weights
 from ratings.models import NOTHING, Rating
 from ratings.recording import waiting
 from ratings.recording.judgement import Judgement
@@ -146,7 +147,7 @@ class Counting(RuleBasedStateMachine):
         question = self.question
         try:
             with transaction.atomic():
-                set_up.change_categories(
+                change_categories(
                     question=question, scale=question.scale, categories=categories, by=self.user
                 )
         # a category in use, or too few: allowed to be refused, never to miscount
@@ -185,7 +186,7 @@ class Counting(RuleBasedStateMachine):
         elif what == "weights":
             self.change_weights(place / 10, custom=place > 2)
         elif what == "zone":
-            set_up.change_project(
+            change_project(
                 project=Project.objects.get(pk=self.project_id), by=self.user, time_zone=zone
             )
 
@@ -193,7 +194,7 @@ class Counting(RuleBasedStateMachine):
         size = len(self.active())
         matrix = [[1.0 if i == j else weight for j in range(size)] for i in range(size)]
         weights = "custom" if custom else "quadratic"
-        set_up.change_weights(
+        change_weights(
             question=self.question, weights=weights, matrix=matrix if custom else None, by=self.user
         )
 

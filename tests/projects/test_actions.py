@@ -9,9 +9,10 @@ import pytest
 from metrics.models import Reading
 from metrics.work.sweep import bring_up_to_date, waiting_questions
 from projects.models import Category, Member, Question
-from projects.setup import actions
 from projects.setup.project_rules import Refused
+from projects.setup.projects import change_project, create_project
 from projects.setup.question_rules import InvalidQuestions, NewCategory, NewQuestion
+from projects.setup.questions import add_question, change_categories, change_weights
 from ratings.models import Rating
 from ratings.recording.days import day_of
 
@@ -51,7 +52,7 @@ def state(question):
 
 
 def test_create_project_makes_its_maker_the_lead(lead):
-    project = actions.create_project(
+    project = create_project(
         by=lead, name="Reviews", questions=[severity()], time_zone="Asia/Shanghai"
     )
     assert Member.objects.get(project=project).role == "lead"
@@ -75,7 +76,7 @@ def test_create_project_makes_its_maker_the_lead(lead):
 )
 def test_change_project_refuses_and_names_the_place(project, lead, place, fields):
     with pytest.raises(Refused) as refused:
-        actions.change_project(project=project, by=lead, **fields)
+        change_project(project=project, by=lead, **fields)
     assert list(refused.value.fields) == [place]
     project.refresh_from_db()
     assert (project.name, project.overlap, project.time_zone, project.guidelines) == (
@@ -90,7 +91,7 @@ def test_a_new_time_zone_moves_the_days_of_the_ratings(project, question, lead, 
     rate(question, "i1", "a", "major", rated_at=utc(2026, 3, 1, 23, 30))
     rate(question, "i1", "b", "major", rated_at=utc(2026, 3, 1, 23, 30))
     bring_up_to_date(question.pk)
-    actions.change_project(project=project, by=lead, time_zone="Asia/Tokyo")
+    change_project(project=project, by=lead, time_zone="Asia/Tokyo")
     from zoneinfo import ZoneInfo
 
     rating = Rating.objects.first()
@@ -102,15 +103,15 @@ def test_a_new_time_zone_moves_the_days_of_the_ratings(project, question, lead, 
 
 def test_add_question_refuses_a_key_that_stands(project, lead):
     with pytest.raises(Refused, match="severity"):
-        actions.add_question(project=project, question=severity(), by=lead)
-    added = actions.add_question(project=project, question=severity(key="fluency"), by=lead)
+        add_question(project=project, question=severity(), by=lead)
+    added = add_question(project=project, question=severity(key="fluency"), by=lead)
     assert [question.key for question in project.questions.all()] == ["severity", "fluency"]
     assert added.position == 1
 
 
 def test_add_question_refuses_one_category(project, lead):
     with pytest.raises(InvalidQuestions):
-        actions.add_question(
+        add_question(
             project=project, question=severity(key="x", categories=[NewCategory("only")]), by=lead
         )
     assert project.questions.count() == 1
@@ -119,9 +120,7 @@ def test_add_question_refuses_one_category(project, lead):
 def test_categories_swap_labels_and_hotkeys_and_keep_their_codes(question, lead):
     (a, _first), (b, _second), *rest = as_declared(question)
     swapped = [(a, NewCategory("minor", 0, "2")), (b, NewCategory("none", 1, "1")), *rest]
-    after = actions.change_categories(
-        question=question, scale="ordinal", categories=swapped, by=lead
-    )
+    after = change_categories(question=question, scale="ordinal", categories=swapped, by=lead)
     assert [(category.code, category.label) for category in after.active_categories()][:2] == [
         (0, "minor"),
         (1, "none"),
@@ -130,7 +129,7 @@ def test_categories_swap_labels_and_hotkeys_and_keep_their_codes(question, lead)
 
 
 def test_a_new_order_moves_rows_and_columns_of_the_matrix(question, lead):
-    question = actions.change_weights(question=question, weights="custom", matrix=MATRIX, by=lead)
+    question = change_weights(question=question, weights="custom", matrix=MATRIX, by=lead)
     declared = as_declared(question)
     order = [
         declared[0],
@@ -139,7 +138,7 @@ def test_a_new_order_moves_rows_and_columns_of_the_matrix(question, lead):
         declared[1],
         declared[3],
     ]
-    after = actions.change_categories(question=question, scale="ordinal", categories=order, by=lead)
+    after = change_categories(question=question, scale="ordinal", categories=order, by=lead)
     assert [category.code for category in after.active_categories()] == [0, 4, 2, 1, 3]
     assert after.weight_matrix == [
         [1, 0, 0, 0.5, 0],
@@ -156,7 +155,7 @@ def test_a_used_category_is_not_removed(question, lead, rate):
     before = state(question)
     without = [row for row in as_declared(question) if row[1].label != "major"]
     with pytest.raises(Refused, match="'major' cannot be removed: 2 ratings use it"):
-        actions.change_categories(question=question, scale="ordinal", categories=without, by=lead)
+        change_categories(question=question, scale="ordinal", categories=without, by=lead)
     assert state(question) == before
 
 
@@ -166,19 +165,19 @@ def test_a_category_that_only_the_counts_still_hold_is_not_removed(question, lea
     rate(question, "i1", "a", None)
     without = [row for row in as_declared(question) if row[1].label != "major"]
     with pytest.raises(Refused, match="1 rating uses it"):
-        actions.change_categories(question=question, scale="ordinal", categories=without, by=lead)
+        change_categories(question=question, scale="ordinal", categories=without, by=lead)
     bring_up_to_date(question.pk)
-    actions.change_categories(question=question, scale="ordinal", categories=without, by=lead)
+    change_categories(question=question, scale="ordinal", categories=without, by=lead)
     assert Category.objects.get(question=question, label="major").retired
 
 
 def test_a_removed_label_comes_back_under_a_new_code(question, lead):
     declared = as_declared(question)
-    question = actions.change_categories(
+    question = change_categories(
         question=question, scale="ordinal", categories=declared[:3], by=lead
     )
     again = [*declared[:3], (None, NewCategory("critical", 3, "4"))]
-    after = actions.change_categories(question=question, scale="ordinal", categories=again, by=lead)
+    after = change_categories(question=question, scale="ordinal", categories=again, by=lead)
     assert [category.code for category in after.active_categories()] == [0, 1, 2, 4]
 
 
@@ -197,7 +196,7 @@ def test_a_removed_label_comes_back_under_a_new_code(question, lead):
 def test_a_malformed_scale_is_refused_and_changes_nothing(question, lead, place, change):
     before = state(question)
     with pytest.raises(Refused) as refused:
-        actions.change_categories(
+        change_categories(
             question=question, scale="ordinal", categories=change(as_declared(question)), by=lead
         )
     assert list(refused.value.fields) == [place]
@@ -206,18 +205,14 @@ def test_a_malformed_scale_is_refused_and_changes_nothing(question, lead, place,
 
 def test_an_unknown_scale_is_refused_with_the_allowed_ones(question, lead):
     with pytest.raises(Refused, match="nominal, ordinal, interval, ratio"):
-        actions.change_categories(
-            question=question, scale="odd", categories=as_declared(question), by=lead
-        )
+        change_categories(question=question, scale="odd", categories=as_declared(question), by=lead)
 
 
 def test_a_change_made_meanwhile_is_not_overwritten(question, lead):
     seen = question.scale_version
-    actions.change_weights(
-        question=question, weights="linear", matrix=None, by=lead, seen_version=seen
-    )
+    change_weights(question=question, weights="linear", matrix=None, by=lead, seen_version=seen)
     with pytest.raises(Refused, match="Somebody else"):
-        actions.change_weights(
+        change_weights(
             question=question, weights="quadratic", matrix=None, by=lead, seen_version=seen
         )
     assert Question.objects.get(pk=question.pk).weights == "linear"
@@ -252,14 +247,14 @@ def changed(row, column, value):
 def test_a_wrong_matrix_is_refused_and_named(question, lead, matrix, message):
     before = state(question)
     with pytest.raises(Refused, match=message) as refused:
-        actions.change_weights(question=question, weights="custom", matrix=matrix, by=lead)
+        change_weights(question=question, weights="custom", matrix=matrix, by=lead)
     assert list(refused.value.fields) == ["weight_matrix"]
     assert state(question) == before
 
 
 def test_unknown_weights_are_refused(question, lead):
     with pytest.raises(Refused, match="none, linear, quadratic, custom"):
-        actions.change_weights(question=question, weights="cubic", matrix=None, by=lead)
+        change_weights(question=question, weights="cubic", matrix=None, by=lead)
 
 
 def test_new_weights_make_the_readings_anew(question, lead, rate):
@@ -270,7 +265,7 @@ def test_new_weights_make_the_readings_anew(question, lead, rate):
     assert (
         "fleiss_kappa_custom" not in Reading.objects.get(question=question, span="all").coefficients
     )
-    actions.change_weights(question=question, weights="custom", matrix=MATRIX, by=lead)
+    change_weights(question=question, weights="custom", matrix=MATRIX, by=lead)
     assert waiting_questions() == [question.pk]
     bring_up_to_date(question.pk)
     assert "fleiss_kappa_custom" in Reading.objects.get(question=question, span="all").coefficients

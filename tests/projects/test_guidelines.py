@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from projects.models import GuidelineVersion, Project
-from projects.setup.actions import change_project, create_project
+from projects.setup.projects import change_project, create_project
 from projects.setup.question_rules import NewCategory, NewQuestion
 
 pytestmark = pytest.mark.django_db

@@ -278,14 +278,14 @@ def test_guidelines_are_shown_safely(client_for, lead, typed, shown, hidden):
 def test_the_setup_page_asks_the_database_a_fixed_number_of_times(
     client_for, lead, project, make_project, django_assert_max_num_queries
 ):
-    from projects.setup import actions
     from projects.setup.question_rules import NewCategory, NewQuestion
+    from projects.setup.questions import add_question
 
     for number in range(5):
         new = NewQuestion(
             key=f"q{number}", text="?", categories=[NewCategory("a"), NewCategory("b")]
         )
-        actions.add_question(project=project, question=new, by=lead)
+        add_question(project=project, question=new, by=lead)
     client = client_for(lead)
     with django_assert_max_num_queries(8):
         client.get(f"/projects/{project.pk}/setup/")

@@ -10,7 +10,7 @@ import pytest
 
 from metrics.work import sweep as counting
 from projects.models import Category, Project, Question
-from projects.setup import actions as set_up
+from projects.setup.projects import change_project
 from ratings import tasks
 from ratings.models import DayMove, Rating
 from ratings.recording import day_moves
@@ -38,7 +38,7 @@ def rated(project: Project, question: Any, rate: Any, monkeypatch: pytest.Monkey
 
 
 def move(project: Project, zone: str, lead: Any) -> None:
-    set_up.change_project(project=project, by=lead, time_zone=zone)
+    change_project(project=project, by=lead, time_zone=zone)
 
 
 def misplaced(project: Project) -> int:

@@ -321,7 +321,7 @@ def test_export_imports_as_equal_ratings(
 
 
 def _project_with(lead: Any, labels: list[str], given_ratings: dict[Any, Any]) -> Project:
-    from projects.setup.actions import create_project
+    from projects.setup.projects import create_project
     from projects.setup.question_rules import NewCategory, NewQuestion
     from ratings.importing.judging import moment_of
 

@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 
 from projects.models import Item, Project, Rater
-from projects.setup.actions import change_project
+from projects.setup.projects import change_project
 from ratings.models import Rating, Revision
 from ratings.recording.judgement import Judgement
 from ratings.recording.record import record

@@ -14,7 +14,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Item
-from projects.setup.actions import change_project
+from projects.setup.projects import change_project
 from ratings.models import Assignment, Rating
 
 pytestmark = pytest.mark.django_db

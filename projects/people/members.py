@@ -1,4 +1,4 @@
-"""What changes the people of a project: members and raters."""
+"""What changes the members of a project: they are added, invited, given a role, removed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from projects.catalogue.raters import LONGEST_NAME, is_group
-from projects.models import Member, Project, Rater
+from projects.models import Member, Project
 from projects.setup.project_rules import Refused
+
+from .raters import tie_annotator
 
 logger = logging.getLogger(__name__)
 
@@ -85,75 +86,6 @@ def remove_member(*, member: Member, by: Any) -> None:
     _refuse_last_lead(member)
     member.delete()
     logger.info("user %s left project %s, by user %s", member.user_id, member.project_id, by.pk)
-
-
-@transaction.atomic
-def tie_annotator(*, project: Project, user: User) -> Rater:
-    """The rater as whom ``user`` rates: the tied one, else an untied human one of the same key,
-    else a new one."""
-    rater = Rater.objects.filter(project=project, user=user).first()
-    if rater is not None:
-        return rater
-    free = Rater.objects.filter(
-        project=project, key=user.username, user=None, kind=Rater.Kind.HUMAN
-    ).first()
-    if free is not None:
-        free.user = user
-        free.save(update_fields=["user"])
-        return free
-    taken = set(
-        Rater.objects.filter(project=project, key__startswith=user.username).values_list(
-            "key", flat=True
-        )
-    )
-    key, number = user.username, 1
-    while key in taken:
-        number += 1
-        key = f"{user.username[:140]}-{number}"
-    return Rater.objects.create(project=project, key=key, name=user.get_full_name(), user=user)
-
-
-def pause_rater(*, rater: Rater, paused: bool, by: Any) -> Rater:
-    """Stop or resume handing out items to a rater; what they rated counts on."""
-    rater.paused = paused
-    rater.save(update_fields=["paused"])
-    logger.info("rater %s paused: %s, by user %s", rater.pk, paused, by.pk)
-    return rater
-
-
-@transaction.atomic
-def change_rater(
-    *, rater: Rater, by: Any, name: str, kind: str, group: str, user_id: int | None
-) -> Rater:
-    """Set a rater's name, kind, group and tied user (a member of the project)."""
-    if kind not in Rater.Kind.values:
-        raise Refused({"kind": _("A rater is human or model.")})
-    if len(name) > LONGEST_NAME or not name.isprintable():
-        raise Refused(
-            {"name": _("A name of 200 characters at most is needed, without control characters.")}
-        )
-    if not is_group(group):
-        raise Refused(
-            {"group": _("A group of 64 characters at most is needed, without control characters.")}
-        )
-    if user_id is not None:
-        if not Member.objects.filter(project=rater.project_id, user=user_id).exists():
-            raise Refused({"user": _("A rater is tied to a member of this project.")})
-        other = (
-            Rater.objects.filter(project=rater.project_id, user=user_id)
-            .exclude(pk=rater.pk)
-            .first()
-        )
-        if other is not None:
-            raise Refused(
-                {"user": _("This user is tied to rater '%(key)s' already.") % {"key": other.key}}
-            )
-    if (rater.kind, rater.group) != (kind, group):
-        Project.objects.filter(pk=rater.project_id).catalogue_changed()
-    rater.name, rater.kind, rater.group, rater.user_id = name, kind, group, user_id
-    rater.save(update_fields=["name", "kind", "group", "user"])
-    logger.info("rater %s of project %s changed by user %s", rater.pk, rater.project_id, by.pk)
-    return rater
 
 
 def _check_role(role: str) -> None:

@@ -1,4 +1,4 @@
-"""What changes projects and their questions. A scale is changed under its lock, and its version
+"""What changes the questions of a project. A scale is changed under its lock, and its version
 rises with it."""
 
 from __future__ import annotations
@@ -9,79 +9,18 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Max
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from groundwork.text import has_nul
 from projects import changes, locks
-from projects.models import Category, GuidelineVersion, Member, Project, Question, Scale, Weights
+from projects.models import Category, Project, Question, Scale, Weights
 
-from . import project_rules, question_rules, weight_matrix
+from . import question_rules, weight_matrix
 from .project_rules import Refused
-from .question_rules import NewCategory, NewQuestion
+from .question_rules import MOST_QUESTIONS, NewCategory, NewQuestion
 
 logger = logging.getLogger(__name__)
-
-MOST_QUESTIONS = 50
-
-
-@transaction.atomic
-def create_project(
-    *, by: Any, name: str, questions: Sequence[NewQuestion], **fields: Any
-) -> Project:
-    """A new project with its questions; ``by`` becomes its lead.
-
-    ``fields``: description, guidelines, overlap, time_zone. Raises question_rules.InvalidQuestions
-    or project_rules.Refused, and then has changed nothing.
-    """
-    project_rules.check(name=name, **fields)
-    question_rules.check(questions)
-    project = Project.objects.create(name=name, created_by=by, **fields)
-    if project.guidelines:
-        _make_guideline_version(project, by=by)
-    Member.objects.create(project=project, user=by, role=Member.Role.LEAD)
-    for position, new in enumerate(questions):
-        _create_question(project, new, position=position)
-    logger.info("project %s created by user %s", project.pk, by.pk)
-    return project
-
-
-@transaction.atomic
-def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
-    """Set name, description, guidelines, overlap or time_zone; a new time zone moves the days of
-    all ratings, and other guidelines become a new version of them.
-
-    Raises project_rules.Refused, and then has changed nothing.
-    """
-    names = ("name", "description", "guidelines", "overlap", "time_zone")
-    project_rules.check(**{name: fields.get(name, getattr(project, name)) for name in names})
-    # Nobody may write a rating with a day of the old zone, or under the old guidelines, while
-    # either changes.
-    for question_id in project.questions.order_by("pk").values_list("pk", flat=True):
-        locks.change_categories(question_id)
-    stood = Project.objects.select_for_update().only(*names).get(pk=project.pk)
-    Project.objects.filter(pk=project.pk).update(**fields)
-    if fields.get("time_zone", stood.time_zone) != stood.time_zone:
-        changes.zone_changed(project.pk)
-    project.refresh_from_db(fields=[*names, "guidelines_version"])
-    if project.guidelines != stood.guidelines:
-        _make_guideline_version(project, by=by)
-    logger.info("project %s changed by user %s: %s", project.pk, by.pk, ", ".join(sorted(fields)))
-    return project
-
-
-def _make_guideline_version(project: Project, *, by: Any) -> None:
-    """The project's guidelines, just changed under its lock, as the next version."""
-    project.guidelines_version += 1
-    project.save(update_fields=["guidelines_version"])
-    GuidelineVersion.objects.create(
-        project=project,
-        number=project.guidelines_version,
-        text=project.guidelines,
-        by=by,
-        made_at=timezone.now(),
-    )
 
 
 @transaction.atomic
@@ -99,12 +38,12 @@ def add_question(*, project: Project, question: NewQuestion, by: Any) -> Questio
             {"key": _("A project may have %(most)s questions at most.") % {"most": MOST_QUESTIONS}}
         )
     position = max((position for _key, position in standing), default=-1) + 1
-    made = _create_question(project, question, position=position)
+    made = create_question(project, question, position=position)
     logger.info("question %s added to project %s by user %s", made.pk, project.pk, by.pk)
     return made
 
 
-def _create_question(project: Project, new: NewQuestion, *, position: int) -> Question:
+def create_question(project: Project, new: NewQuestion, *, position: int) -> Question:
     """A checked question with its categories; their codes count from 0 in the declared order."""
     question = Question.objects.create(
         project=project,

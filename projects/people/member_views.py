@@ -20,11 +20,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from projects.access import get_project
 from projects.models import Member, Project
-from projects.setup.forms import MemberForm, RaterForm, RoleForm
+from projects.setup.form_pages import show
 from projects.setup.project_rules import Refused
-from projects.setup.views import show
 
-from . import member_actions
+from . import members, raters
+from .forms import MemberForm, RaterForm, RoleForm
 
 RATERS_A_PAGE = 50
 
@@ -40,20 +40,20 @@ def people(request: HttpRequest, project_id: int) -> HttpResponse:
 def _page(
     request: HttpRequest, project: Project, *, status: int = 200, **more: Any
 ) -> HttpResponse:
-    members = list(project.members.select_related("user").order_by("role", "user__username"))
+    known = project.members.select_related("user").order_by("role", "user__username")
     wanted = request.GET.get("q", "").strip()[:150]
-    raters = project.raters.select_related("user").order_by("key")
+    found = project.raters.select_related("user").order_by("key")
     if wanted:
-        raters = raters.filter(
+        found = found.filter(
             Q(key__icontains=wanted) | Q(name__icontains=wanted) | Q(group__iexact=wanted)
         )
     context = {
         "project": project,
-        "members": members,
-        "linkable": member_actions.who_may_get_link(project=project, by=request.user),
+        "members": list(known),
+        "linkable": members.who_may_get_link(project=project, by=request.user),
         "roles": Member.Role.choices,
         "form": MemberForm(),
-        "raters": Paginator(raters, RATERS_A_PAGE).get_page(request.GET.get("page")),
+        "raters": Paginator(found, RATERS_A_PAGE).get_page(request.GET.get("page")),
         "wanted": wanted,
         **more,
     }
@@ -70,9 +70,7 @@ def member_add(request: HttpRequest, project_id: int) -> HttpResponse:
     form = MemberForm(request.POST)
     if form.is_valid():
         data = form.cleaned_data
-        add = (
-            member_actions.invite_member if data["account"] == "new" else member_actions.add_member
-        )
+        add = members.invite_member if data["account"] == "new" else members.add_member
         try:
             member = add(
                 project=project, username=data["username"], role=data["role"], by=request.user
@@ -96,7 +94,7 @@ def member_link(request: HttpRequest, project_id: int, member_id: int) -> HttpRe
     """Another invitation link for somebody who has not chosen a password yet."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     member = get_object_or_404(project.members.select_related("user"), pk=member_id)
-    if member.user_id not in member_actions.who_may_get_link(project=project, by=request.user):
+    if member.user_id not in members.who_may_get_link(project=project, by=request.user):
         messages.error(
             request, _("This account has a password already, or belongs to other leads as well.")
         )
@@ -121,7 +119,7 @@ def member_role(request: HttpRequest, project_id: int, member_id: int) -> HttpRe
     member = get_object_or_404(project.members.select_related("user"), pk=member_id)
     form = RoleForm(request.POST)
     try:
-        member_actions.change_role(member=member, role=form.data.get("role", ""), by=request.user)
+        members.change_role(member=member, role=form.data.get("role", ""), by=request.user)
         messages.success(
             request, _("The role of %(name)s is changed.") % {"name": member.user.get_username()}
         )
@@ -137,7 +135,7 @@ def member_remove(request: HttpRequest, project_id: int, member_id: int) -> Http
     member = get_object_or_404(project.members.select_related("user"), pk=member_id)
     name = member.user.get_username()
     try:
-        member_actions.remove_member(member=member, by=request.user)
+        members.remove_member(member=member, by=request.user)
         messages.success(
             request, _("%(name)s is no member any more; the ratings stay.") % {"name": name}
         )
@@ -161,18 +159,18 @@ def rater_change(request: HttpRequest, project_id: int, rater_id: int) -> HttpRe
     """A rater's name, kind and group, and as whom a member rates."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     rater = get_object_or_404(project.raters, pk=rater_id)
-    members = list(project.members.select_related("user").order_by("user__username"))
+    who_may = list(project.members.select_related("user").order_by("user__username"))
     initial = {
         "name": rater.name,
         "kind": rater.kind,
         "group": rater.group,
         "user": rater.user_id or "",
     }
-    form = RaterForm(request.POST or None, initial=initial, members=members)
+    form = RaterForm(request.POST or None, initial=initial, members=who_may)
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
         try:
-            member_actions.change_rater(
+            raters.change_rater(
                 rater=rater,
                 by=request.user,
                 name=data["name"],
@@ -196,7 +194,7 @@ def rater_pause(request: HttpRequest, project_id: int, rater_id: int) -> HttpRes
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     rater = get_object_or_404(project.raters, pk=rater_id)
     paused = request.POST.get("paused") == "1"
-    member_actions.pause_rater(rater=rater, paused=paused, by=request.user)
+    raters.pause_rater(rater=rater, paused=paused, by=request.user)
     said = (
         _("%(key)s gets no items until you resume.") if paused else _("%(key)s gets items again.")
     )

@@ -1,0 +1,109 @@
+"""Making a project and setting it up: the lead's pages."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from projects.access import get_project
+from projects.models import Member
+
+from . import project_rules, projects
+from .form_pages import (
+    PREFIX,
+    all_valid,
+    new_question,
+    show,
+    show_question,
+    status_of,
+    with_added_row,
+)
+from .forms import ProjectForm, QuestionForm, SetupForm, categories_formset
+from .guidelines import as_html
+from .project_rules import Refused
+from .question_rules import InvalidQuestions
+
+PROJECT_FIELDS = (
+    "name",
+    "description",
+    "guidelines",
+    "overlap",
+    "time_zone",
+    "queue_order",
+    "corrections",
+)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def project_new(request: HttpRequest) -> HttpResponse:
+    """A project with its first question, on one page."""
+    data = with_added_row(request)
+    form, question = ProjectForm(data), QuestionForm(data)
+    categories = categories_formset(extra=3, fixed=True)(data, prefix=PREFIX)
+    if (
+        request.method == "POST"
+        and "add_row" not in request.POST
+        and all_valid(form, question, categories)
+    ):
+        try:
+            project = projects.create_project(
+                by=request.user, questions=[new_question(question, categories)], **form.cleaned_data
+            )
+        except Refused as refused:
+            show(form, refused.fields)
+        except InvalidQuestions as refused:
+            show_question(question, categories, refused)
+        else:
+            messages.success(
+                request,
+                _("The project is made. Next, bring in items and ratings, or invite people."),
+            )
+            return redirect("dashboard", project.pk)
+    context = {
+        "form": form,
+        "question_form": question,
+        "categories": categories,
+        "zones": project_rules.time_zones(),
+    }
+    return render(
+        request, "projects/project_new.html", context, status=status_of(form, question, categories)
+    )
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def setup(request: HttpRequest, project_id: int) -> HttpResponse:
+    """The project's own settings and the list of its questions."""
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    form = SetupForm(
+        request.POST or None, initial={name: getattr(project, name) for name in PROJECT_FIELDS}
+    )
+    if request.method == "POST" and form.is_valid():
+        try:
+            projects.change_project(project=project, by=request.user, **form.cleaned_data)
+        except Refused as refused:
+            show(form, refused.fields)
+        else:
+            messages.success(request, _("Saved."))
+            return redirect("setup", project.pk)
+    questions = project.questions.prefetch_related("categories")
+    context = {
+        "project": project,
+        "form": form,
+        "questions": questions,
+        "zones": project_rules.time_zones(),
+    }
+    return render(request, "projects/setup.html", context, status=status_of(form))
+
+
+@login_required
+@require_POST
+def guidelines_preview(request: HttpRequest) -> HttpResponse:
+    """The typed Markdown as raters will see it, for the page to put beside the field."""
+    text = request.POST.get("guidelines", "")[: project_rules.MOST_TEXT]
+    return render(request, "projects/_guidelines.html", {"html": as_html(text)})

@@ -1,0 +1,77 @@
+"""What changes a project itself: it is made, and its settings and guidelines are changed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from projects import changes, locks
+from projects.models import GuidelineVersion, Member, Project
+
+from . import project_rules, question_rules
+from .question_rules import NewQuestion
+from .questions import create_question
+
+logger = logging.getLogger(__name__)
+
+
+@transaction.atomic
+def create_project(
+    *, by: Any, name: str, questions: Sequence[NewQuestion], **fields: Any
+) -> Project:
+    """A new project with its questions; ``by`` becomes its lead.
+
+    ``fields``: description, guidelines, overlap, time_zone. Raises question_rules.InvalidQuestions
+    or project_rules.Refused, and then has changed nothing.
+    """
+    project_rules.check(name=name, **fields)
+    question_rules.check(questions)
+    project = Project.objects.create(name=name, created_by=by, **fields)
+    if project.guidelines:
+        _make_guideline_version(project, by=by)
+    Member.objects.create(project=project, user=by, role=Member.Role.LEAD)
+    for position, new in enumerate(questions):
+        create_question(project, new, position=position)
+    logger.info("project %s created by user %s", project.pk, by.pk)
+    return project
+
+
+@transaction.atomic
+def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
+    """Set name, description, guidelines, overlap or time_zone; a new time zone moves the days of
+    all ratings, and other guidelines become a new version of them.
+
+    Raises project_rules.Refused, and then has changed nothing.
+    """
+    names = ("name", "description", "guidelines", "overlap", "time_zone")
+    project_rules.check(**{name: fields.get(name, getattr(project, name)) for name in names})
+    # Nobody may write a rating with a day of the old zone, or under the old guidelines, while
+    # either changes.
+    for question_id in project.questions.order_by("pk").values_list("pk", flat=True):
+        locks.change_categories(question_id)
+    stood = Project.objects.select_for_update().only(*names).get(pk=project.pk)
+    Project.objects.filter(pk=project.pk).update(**fields)
+    if fields.get("time_zone", stood.time_zone) != stood.time_zone:
+        changes.zone_changed(project.pk)
+    project.refresh_from_db(fields=[*names, "guidelines_version"])
+    if project.guidelines != stood.guidelines:
+        _make_guideline_version(project, by=by)
+    logger.info("project %s changed by user %s: %s", project.pk, by.pk, ", ".join(sorted(fields)))
+    return project
+
+
+def _make_guideline_version(project: Project, *, by: Any) -> None:
+    """The project's guidelines, just changed under its lock, as the next version."""
+    project.guidelines_version += 1
+    project.save(update_fields=["guidelines_version"])
+    GuidelineVersion.objects.create(
+        project=project,
+        number=project.guidelines_version,
+        text=project.guidelines,
+        by=by,
+        made_at=timezone.now(),
+    )
