@@ -20,7 +20,10 @@ _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 class TooLarge(APIException):
     status_code = 413
     default_code = "too_large"
-    default_detail = f"A request body may have {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes at most; send it in parts."
+    default_detail = (
+        f"A request body may have {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes at most; "
+        "send it in parts."
+    )
 
 
 class StrictJSONParser(BaseParser):

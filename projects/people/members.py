@@ -103,7 +103,8 @@ def _refuse_last_lead(member: Member) -> None:
         raise Refused(
             {
                 "role": _(
-                    "A project needs a lead, and this is the only one. Make somebody else a lead first."
+                    "A project needs a lead, and this is the only one. Make somebody else "
+                    "a lead first."
                 )
             }
         )

@@ -49,7 +49,8 @@ _LIVING = (
     "SELECT t.id, t.user_id, t.project_id, t.scope, u.username, u.is_staff, u.is_superuser,"
     " t.last_used_at IS NULL OR t.last_used_at < %s"
     " FROM projects_apitoken t JOIN auth_user u ON u.id = t.user_id"
-    " WHERE t.digest = %s AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > %s) AND u.is_active"
+    " WHERE t.digest = %s AND t.revoked_at IS NULL"
+    " AND (t.expires_at IS NULL OR t.expires_at > %s) AND u.is_active"
 )
 
 

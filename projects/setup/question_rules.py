@@ -55,7 +55,8 @@ def problems_of(question: NewQuestion) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if not KEY.fullmatch(question.key):
         found["key"] = _(
-            "Letters, digits, '_', '.' and '-' are allowed, 64 at most, beginning with a letter or digit."
+            "Letters, digits, '_', '.' and '-' are allowed, 64 at most, beginning with a "
+            "letter or digit."
         )
     for name, choices in (("scale", Scale), ("weights", Weights)):
         value = getattr(question, name)

@@ -151,7 +151,8 @@ def _locked(question: Question, seen_version: int | None) -> Question:
         raise Refused(
             {
                 "__all__": _(
-                    "Somebody else changed this scale meanwhile. Look at it as it stands, then change it again."
+                    "Somebody else changed this scale meanwhile. Look at it as it stands, "
+                    "then change it again."
                 )
             }
         )
@@ -183,8 +184,10 @@ def _refuse_used(question: Question, removed: Sequence[Category]) -> None:
     used = changes.in_use(question.pk, [category.code for category in removed])
     messages = [
         ngettext(
-            "'%(label)s' cannot be removed: %(count)s rating uses it. Change that rating first, or rename it.",
-            "'%(label)s' cannot be removed: %(count)s ratings use it. Change those ratings first, or rename it.",
+            "'%(label)s' cannot be removed: %(count)s rating uses it. Change that rating "
+            "first, or rename it.",
+            "'%(label)s' cannot be removed: %(count)s ratings use it. Change those ratings "
+            "first, or rename it.",
             used[category.code],
         )
         % {"label": category.label, "count": used[category.code]}

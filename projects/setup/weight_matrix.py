@@ -37,7 +37,8 @@ def _shape_problem(matrix: Any, size: int) -> str | None:
     for number, row in enumerate(matrix, start=1):
         if len(row) != size:
             return _(
-                "Row %(row)s of the matrix has %(cells)s numbers; %(size)s are needed, one for each category."
+                "Row %(row)s of the matrix has %(cells)s numbers; %(size)s are needed, one "
+                "for each category."
             ) % {
                 "row": number,
                 "cells": len(row),
@@ -54,7 +55,8 @@ def _cell_problem(matrix: Any, i: int, j: int, labels: Sequence[str]) -> str | N
     if i == j and cell != 1:
         return (
             _(
-                "The weight of %(place)s is %(found)s: equal answers agree fully, so the diagonal holds 1."
+                "The weight of %(place)s is %(found)s: equal answers agree fully, so the "
+                "diagonal holds 1."
             )
             % where
         )

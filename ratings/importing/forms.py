@@ -242,7 +242,8 @@ class StartForm(forms.Form):
         label=gettext_lazy("Categories, one a line, in their order"),
         widget=forms.Textarea({"rows": 6, "class": "mono"}),
         help_text=gettext_lazy(
-            "From lowest to highest where they have an order. Categories that the file lacks may be added."
+            "From lowest to highest where they have an order. Categories that the file lacks "
+            "may be added."
         ),
     )
     stands = forms.ChoiceField(

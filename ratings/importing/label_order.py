@@ -16,7 +16,8 @@ ORDERS = (
     "strongly disagree|disagree|somewhat disagree|slightly disagree|neither|neutral"
     "|slightly agree|somewhat agree|agree|strongly agree",
     "very negative|negative|neutral|mixed|positive|very positive",
-    "terrible|very bad|very poor|bad|poor|fair|ok|okay|average|good|very good|great|excellent|perfect",
+    "terrible|very bad|very poor|bad|poor|fair|ok|okay|average"
+    "|good|very good|great|excellent|perfect",
     "much worse|worse|slightly worse|same|equal|slightly better|better|much better",
     "not at all|slightly|somewhat|moderately|very|extremely",
     "impossible|very unlikely|unlikely|possible|likely|very likely|certain",

@@ -53,7 +53,8 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
     "bytes": (
         _("wrong encoding"),
         _(
-            "Byte %(byte)s does not belong into a text in %(encoding)s. Choose the encoding that the file was saved in."
+            "Byte %(byte)s does not belong into a text in %(encoding)s. Choose the encoding "
+            "that the file was saved in."
         ),
     ),
     "nul": (
@@ -71,7 +72,8 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
     "quote_open": (
         _("open quote"),
         _(
-            "A cell that begins with a quotation mark here is not closed. Quotation marks inside a cell are doubled."
+            "A cell that begins with a quotation mark here is not closed. Quotation marks "
+            "inside a cell are doubled."
         ),
     ),
     "quote_wrong": (
@@ -86,7 +88,8 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
     "one_column": (
         _("one column"),
         _(
-            "There is one column only. Columns are separated by a comma, a semicolon, a tab or a vertical bar."
+            "There is one column only. Columns are separated by a comma, a semicolon, a tab "
+            "or a vertical bar."
         ),
     ),
     "name_empty": (
@@ -96,7 +99,8 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
     "name_doubled": (
         _("doubled column name"),
         _(
-            "'%(name)s' names column %(first)s and column %(second)s. Each column needs a name of its own."
+            "'%(name)s' names column %(first)s and column %(second)s. Each column needs a "
+            "name of its own."
         ),
     ),
     "no_names": (
@@ -131,7 +135,8 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
     "labels_many": (
         _("too many labels"),
         _(
-            "'%(value)s' is one label more than the %(limit)s that a question may have. Is this the column of labels?"
+            "'%(value)s' is one label more than the %(limit)s that a question may have. Is "
+            "this the column of labels?"
         ),
     ),
     "item_unknown": (
@@ -146,7 +151,8 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
     "repeats_many": (
         _("too many repeats"),
         _(
-            "Rater '%(rater)s' rates item '%(item)s' more than %(limit)s times. Are these the right columns?"
+            "Rater '%(rater)s' rates item '%(item)s' more than %(limit)s times. Are these "
+            "the right columns?"
         ),
     ),
     "question_absent": (

@@ -81,7 +81,7 @@ def import_progress(
     return response
 
 
-# --- pages, by the run's state ---------------------------------------------------------------------
+# --- pages, by the run's state
 
 
 def _context(run: ImportRun, **more: Any) -> dict[str, Any]:
@@ -193,7 +193,7 @@ PAGES: dict[ImportRun.State, View] = {
 }
 
 
-# --- steps -----------------------------------------------------------------------------------------
+# --- steps
 
 
 def _read_anew(request: HttpRequest, run: ImportRun) -> HttpResponse:

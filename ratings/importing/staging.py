@@ -26,18 +26,25 @@ PRAGMA cache_size=-8000;
 CREATE TABLE item (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, line INTEGER NOT NULL);
 CREATE TABLE rater (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, line INTEGER NOT NULL);
 CREATE TABLE label (id INTEGER PRIMARY KEY, label TEXT NOT NULL UNIQUE);
-CREATE TABLE raw (item INTEGER, rater INTEGER, line INTEGER, label INTEGER, rated_at INTEGER, comment TEXT);
+CREATE TABLE raw (
+    item INTEGER, rater INTEGER, line INTEGER, label INTEGER, rated_at INTEGER, comment TEXT
+);
 """
 _ORDERED = """
-CREATE TABLE said (id INTEGER PRIMARY KEY, item INTEGER, rater INTEGER, line INTEGER, label INTEGER, rated_at INTEGER,
-                   comment TEXT);
+CREATE TABLE said (
+    id INTEGER PRIMARY KEY,
+    item INTEGER, rater INTEGER, line INTEGER, label INTEGER, rated_at INTEGER, comment TEXT
+);
 INSERT INTO said (item, rater, line, label, rated_at, comment)
     SELECT item, rater, line, label, rated_at, comment FROM raw ORDER BY item, rater, line;
 DROP TABLE raw;
 """
 _NAMED = (
-    "SELECT said.id, item.key, rater.key, said.line, label.label, said.rated_at, said.comment FROM said"
-    " JOIN item ON item.id = said.item JOIN rater ON rater.id = said.rater JOIN label ON label.id = said.label"
+    "SELECT said.id, item.key, rater.key, said.line, label.label, said.rated_at, said.comment"
+    " FROM said"
+    " JOIN item ON item.id = said.item"
+    " JOIN rater ON rater.id = said.rater"
+    " JOIN label ON label.id = said.label"
 )
 _STORE = {
     "item": "INSERT INTO item (id, key, line) VALUES (?, ?, ?)",

@@ -14,7 +14,10 @@ from django.db import connection
 
 
 class Command(BaseCommand):
-    help = "Copy the SQLite database into FILE, consistent and checked, while the site runs (docs/operations.md)."
+    help = (
+        "Copy the SQLite database into FILE, consistent and checked, while the site runs "
+        "(docs/operations.md)."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path)

@@ -97,7 +97,8 @@ def problems(found: dict[str, Any]) -> list[str]:
         said.append(f"a rating has been waiting to be counted for {oldest:.0f} s")
     if found["audit"] and found["audit"]["questions_that_differ"]:
         said.append(
-            f"{found['audit']['questions_that_differ']} questions differ from a recount (manage.py audit)"
+            f"{found['audit']['questions_that_differ']} questions differ from a recount "
+            f"(manage.py audit)"
         )
     return said
 
@@ -109,7 +110,8 @@ def lines(found: dict[str, Any]) -> list[str]:
         f"Oldest of them        {'-' if oldest is None else f'{oldest:.0f} s'}",
         f"Questions with work   {found['questions_waiting']}",
         *(
-            f"Backlog of question {question_id}: {progress['done']} of {progress['total']} ratings counted"
+            f"Backlog of question {question_id}: {progress['done']} of {progress['total']} "
+            f"ratings counted"
             for question_id, progress in found["backlogs"].items()
         ),
         f"Imports under way     {found['imports_under_way']}",

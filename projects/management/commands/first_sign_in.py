@@ -17,8 +17,10 @@ USERNAME = "lead"
 
 class Command(BaseCommand):
     help = (
-        "Where nobody has an account yet, makes 'lead' with a password of its own, keeps the password in "
-        "DATA_DIR/sign-in.txt (for its owner's eyes only) and says so. Later it only says where the password is."
+        "Where nobody has an account yet, makes 'lead' with a password of its own, keeps the "
+        "password in "
+        "DATA_DIR/sign-in.txt (for its owner's eyes only) and says so. Later it only says "
+        "where the password is."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
