@@ -72,14 +72,14 @@ class AskedWork(Generic[Row]):
             start_task(self.task, row.pk)
         return row, new
 
-    def ask_again(self, row: Row, *, behind: bool) -> None:
-        """Note that somebody asks for a stored row. When it is ``behind`` and has rested, it waits
+    def ask_again(self, row: Row, *, behind: Callable[[], bool]) -> None:
+        """Note that somebody asks for a stored row. When it has rested and is ``behind``, it waits
         from now on, and a task is started."""
         now = timezone.now()
         if now - row.asked_at > NOTED_EVERY:
             self._all().filter(pk=row.pk).update(asked_at=now)
         rests = row.rests_until is not None and row.rests_until > now
-        if row.waiting or rests or not behind:
+        if row.waiting or rests or not behind():
             return
         row.waiting = True
         if self._all().filter(pk=row.pk, waiting=False).update(waiting=True, asked_at=now):

@@ -22,7 +22,7 @@ from projects.models import Question
 from ratings.models import NOTHING
 from ratings.recording import waiting
 
-from . import rating_rows, store
+from . import peer_rows, rating_rows, store
 
 # Items of one transaction: small enough that raters never wait long for the rows or, on SQLite, for
 # the file. A question with more uncounted ones has a backlog, and that is counted in shares
@@ -128,7 +128,7 @@ def add(state: CountState, change: Change, scale: QuestionScale) -> None:
     sums = store.no_sums() | state.pair_sums
     store.add_patterns(state.question_id, change.patterns)
     store.add_pairs(state.question_id, change.pairs, scale, sums)
-    store.add_peers(state.question_id, change.peers, change.own)
+    peer_rows.add_peers(state.question_id, change.peers, change.own)
     _mark_what_pairs_moved(change)
     state.unread += int(moved(change.rows).sum())
     state.version += 1

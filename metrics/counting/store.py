@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from django.db import transaction
 
 from groundwork.database import bulk
 from metrics.agreement.counts import tally
-from metrics.agreement.counts.grouping import rank_rows
 from metrics.models import EVER, PairTally, PatternTally, PeerTally
 from metrics.scale import QuestionScale
 
@@ -91,23 +89,18 @@ def add_patterns(question_id: int, change: tally.Patterns) -> None:
     days = [EVER, *np.unique(change.day).tolist()]
     for part in chunks(len(days)):
         wanted = days[part]
-        stored = {
-            row.day: row
-            for row in PatternTally.objects.filter(question_id=question_id, day__in=wanted)
-        }
+        stored = PatternTally.objects.filter(question_id=question_id, day__in=wanted)
+        stored_of = {row.day: row for row in stored}
         rows = []
         for day in wanted:
             mine = slice(None) if day == EVER else change.day == day
             counts, n_items = change.counts[mine], change.n_items[mine]
-            if day in stored:
-                old_counts, old_items = decode_patterns(stored[day], width)
-                counts, n_items = (
-                    np.concatenate([old_counts, counts]),
-                    np.concatenate([old_items, n_items]),
-                )
-            rows.append(
-                (question_id, day, width, _merged(counts, n_items).astype(INT).tobytes(), True)
-            )
+            if day in stored_of:
+                old_counts, old_items = decode_patterns(stored_of[day], width)
+                counts = np.concatenate([old_counts, counts])
+                n_items = np.concatenate([old_items, n_items])
+            data = _merged(counts, n_items).astype(INT).tobytes()
+            rows.append((question_id, day, width, data, True))
         columns = ("question_id", "day", "width", "patterns", "stale")
         bulk.upsert("metrics_patterntally", columns, rows, key=("question_id", "day"))
 
@@ -124,6 +117,7 @@ def _merged(counts: np.ndarray, n_items: np.ndarray) -> np.ndarray:
 # --- pairs of raters
 
 KAPPAS = ("none", "linear", "quadratic", "custom")
+KAPPA_COLUMNS = tuple(f"kappa_{name}" for name in KAPPAS)
 UNIT = 2.0**60  # kappas are summed as integers of 1 / UNIT
 
 # Weighting -> [sum in units, number of pairs that have a kappa]
@@ -147,11 +141,9 @@ def add_pairs(
     """Add to the tables of the pairs in ``change``, renew their kappas, and keep ``sums`` in
     step."""
     for part in chunks(len(change.tables)):
-        a, b, tables = (
-            change.rater_a[part],
-            change.rater_b[part],
-            change.tables[part].astype(np.int64),
-        )
+        a = change.rater_a[part]
+        b = change.rater_b[part]
+        tables = change.tables[part].astype(np.int64)
         place = {key: index for index, key in enumerate(zip(a.tolist(), b.tolist(), strict=True))}
         stored = PairTally.objects.filter(
             question_id=question_id,
@@ -162,13 +154,7 @@ def add_pairs(
         if len(place) < 50:
             stored = stored.filter(rater_a__in=np.unique(a).tolist())
         before = []
-        columns = (
-            "rater_a_id",
-            "rater_b_id",
-            "width",
-            "table",
-            *(f"kappa_{name}" for name in KAPPAS),
-        )
+        columns = ("rater_a_id", "rater_b_id", "width", "table", *KAPPA_COLUMNS)
         for row_a, row_b, width, data, *kappas in stored.values_list(*columns):
             index = place.get((row_a, row_b))
             if index is not None:
@@ -191,26 +177,15 @@ def _save_pairs(
     n_items = tables.sum(axis=(1, 2)).tolist()
     kappas = scale.pair_kappas(tables)
     add_sums(sums, kappas)
-    columns = [
-        [value if math.isfinite(value) else None for value in kappas[name].tolist()]
-        for name in KAPPAS
-    ]
-    rows = [
-        (question_id, a, b, width, table, n, *values)
-        for (a, b), table, n, *values in zip(
-            pairs, compact_blobs(tables), n_items, *columns, strict=True
-        )
-    ]
-    names = (
-        "question_id",
-        "rater_a_id",
-        "rater_b_id",
-        "width",
-        "table",
-        "n_items",
-        *(f"kappa_{k}" for k in KAPPAS),
-    )
-    bulk.upsert("metrics_pairtally", names, rows, key=("question_id", "rater_a_id", "rater_b_id"))
+    columns = []
+    for name in KAPPAS:
+        values = kappas[name].tolist()
+        columns.append([value if math.isfinite(value) else None for value in values])
+    each = zip(pairs, compact_blobs(tables), n_items, *columns, strict=True)
+    rows = [(question_id, a, b, width, *rest) for (a, b), *rest in each]
+    key = ("question_id", "rater_a_id", "rater_b_id")
+    names = (*key, "width", "table", "n_items", *KAPPA_COLUMNS)
+    bulk.upsert("metrics_pairtally", names, rows, key=key)
     if 0 in n_items:
         PairTally.objects.filter(question_id=question_id, n_items=0).delete()
 
@@ -230,110 +205,11 @@ def renew_pairs(question_id: int, scale: QuestionScale) -> PairSums:
         )
         if not rows:
             return sums
-        tables = stacked(
-            [data for *_, data in rows], [width for _, _, width, _ in rows], scale.width, axes=2
-        )
-        _save_pairs(question_id, [(a, b) for a, b, _, _ in rows], tables, scale=scale, sums=sums)
-        last = rows[-1][:2]
-
-
-# --- raters against their peers: a row a rater and day, and one a rater for all days together
-
-
-def add_peers(question_id: int, change: tally.PeerTables, own: np.ndarray) -> None:
-    """Add tables and moments, and ``own`` (n, 3): rater, day, change in the number of own ratings.
-    Mark the rows stale.
-
-    What is added to a rater's day is added to the row of all their days too.
-    """
-    if change.day is None:
-        raise ValueError("peer tables are counted by day")
-    raters, days = (
-        np.tile(np.concatenate([change.rater, own[:, 0]]), 2),
-        np.concatenate([change.day, own[:, 1]]),
-    )
-    days = np.concatenate([days, np.full(len(days), EVER)])
-    first, place = rank_rows([raters, days])
-    keys = list(zip(raters[first].tolist(), days[first].tolist(), strict=True))
-    size = len(change.rater)
-    of_tables, of_own = (part.ravel() for part in np.split(place.reshape(2, -1), [size], axis=1))
-    n_ratings = np.zeros(len(keys), np.int64)
-    np.add.at(n_ratings, of_own, np.tile(own[:, 2], 2))
-    order = np.argsort(of_tables, kind="stable")
-    to = of_tables[order]
-    for part in chunks(len(keys)):
-        here = slice(*np.searchsorted(to, [part.start, part.stop]))
-        where = order[here] % max(size, 1), to[here] - part.start, part.stop - part.start
-        moments = None if change.moments is None else _summed(change.moments, *where)
-        tables, n_items = _summed(change.tables, *where), _summed(change.n_items, *where)
-        _save_peers(question_id, keys[part], _PeerArrays(tables, moments, n_items, n_ratings[part]))
-
-
-def _summed(values: np.ndarray, source: np.ndarray, to: np.ndarray, size: int) -> np.ndarray:
-    """Sums (size, ...) of values[source] by their places ``to``, which ascend."""
-    total = np.zeros((size, *values.shape[1:]), np.int64)
-    places, first = np.unique(to, return_index=True)
-    if len(places):
-        total[places] = np.add.reduceat(values[source], first)
-    return total
-
-
-@dataclass(frozen=True)
-class _PeerArrays:
-    """tables (G, width, width), moments (G, width, width, width) or None, n_items (G,), n_ratings
-    (G,)."""
-
-    tables: np.ndarray
-    moments: np.ndarray | None
-    n_items: np.ndarray
-    n_ratings: np.ndarray
-
-
-def _save_peers(question_id: int, keys: Sequence[tuple[int, int]], change: _PeerArrays) -> None:
-    """Add the change to what is stored of these (rater, day) and write the sums."""
-    tables, moments, n_items, n_ratings = (
-        change.tables,
-        change.moments,
-        change.n_items,
-        change.n_ratings,
-    )
-    width = tables.shape[-1]
-    place = {key: index for index, key in enumerate(keys)}
-    stored = PeerTally.objects.filter(
-        question_id=question_id,
-        rater__in=sorted({rater for rater, _ in keys}),
-        day__in=sorted({day for _, day in keys}),
-    ).values_list("rater_id", "day", "width", "n_items", "n_ratings", "table", "moments")
-    found = [
-        (index, *rest)
-        for rater, day, *rest in stored
-        if (index := place.get((rater, day))) is not None
-    ]
-    if found:
-        where, widths, items, ratings, old_tables, old_moments = map(list, zip(*found, strict=True))
-        tables[where] += stacked(old_tables, widths, width, axes=2)
-        if moments is not None:
-            moments[where] += stacked(old_moments, widths, width, axes=3)
-        n_items[where] += items
-        n_ratings[where] += ratings
-    cubes = [b""] * len(keys) if moments is None else compact_blobs(moments)
-    numbers = n_items.tolist(), n_ratings.tolist()
-    rows = [
-        (question_id, rater, day, width, *rest, True)
-        for (rater, day), *rest in zip(keys, compact_blobs(tables), cubes, *numbers, strict=True)
-    ]
-    columns = (
-        "question_id",
-        "rater_id",
-        "day",
-        "width",
-        "table",
-        "moments",
-        "n_items",
-        "n_ratings",
-        "stale",
-    )
-    bulk.upsert("metrics_peertally", columns, rows, key=("question_id", "rater_id", "day"))
+        a, b, widths, blobs = zip(*rows, strict=True)
+        pairs = list(zip(a, b, strict=True))
+        tables = stacked(blobs, widths, scale.width, axes=2)
+        _save_pairs(question_id, pairs, tables, scale=scale, sums=sums)
+        last = pairs[-1]
 
 
 # --- what is to be read anew although nothing was added to it

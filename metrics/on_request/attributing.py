@@ -26,7 +26,7 @@ def ask(question: Question, **which: Any) -> Attribution:
     if new:
         forget_oldest(Attribution.objects.filter(question=question), kept=KEPT)
     else:
-        WORK.ask_again(row, behind=row.version != CountState.version_of(question.pk))
+        WORK.ask_again(row, behind=lambda: row.version != CountState.version_of(question.pk))
     return row
 
 

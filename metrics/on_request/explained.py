@@ -35,7 +35,8 @@ ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8"), ("day", "i8")])
 def attributed(row: Attribution, scale: QuestionScale) -> dict[str, Any]:
     """The result: both readings, the move, and what raters, categories and attributes' values
     explain of it."""
-    items, (ratings, period) = _touched(row), _ratings(row, scale)
+    items = _touched(row)
+    ratings, period = _ratings(row, scale)
     both = TwoPeriods.of(
         ratings["item"],
         ratings["rater"],
@@ -48,12 +49,17 @@ def attributed(row: Attribution, scale: QuestionScale) -> dict[str, Any]:
     move = float(kappa.value[1] - kappa.value[0])
     raters = both.without_raters()
     by_rater = sorted(_entries(raters, move, raters.keys.tolist()), key=_size)[:RATERS]
+    found_shifts = []
     if scale.kind != "nominal":
         biases = _biases(ratings, period, scale)
-        by_rater = [
-            {**entry, "bias": [biases.get((entry["name"], which)) for which in (0, 1)]}
-            for entry in by_rater
-        ]
+        for entry in by_rater:
+            rater = entry["name"]
+            entry["bias"] = [biases.get((rater, 0)), biases.get((rater, 1))]
+        found_shifts = _shifts(ratings, period, scale)
+    attributes = []
+    for name, values, group in _attributes(items, ratings["item"]):
+        entries = sorted(_entries(both.without_groups(group), move, values), key=_size)
+        attributes.append({"name": name, "values": entries})
     return {
         "before": kappa.reading((0,)),
         "after": kappa.reading((1,)),
@@ -62,14 +68,8 @@ def attributed(row: Attribution, scale: QuestionScale) -> dict[str, Any]:
         "raters": by_rater,
         "raters_left_out": raters.keys.size - len(by_rater),
         "categories": _entries(both.without_categories(), move, scale.labels),
-        "attributes": [
-            {
-                "name": name,
-                "values": sorted(_entries(both.without_groups(group), move, values), key=_size),
-            }
-            for name, values, group in _attributes(items, ratings["item"])
-        ],
-        "shifts": [] if scale.kind == "nominal" else _shifts(ratings, period, scale),
+        "attributes": attributes,
+        "shifts": found_shifts,
     }
 
 
@@ -80,8 +80,11 @@ def _held(row: Attribution) -> Any:
 
 def _bounds(row: Attribution) -> list[tuple[int, int]]:
     """First day and first day after of both periods."""
-    starts = (row.start_from, row.start_to)
-    return [((s - EPOCH).days, (periods.end_date(s, row.span) - EPOCH).days) for s in starts]
+    bounds = []
+    for start in (row.start_from, row.start_to):
+        end = periods.end_date(start, row.span)
+        bounds.append(((start - EPOCH).days, (end - EPOCH).days))
+    return bounds
 
 
 def _touched(row: Attribution) -> Any:
@@ -154,9 +157,8 @@ def _attributes(items: Any, item: np.ndarray) -> list[tuple[str, list[Any], np.n
     places = {pk: place for place, pk in enumerate(ids.tolist())}
     numbered: dict[str, dict[Any, int]] = {}
     groups: dict[str, np.ndarray] = {}
-    for pk, attributes in (
-        Item.objects.filter(pk__in=items).values_list("pk", "attributes").iterator(chunk_size=5_000)
-    ):
+    rows = Item.objects.filter(pk__in=items).values_list("pk", "attributes")
+    for pk, attributes in rows.iterator(chunk_size=5_000):
         if pk not in places or not isinstance(attributes, dict):
             continue
         for name, value in attributes.items():
@@ -174,9 +176,8 @@ def _attributes(items: Any, item: np.ndarray) -> list[tuple[str, list[Any], np.n
             continue
         used, group = np.unique(groups[name][index], return_inverse=True)
         if used.size > 1:
-            found.append(
-                (name, [None if which < 0 else known[which] for which in used.tolist()], group)
-            )
+            values_of_groups = [None if which < 0 else known[which] for which in used.tolist()]
+            found.append((name, values_of_groups, group))
     return found[:ATTRIBUTES]
 
 
@@ -195,31 +196,26 @@ def _biases(
     )
     if found.day is None or not len(found.rater):
         return {}
-    readings = peers.bias(
-        found.tables, found.moments, found.n_items, values=scale.values
-    ).readings()
-    return dict(
-        zip(zip(found.rater.tolist(), found.day.tolist(), strict=True), readings, strict=True)
-    )
+    bias = peers.bias(found.tables, found.moments, found.n_items, values=scale.values)
+    keys = zip(found.rater.tolist(), found.day.tolist(), strict=True)
+    return dict(zip(keys, bias.readings(), strict=True))
 
 
 def _shifts(ratings: np.ndarray, period: np.ndarray, scale: QuestionScale) -> list[dict[str, Any]]:
     """The pairs of raters whose bias against each other moved most clearly."""
-    raters, index, n_ratings = np.unique(ratings["rater"], return_inverse=True, return_counts=True)
-    busy = np.isin(np.arange(raters.size), np.argsort(-n_ratings, kind="stable")[:SHIFT_RATERS])[
-        index
-    ]
+    _raters, index, n_ratings = np.unique(ratings["rater"], return_inverse=True, return_counts=True)
+    busiest = np.argsort(-n_ratings, kind="stable")[:SHIFT_RATERS]
+    busy = np.isin(index, busiest)
     tables = []
     for which in (0, 1):
         mine = ratings[busy & (period == which)]
         tables.append(tally.pair_tables(mine["item"], mine["rater"], mine["code"], scale.k))
     found = shifts(*tables, values=scale.values)
-    z, change = np.abs(found.z), np.abs(found.bias[:, 1] - found.bias[:, 0])
+    z = np.abs(found.z)
+    change = np.abs(found.bias[:, 1] - found.bias[:, 0])
     clear = np.flatnonzero((z > CLEAR) & (change >= STEP))
-    return [
-        _shift(found, place)
-        for place in clear[np.argsort(-z[clear], kind="stable")][:SHIFTS].tolist()
-    ]
+    clearest = clear[np.argsort(-z[clear], kind="stable")][:SHIFTS]
+    return [_shift(found, place) for place in clearest.tolist()]
 
 
 def _shift(found: Shifts, place: int) -> dict[str, Any]:

@@ -20,8 +20,9 @@ from ratings.models import NOTHING, Rating
 from . import slice_pairs, slice_parts, slice_raters
 
 VALUES = 100  # an attribute with more distinct values tells items apart, not kinds of items
-FEW = 10  # so many values may have one item each
-ATTRIBUTES = 20  # attributes to choose by
+SINGLES = 10  # so many values may have one item each
+ATTRIBUTES = 20  # attributes to choose by,
+LOOKED_AT = 200  # of so many that are looked at
 
 ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i4"), ("day", "i4"), ("seconds", "f4")])
 
@@ -75,20 +76,8 @@ def choices(project: Project) -> dict[str, Any]:
     for attributes in (
         Item.objects.filter(project=project).values_list("attributes", flat=True).iterator(5_000)
     ):
-        for name, value in attributes.items() if isinstance(attributes, dict) else ():
-            text = value_text(value)
-            if (
-                text is None
-                or not can_be_chosen(name)
-                or (name not in found and len(found) >= 10 * ATTRIBUTES)
-            ):
-                continue
-            counts = found.setdefault(name, Counter())
-            if counts is None:
-                continue
-            counts[text] += 1
-            if len(counts) > VALUES:
-                found[name] = None
+        if isinstance(attributes, dict):
+            _count_values(found, attributes)
     groups = Counter(project.raters.exclude(group="").values_list("group", flat=True))
     known = {name: counts for name, counts in sorted(found.items()) if counts and _groups(counts)}
     return {
@@ -98,9 +87,25 @@ def choices(project: Project) -> dict[str, Any]:
     }
 
 
+def _count_values(found: dict[str, Counter[str] | None], attributes: dict[str, Any]) -> None:
+    """Count the values of one item. An attribute with too many becomes None, and stays so."""
+    for name, value in attributes.items():
+        text = value_text(value)
+        if text is None or not can_be_chosen(name):
+            continue
+        if name not in found and len(found) >= LOOKED_AT:
+            continue
+        counts = found.setdefault(name, Counter())
+        if counts is None:
+            continue
+        counts[text] += 1
+        if len(counts) > VALUES:
+            found[name] = None
+
+
 def _groups(counts: Counter[str]) -> bool:
     """Whether an attribute tells kinds of items, not items."""
-    return len(counts) <= FEW or len(counts) < counts.total()
+    return len(counts) <= SINGLES or len(counts) < counts.total()
 
 
 def value_text(value: Any) -> str | None:

@@ -26,10 +26,10 @@ def point(reading: Body) -> list[Any]:
 
 def points(estimates: dict[str, Estimate]) -> Body:
     """Name -> [[point], ...] of estimates (T,)."""
-    return {
-        name: [[point(reading)] for reading in estimate.readings()]
-        for name, estimate in estimates.items()
-    }
+    found = {}
+    for name, estimate in estimates.items():
+        found[name] = [[point(reading)] for reading in estimate.readings()]
+    return found
 
 
 def median_seconds(seconds: np.ndarray) -> float | None:

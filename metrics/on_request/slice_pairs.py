@@ -26,28 +26,22 @@ def mean_pairwise(
     total = {name: np.zeros(len(raters)) for name in weightings}
     defined = {name: np.zeros(len(raters), np.int64) for name in weightings}
     for tables in pair_blocks(ratings, raters, scale.k):
-        ends = [np.searchsorted(raters, side) for side in (tables.rater_a, tables.rater_b)]
         for name, matrix in weightings.items():
             kappa = cohen.kappa(tables.tables, matrix, interval=False).value
             there = np.isfinite(kappa)
-            for end in ends:
-                total[name] += np.bincount(end[there], kappa[there], len(raters))
-                defined[name] += np.bincount(end[there], minlength=len(raters))
-    whole = {
-        weighted("mean_pairwise_kappa", name): mean(
-            total[name].sum() / 2, int(defined[name].sum()) // 2
-        )
-        for name in weightings
-    }
-    by_rater = {
-        rater: {
-            weighted("mean_pairwise_kappa", name): mean(
-                total[name][place], int(defined[name][place])
-            )
-            for name in weightings
-        }
-        for place, rater in enumerate(raters.tolist())
-    }
+            for ids in (tables.rater_a, tables.rater_b):
+                place = np.searchsorted(raters, ids[there])
+                total[name] += np.bincount(place, kappa[there], len(raters))
+                defined[name] += np.bincount(place, minlength=len(raters))
+    whole: Body = {}
+    by_rater: dict[int, Body] = {rater: {} for rater in raters.tolist()}
+    for name in weightings:
+        coefficient = weighted("mean_pairwise_kappa", name)
+        # each pair counts for both of its raters
+        whole[coefficient] = mean(total[name].sum() / 2, int(defined[name].sum()) // 2)
+        each = zip(total[name].tolist(), defined[name].tolist(), strict=True)
+        for of_rater, (sum_of_kappas, n_pairs) in zip(by_rater.values(), each, strict=True):
+            of_rater[coefficient] = mean(sum_of_kappas, n_pairs)
     return whole, by_rater
 
 
@@ -72,9 +66,8 @@ def pair_blocks(ratings: np.ndarray, raters: np.ndarray, k: int) -> Iterator[Pai
                 continue  # its pairs come with those of the next block
             mine = ratings[(block == one) | (block == other)]
             found = tally.pair_tables(mine["item"], mine["rater"], mine["code"], k)
-            a, b = (
-                np.searchsorted(raters, side) // size for side in (found.rater_a, found.rater_b)
-            )
+            a = np.searchsorted(raters, found.rater_a) // size
+            b = np.searchsorted(raters, found.rater_b) // size
             kept = (a != b) | ((a == one) & (other == min(one + 1, n_blocks - 1)))
             yield PairTables(found.rater_a[kept], found.rater_b[kept], found.tables[kept])
 
@@ -83,16 +76,14 @@ def pair_rows(tables: PairTables, scale: QuestionScale) -> list[Body]:
     """One dict a pair: a, b, n, and its kappa's short reading under each weighting."""
     if not len(tables):
         return []
-    kappas = {
-        name: [short(reading) for reading in cohen.kappa(tables.tables, matrix).readings()]
-        for name, matrix in scale.weightings().items()
-    }
     n_items = tables.tables.sum(axis=(1, 2)).tolist()
-    ends = zip(tables.rater_a.tolist(), tables.rater_b.tolist(), n_items, strict=True)
-    return [
-        {"a": a, "b": b, "n": n, **{name: rows[place] for name, rows in kappas.items()}}
-        for place, (a, b, n) in enumerate(ends)
-    ]
+    each = zip(tables.rater_a.tolist(), tables.rater_b.tolist(), n_items, strict=True)
+    rows: list[Body] = [{"a": a, "b": b, "n": n} for a, b, n in each]
+    for name, matrix in scale.weightings().items():
+        readings = cohen.kappa(tables.tables, matrix).readings()
+        for row, reading in zip(rows, readings, strict=True):
+            row[name] = short(reading)
+    return rows
 
 
 # --- two raters
@@ -103,12 +94,12 @@ def pair(ratings: np.ndarray, a: int, b: int, scale: QuestionScale) -> Body:
 
     An item belongs to the day of the later of the two ratings.
     """
-    sides = [ratings[ratings["rater"] == rater] for rater in (a, b)]
-    sides = [side[np.argsort(side["item"], kind="stable")] for side in sides]
-    _items, *places = np.intersect1d(
-        sides[0]["item"], sides[1]["item"], assume_unique=True, return_indices=True
+    of_a = ratings[ratings["rater"] == a]
+    of_b = ratings[ratings["rater"] == b]
+    _items, in_a, in_b = np.intersect1d(
+        of_a["item"], of_b["item"], assume_unique=True, return_indices=True
     )
-    one, other = (side[place] for side, place in zip(sides, places, strict=True))
+    one, other = of_a[in_a], of_b[in_b]
     day = np.maximum(one["day"], other["day"])
     cell = one["code"].astype(np.int64) * scale.k + other["code"]
     table = np.bincount(cell, minlength=scale.k**2).reshape(scale.k, scale.k)
@@ -133,10 +124,9 @@ def _pair_trend(day: np.ndarray, cell: np.ndarray, span: str, scale: QuestionSca
 
 def pair_estimates(tables: np.ndarray, scale: QuestionScale) -> dict[str, Estimate]:
     """Name -> Estimate (T,) of tables (T, k, k)."""
-    found = {
-        weighted("cohen_kappa", name): cohen.kappa(tables, m)
-        for name, m in scale.weightings().items()
-    }
+    found = {}
+    for name, matrix in scale.weightings().items():
+        found[weighted("cohen_kappa", name)] = cohen.kappa(tables, matrix)
     if scale.kind != "nominal":
         found["mean_difference"] = two_raters.mean_difference(tables, scale.values)
     return found

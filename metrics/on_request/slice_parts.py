@@ -39,20 +39,20 @@ def dashboard(ratings: np.ndarray, scale: QuestionScale) -> Body:
         weight_matrix=scale.matrix,
     )
     coefficients = {name: estimate.reading() for name, estimate in estimates.items()}
-    coefficients = bootstrap.filled(
-        coefficients, bootstrap.bootstrap(counted.counts, counted.n_items, scale)
-    )
+    resampled = bootstrap.bootstrap(counted.counts, counted.n_items, scale)
+    coefficients = bootstrap.filled(coefficients, resampled)
     raters, n_ratings = np.unique(ratings["rater"], return_counts=True)
     busiest = raters[np.lexsort((raters, -n_ratings))]
     pairwise, by_rater = slice_pairs.mean_pairwise(ratings, raters, scale)
     rests_on = {name: coefficients["percent_agreement"][name] for name in ("n_items", "n_ratings")}
+    for name, reading in pairwise.items():
+        coefficients[name] = reading | rests_on
     shown = np.sort(busiest[:SHOWN_RATERS])
     mine = ratings[np.isin(ratings["rater"], shown)]
     tables = tally.pair_tables(mine["item"], mine["rater"], mine["code"], scale.k)
     return {
         "n_ratings": len(ratings),
-        "coefficients": coefficients
-        | {name: reading | rests_on for name, reading in pairwise.items()},
+        "coefficients": coefficients,
         "details": project.whole_details(counted.counts, counted.n_items, scale),
         "trend": trend(ratings, scale),
         "n_raters": len(raters),
@@ -74,26 +74,27 @@ def trend(ratings: np.ndarray, scale: QuestionScale) -> Body:
     if counted.day is None or not len(counted.n_items):
         return {}
     distinct, pattern = np.unique(counted.counts, axis=0, return_inverse=True)
-    days, found = counted.day, {}
+    found = {}
     for span in periods.SPANS:
-        begins, place = np.unique(periods.starts(days, span), return_inverse=True)
+        begins, place = np.unique(periods.starts(counted.day, span), return_inverse=True)
         lines: Body = {name: [] for name in headlines(scale)}
         for part in _trend_chunks(
             place.ravel(), pattern.ravel(), counted.n_items, (len(begins), len(distinct))
         ):
             estimates = pattern_coefficients(
-                distinct, part, scale=scale.kind, values=scale.values, weight_matrix=scale.matrix,
+                distinct,
+                part,
+                scale=scale.kind,
+                values=scale.values,
+                weight_matrix=scale.matrix,
                 names=headlines(scale),
-            )  # fmt: skip
+            )
             for name, estimate in estimates.items():
                 own, total = estimate[0].readings(), estimate[1].readings()
-                lines[name] += [
-                    [point(one), short(other)] for one, other in zip(own, total, strict=True)
-                ]
-        found[span] = {
-            "starts": [date_of(begin).isoformat() for begin in begins[-POINTS:].tolist()],
-            **lines,
-        }
+                for one, other in zip(own, total, strict=True):
+                    lines[name].append([point(one), short(other)])
+        starts = [date_of(begin).isoformat() for begin in begins[-POINTS:].tolist()]
+        found[span] = {"starts": starts, **lines}
     return found
 
 
@@ -109,11 +110,8 @@ def _trend_chunks(
         end = min(start + step, n_periods)
         here = (place >= start) & (place < end)
         cell = (place[here] - start) * n_patterns + pattern[here]
-        own = (
-            np.bincount(cell, n_items[here], (end - start) * n_patterns)
-            .astype(np.int64)
-            .reshape(-1, n_patterns)
-        )
+        sums = np.bincount(cell, n_items[here], (end - start) * n_patterns)
+        own = sums.astype(np.int64).reshape(-1, n_patterns)
         until = total + own.cumsum(axis=0)
         total = until[-1]
         yield np.stack([own, until])
@@ -125,9 +123,12 @@ def _trend_chunks(
 def findings(counted: tally.Patterns, tables: PairTables, scale: QuestionScale) -> list[Body]:
     """The diagnoses that apply: name and figures."""
     found = diagnosis.diagnose(
-        counted.counts, counted.n_items, pairs=tables if len(tables) else None,
-        ordered=scale.kind != "nominal", values=scale.values,
-    )  # fmt: skip
+        counted.counts,
+        counted.n_items,
+        pairs=tables if len(tables) else None,
+        ordered=scale.kind != "nominal",
+        values=scale.values,
+    )
     return [{"name": one.name, "figures": one.figures} for one in found]
 
 
@@ -144,9 +145,9 @@ def most_disputed(ratings: np.ndarray, scale: QuestionScale) -> Body:
     for name, matrix in scale.weightings().items():
         distance = disputes.disagreement(counts, matrix)
         order = np.lexsort((-newest, -counts.sum(axis=1), -distance))[:DISPUTES]
+        disputed = order[distance[order] > 0]
         found[name] = [
-            [int(newest[i]), counts[i].tolist(), float(distance[i])]
-            for i in order.tolist()
-            if distance[i] > 0
+            [int(newest[place]), counts[place].tolist(), float(distance[place])]
+            for place in disputed.tolist()
         ]
     return found

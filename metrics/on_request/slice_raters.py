@@ -8,6 +8,7 @@ from metrics import periods
 from metrics.agreement.counts import tally
 from metrics.agreement.counts.additive import MOMENTS_UP_TO
 from metrics.agreement.counts.tally import PairTables
+from metrics.agreement.estimate import Estimate, number
 from metrics.readings.raters import peer_estimates
 from metrics.scale import QuestionScale, weighted
 from ratings.recording.days import date_of
@@ -15,7 +16,8 @@ from ratings.recording.days import date_of
 from .slice_numbers import CELLS, POINTS, Body, median_seconds, points
 from .slice_pairs import mean, pair_rows
 
-SPARK_RATERS, SPARK_WEEKS = 100, 26
+SPARK_RATERS = 100
+SPARK_WEEKS = 26
 PAIRS = 100  # of one rater
 LUMP = np.iinfo(np.int64).min  # the day of ratings that are peers alone
 
@@ -28,21 +30,25 @@ def rater_rows(
     estimates = peer_estimates(tables, moments, n_items, scale)
     sparks = _sparks(ratings, raters[:SPARK_RATERS], scale)
     order = np.argsort(ratings["rater"], kind="stable")
-    bounds = np.searchsorted(ratings["rater"][order], [ids, ids + 1]).T.tolist()
-    found = {}
-    for place, (rater, (start, end)) in enumerate(zip(ids.tolist(), bounds, strict=True)):
-        own = ratings[order[start:end]]
+    starts, ends = np.searchsorted(ratings["rater"][order], [ids, ids + 1])
+    places = np.searchsorted(ids, raters).tolist()
+    rows = []
+    for rater, place in zip(raters.tolist(), places, strict=True):
+        own = ratings[order[starts[place] : ends[place]]]
         coefficients = {name: estimate.reading((place,)) for name, estimate in estimates.items()}
         rests_on = {name: coefficients["vs_peers"][name] for name in ("n_items", "n_ratings")}
-        found[rater] = {
-            "id": rater,
-            "n": len(own),
-            "seconds": median_seconds(own["seconds"]),
-            "coefficients": coefficients
-            | {name: mean | rests_on for name, mean in pairwise[rater].items()},
-            "spark": sparks.get(rater, {}),
-        }
-    return [found[rater] for rater in raters.tolist()]
+        for name, reading in pairwise[rater].items():
+            coefficients[name] = reading | rests_on
+        rows.append(
+            {
+                "id": rater,
+                "n": len(own),
+                "seconds": median_seconds(own["seconds"]),
+                "coefficients": coefficients,
+                "spark": sparks.get(rater, {}),
+            }
+        )
+    return rows
 
 
 def _peers(
@@ -50,15 +56,20 @@ def _peers(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
     """ids (R,) ascending, tables (R, k, k), moments (R, k, k, k) or None, n_items (R,); zeros
     without shared items."""
-    ids, k = np.sort(raters), scale.k
+    k = scale.k
+    ids = np.sort(raters)
     found = tally.peer_tables(ratings["item"], ratings["rater"], ratings["code"], k)
     wanted = np.isin(found.rater, ids)
     place = np.searchsorted(ids, found.rater[wanted])
-    tables, n_items = np.zeros((len(ids), k, k), np.int64), np.zeros(len(ids), np.int64)
-    tables[place], n_items[place] = found.tables[wanted], found.n_items[wanted]
-    moments = np.zeros((len(ids), k, k, k), np.int64) if k <= MOMENTS_UP_TO else None
-    if moments is not None and found.moments is not None:
-        moments[place] = found.moments[wanted]
+    tables = np.zeros((len(ids), k, k), np.int64)
+    tables[place] = found.tables[wanted]
+    n_items = np.zeros(len(ids), np.int64)
+    n_items[place] = found.n_items[wanted]
+    moments = None
+    if k <= MOMENTS_UP_TO:
+        moments = np.zeros((len(ids), k, k, k), np.int64)
+        if found.moments is not None:
+            moments[place] = found.moments[wanted]
     return ids, tables, moments, n_items
 
 
@@ -71,20 +82,29 @@ def _sparks(ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale) -> di
     newest = weeks.max()
     told = np.isin(ratings["rater"], raters) & (weeks > newest - 7 * SPARK_WEEKS)
     day = np.where(told, weeks, LUMP)
+    of_weeks, _starts, estimates = _over_time(ratings, day, scale)
+    sparks: dict[int, Body] = {}
+    for weights in scale.weightings():
+        name = weighted("vs_peers", weights)
+        values = estimates[name].value.tolist() if estimates else []
+        for rater, value in zip(of_weeks.tolist(), values, strict=True):
+            line = sparks.setdefault(rater, {}).setdefault(name, [])
+            line.append(number(value))
+    return sparks
+
+
+def _over_time(
+    ratings: np.ndarray, day: np.ndarray, scale: QuestionScale
+) -> tuple[np.ndarray, np.ndarray, dict[str, Estimate]]:
+    """Raters (T,), days (T,) and estimates (T,) against the others, of the ratings whose ``day`` is
+    no LUMP."""
     found = tally.peer_tables(ratings["item"], ratings["rater"], ratings["code"], scale.k, day=day)
     if found.day is None:
-        return {}
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), {}
     kept = found.day > LUMP
     moments = None if found.moments is None else found.moments[kept]
     estimates = peer_estimates(found.tables[kept], moments, found.n_items[kept], scale)
-    sparks: dict[int, Body] = {}
-    for name in (weighted("vs_peers", weights) for weights in scale.weightings()):
-        for rater, value in zip(
-            found.rater[kept].tolist(), estimates[name].value.tolist(), strict=True
-        ):
-            line = sparks.setdefault(rater, {}).setdefault(name, [])
-            line.append(value if np.isfinite(value) else None)
-    return sparks
+    return found.rater[kept], found.day[kept], estimates
 
 
 # --- one rater
@@ -115,19 +135,13 @@ def rater(ratings: np.ndarray, rater_id: int, scale: QuestionScale) -> Body:
 def _rater_trend(ratings: np.ndarray, rater_id: int, span: str, scale: QuestionScale) -> Body:
     mine = ratings["rater"] == rater_id
     # The others' own readings are of no interest: one lump.
-    rater = np.where(mine, rater_id, ratings["rater"])
     day = np.where(mine, periods.starts(ratings["day"], span), LUMP)
     newest = np.unique(day[mine])[-POINTS:]
     if not len(newest):
         return {}
-    day = np.where(day >= newest[0], day, LUMP)
-    found = tally.peer_tables(ratings["item"], rater, ratings["code"], scale.k, day=day)
-    if found.day is None:
-        return {}
-    kept = (found.rater == rater_id) & (found.day > LUMP)
-    moments = None if found.moments is None else found.moments[kept]
-    estimates = peer_estimates(found.tables[kept], moments, found.n_items[kept], scale)
-    starts = [date_of(begin).isoformat() for begin in found.day[kept].tolist()]
+    day = np.where(mine & (day >= newest[0]), day, LUMP)
+    _raters, begins, estimates = _over_time(ratings, day, scale)
+    starts = [date_of(begin).isoformat() for begin in begins.tolist()]
     return {"starts": starts, **points(estimates)}
 
 
@@ -135,15 +149,14 @@ def _pairs_with(ratings: np.ndarray, rater_id: int, scale: QuestionScale) -> lis
     """Rows of pair_rows of the rater with each other one, the rater as ``a``; portions of raters
     bound the memory."""
     others = np.setdiff1d(ratings["rater"], [rater_id])
-    mine, found = ratings[ratings["rater"] == rater_id], []
+    mine = ratings[ratings["rater"] == rater_id]
+    mine = mine[np.argsort(mine["item"])]
+    found = []
     size = max(1, CELLS // (scale.k**2 + 1))
     for start in range(0, len(others), size):
         part = others[start : start + size]
         theirs = ratings[np.isin(ratings["rater"], part)]
-        place = np.searchsorted(
-            mine["item"], theirs["item"], sorter=(order := np.argsort(mine["item"]))
-        )
-        own = mine["code"][order[place]]
+        own = mine["code"][np.searchsorted(mine["item"], theirs["item"])]
         cell = (np.searchsorted(part, theirs["rater"]) * scale.k + own) * scale.k + theirs["code"]
         tables = np.bincount(cell, minlength=len(part) * scale.k**2).reshape(-1, scale.k, scale.k)
         found += pair_rows(PairTables(np.full(len(part), rater_id), part, tables), scale)

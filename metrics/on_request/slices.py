@@ -61,7 +61,7 @@ def ask(question: Question, wanted: Wanted, *, version: int) -> Slice:
         if row is None:
             return _ask_first(question, wanted)
         current = (version, question.project.catalogue_version)
-        WORK.ask_again(row, behind=(row.version, row.catalogue) != current)
+        WORK.ask_again(row, behind=lambda: (row.version, row.catalogue) != current)
     except OperationalError as error:
         logger.warning(
             "slice %s of question %s was not asked for (%s)", wanted.kind, question.pk, error

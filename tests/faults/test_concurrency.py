@@ -16,7 +16,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from rest_framework.test import APIClient
 
-from metrics.counting import backlog, store
+from metrics.counting import backlog, peer_rows
 from metrics.counting import count as counting
 from metrics.models import CountState, PairTally, RaterReading
 from metrics.readings import project as project_readings
@@ -91,13 +91,13 @@ def test_a_rating_committed_between_reading_and_marking_stays_uncounted(
     sweep.bring_up_to_date(question.pk)
     put(question, (item, one, 2))
     gate = Gate()
-    add_peers = store.add_peers
+    add_peers = peer_rows.add_peers
 
     def slowly(*args: Any) -> None:
         gate.wait()
         add_peers(*args)
 
-    monkeypatch.setattr(store, "add_peers", slowly)
+    monkeypatch.setattr(peer_rows, "add_peers", slowly)
     futures = start(lambda: counting.count_some(question.pk))
     gate.wait_until_reached()
     put(question, (item, one, 0), (item, three, 3))

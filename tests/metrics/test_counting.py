@@ -11,7 +11,7 @@ from django.db import DatabaseError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from metrics.counting import count, store
+from metrics.counting import count, peer_rows, store
 from metrics.models import CountState, PairTally, RaterReading, Reading
 from metrics.readings import project as readings
 from metrics.readings import raters as rater_readings
@@ -83,9 +83,11 @@ def test_a_rating_that_changes_while_it_is_counted_stays_uncounted(
     assert stored(question) == recounted(question)
 
 
-@pytest.mark.parametrize("place", ["add_patterns", "add_pairs", "add_peers"])
+@pytest.mark.parametrize(
+    "place", [(store, "add_patterns"), (store, "add_pairs"), (peer_rows, "add_peers")]
+)
 def test_a_crash_in_the_middle_leaves_everything_uncounted(
-    question: Any, rate: Any, monkeypatch: pytest.MonkeyPatch, place: str
+    question: Any, rate: Any, monkeypatch: pytest.MonkeyPatch, place: tuple[Any, str]
 ) -> None:
     rate(question, "a", "r1", "minor")
     rate(question, "a", "r2", "major")
@@ -93,7 +95,7 @@ def test_a_crash_in_the_middle_leaves_everything_uncounted(
     def crash(*args: Any, **kwargs: Any) -> None:
         raise DatabaseError("the connection is gone")
 
-    monkeypatch.setattr(store, place, crash)
+    monkeypatch.setattr(*place, crash)
     with pytest.raises(DatabaseError):
         sweep.bring_up_to_date(question.pk)
     monkeypatch.undo()

@@ -189,12 +189,12 @@ def test_a_row_that_is_behind_waits_when_it_has_rested(case: Case, computed: lis
     case.work.sweep()
     stored = case.stored()
     assert stored.rests_until - stored.computed_at >= case.work.shortest_rest
-    case.work.ask_again(stored, behind=True)
+    case.work.ask_again(stored, behind=lambda: True)
     assert not case.stored().waiting  # it rests
     type(row).objects.update(rests_until=timezone.now())
-    case.work.ask_again(case.stored(), behind=False)
+    case.work.ask_again(case.stored(), behind=lambda: False)
     assert not case.stored().waiting  # nothing is new
-    case.work.ask_again(case.stored(), behind=True)
+    case.work.ask_again(case.stored(), behind=lambda: True)
     assert case.stored().waiting
     case.work.sweep()
     assert computed == [row.pk, row.pk]
