@@ -16,7 +16,7 @@ urlpatterns = [
     path(f"{PROJECT}set-aside/", desk_views.set_aside, name="set_aside"),
     path(f"{PROJECT}data/", upload_views.data, name="data"),
     path(f"{PROJECT}data/media/", media_views.media_new, name="media_new"),
-    path(f"{PROJECT}media/<str:name>", media_views.media, name="media"),
+    path(f"{PROJECT}media/<str:name>", media_views.media_file, name="media"),
     *(
         path(
             f"{PROJECT}data/export.{kind}",

@@ -3,7 +3,7 @@
 There all writers stand in one line, and each waits for the disk. So one request leads: when its
 transaction has begun, it writes all that have come meanwhile, one after the other, and who comes
 later waits for the next leader. None is answered before the commit that it was in. On PostgreSQL
-each has a transaction of its own, which is as quick there (benchmarks/http.md).
+each has a transaction of its own, and nobody waits for another's locks.
 
 The failure of one request never spoils another's. One that is refused leaves nothing behind; and
 when the commit fails, each of the group is done once more by itself.

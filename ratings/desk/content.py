@@ -20,7 +20,7 @@ from groundwork.safe_html import can_show, clean_html
 
 MEDIA = ("image", "audio", "video")
 TURNS = ("turns", "messages")
-EXCERPT = 140
+EXCERPT = 140  # characters
 
 
 @dataclass(frozen=True, slots=True)

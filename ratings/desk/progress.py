@@ -15,7 +15,7 @@ from projects.catalogue.sizes import n_items
 from projects.models import Rater
 from ratings.models import Rating
 
-RATED_FOR = 600  # seconds
+REMEMBERED_SECONDS = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,5 +66,5 @@ def _known(rater: Rater) -> tuple[int, datetime.datetime]:
             Rating.objects.filter(rater=rater).standing().values("item").distinct().count(),
             until,
         )
-        cache.set(key, known, RATED_FOR)
+        cache.set(key, known, REMEMBERED_SECONDS)
     return known

@@ -6,10 +6,6 @@ A place of an item is taken by an open assignment and stays taken by the rating 
 take places, so no two raters get the last one. Locks are taken in one order everywhere: the rater's
 desk, assignments, ratings, items.
 
-To find an item without counting: ``Item.places_taken`` is indexed, and an item is open on one of
-``overlap`` levels (0 taken, 1 taken, ...). Each level is entered behind the item that the rater was
-given last, so what they have rated already lies behind, not in the way.
-
 Plain SQL, several statements a journey: an annotator waits for this between two items, and the ORM
 takes longer to build its queries than the database to answer them.
 """
@@ -17,8 +13,6 @@ takes longer to build its queries than the database to answer them.
 from __future__ import annotations
 
 import datetime
-import functools
-import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,19 +22,17 @@ from django.utils import timezone
 
 from groundwork.database import bulk
 from groundwork.database.rows import Row
-from projects.models import Item, QueueOrder, Rater
+from projects.models import Item, Rater
 from ratings.models import Assignment
 from ratings.recording import places
 from ratings.recording.days import aware
 
+from . import search
+
 State = Assignment.State
 
-AT_ONCE = 16  # candidates of a search: when others hold the first, there is a second
-RANDOM_STARTS = 6  # places that are tried before the whole project is searched
-RANDOM_SPAN = 1_000  # ids that are looked at from each of them
-LEVELS = 100  # are entered one by one, and all above as one: SQLite joins 500 SELECTs at most
-EXPIRED_AT_ONCE = 20
-END = 2**63 - 1
+CANDIDATES = 16  # items of a search: when others hold the first, there is a second
+EXPIRED_FREED_AT_ONCE = 20  # assignments
 
 # What a desk shows of an item.
 ITEM = Row(Item, "id", "project_id", "key", "body")
@@ -49,8 +41,10 @@ ITEM = Row(Item, "id", "project_id", "key", "body")
 # about it.
 _OPEN = f"""
     SELECT a.id, a.leased_until, a.created_at, {ITEM.columns("i")},
-        (SELECT count(*) FROM ratings_rating said
-            WHERE said.item_id = a.item_id AND said.rater_id + 0 = a.rater_id AND said.code >= 0),
+        (
+            SELECT count(*) FROM ratings_rating said
+            WHERE said.item_id = a.item_id AND said.rater_id + 0 = a.rater_id AND said.code >= 0
+        ),
         (SELECT count(*) FROM projects_question q WHERE q.project_id = i.project_id)
     FROM ratings_assignment a JOIN projects_item i ON i.id = a.item_id
     WHERE a.rater_id = %s AND a.state = 'open'
@@ -58,17 +52,25 @@ _OPEN = f"""
 _OVER = "SELECT 1 FROM ratings_assignment WHERE state = 'open' AND leased_until <= %s LIMIT 1"
 _DESK = "SELECT position, handed_out FROM ratings_desk WHERE rater_id = %s"
 _LOCK_DESK = "SELECT last_closed_at FROM ratings_desk WHERE rater_id = %s"
-_NEW_DESK = "INSERT INTO ratings_desk (rater_id, position, handed_out) VALUES (%s, 0, 0) ON CONFLICT DO NOTHING"
+_NEW_DESK = """
+    INSERT INTO ratings_desk (rater_id, position, handed_out) VALUES (%s, 0, 0)
+    ON CONFLICT DO NOTHING
+    """
 _LOCK_ITEM = "SELECT 1 FROM projects_item WHERE id = %s"
 _LOCK = " FOR NO KEY UPDATE"
 
 # To be sent with the item's lock in hand: then it sees all who take a place.
 _TAKE = f"""
-    INSERT INTO ratings_assignment (item_id, rater_id, state, created_at, leased_until, skip_reason, flagged)
+    INSERT INTO ratings_assignment
+        (item_id, rater_id, state, created_at, leased_until, skip_reason, flagged)
     SELECT %s, %s, 'open', %s, %s, '', false
-        WHERE (SELECT count(*) FROM ({places.TAKERS_OF_ONE}) AS others WHERE rater_id <> %s) < %s
-    ON CONFLICT (item_id, rater_id) DO UPDATE SET state = 'open', created_at = excluded.created_at,
-        leased_until = excluded.leased_until, closed_at = NULL, skip_reason = ''
+    WHERE (SELECT count(*) FROM ({places.TAKERS_OF_ONE}) AS others WHERE rater_id <> %s) < %s
+    ON CONFLICT (item_id, rater_id) DO UPDATE SET
+        state = 'open',
+        created_at = excluded.created_at,
+        leased_until = excluded.leased_until,
+        closed_at = NULL,
+        skip_reason = ''
     """
 _TAKEN = "SELECT 1 FROM ratings_assignment WHERE item_id = %s AND rater_id = %s AND state = 'open'"
 _MOVE_DESK = (
@@ -76,33 +78,6 @@ _MOVE_DESK = (
     f" WHERE rater_id = %s AND EXISTS ({_TAKEN})"
 )
 _ITEM = f"SELECT {ITEM.columns('i')} FROM projects_item i WHERE i.id = %s AND EXISTS ({_TAKEN})"
-
-# Names for the values, which every level needs: the statement has as many parameters whatever the
-# overlap.
-_FIND = """
-    WITH asked AS (SELECT CAST(%s AS bigint) AS project, CAST(%s AS bigint) AS lower, CAST(%s AS bigint) AS upper,
-            CAST(%s AS bigint) AS rater),
-        candidate AS (SELECT id FROM ({levels}) AS found ORDER BY id LIMIT {size}),
-        picked AS (SELECT id FROM projects_item WHERE id IN (SELECT id FROM candidate) AND places_taken < {overlap}
-            ORDER BY id LIMIT 1 {lock})
-    SELECT (SELECT max(id) FROM candidate), (SELECT id FROM picked)
-    """
-_BOUNDS = "WITH asked AS (SELECT CAST(%s AS bigint) AS project) SELECT min(id), max(id) FROM ({ends}) AS ends"
-_ON_LEVEL = """
-    SELECT id FROM (SELECT id FROM projects_item
-        WHERE project_id = (SELECT project FROM asked) AND places_taken {level} {rest}) AS level
-    """
-_BEHIND = "AND id > (SELECT lower FROM asked) AND id <= (SELECT upper FROM asked) {new} ORDER BY id LIMIT {size}"
-# What the rater was asked or ever said anything about is left out: a few rows of each item, found
-# by the item. "+ 0" and OFFSET keep PostgreSQL from reading all that the rater ever did instead,
-# which it may take for little.
-_NEW = """
-    AND NOT EXISTS (SELECT 1 FROM ratings_rating AS said
-        WHERE said.item_id = projects_item.id AND said.rater_id + 0 = (SELECT rater FROM asked) LIMIT 1 OFFSET 0)
-    AND NOT EXISTS (SELECT 1 FROM ratings_assignment AS mine
-        WHERE mine.item_id = projects_item.id AND mine.rater_id + 0 = (SELECT rater FROM asked)
-        AND mine.state <> 'expired' LIMIT 1 OFFSET 0)
-    """
 
 
 def lease_time() -> datetime.timedelta:
@@ -121,7 +96,7 @@ def next_item(rater: Rater, *, besides: int | None = None) -> Item | None:
     has_open = (_OPEN, [rater.pk])
     now = connection.ops.adapt_datetimefield_value(timezone.now())
     mine, over, desk, *bounds = bulk.several(
-        [has_open, (_OVER, [now]), (_DESK, [rater.pk]), *_ask_bounds(rater)]
+        [has_open, (_OVER, [now]), (_DESK, [rater.pk]), *search.ask_bounds(rater)]
     )
     found = _open_on_desk(mine, besides)
     if found is not None:
@@ -130,7 +105,9 @@ def next_item(rater: Rater, *, besides: int | None = None) -> Item | None:
         release_expired()
     # Read without a lock: only where the search begins hangs on it.
     position, handed_out = desk[0] if desk else (0, 0)
-    ranges = _random_ranges(rater, handed_out, bounds[0]) if bounds else _ranges([position])
+    ranges = (
+        search.random_ranges(rater, handed_out, bounds[0]) if bounds else search.ranges([position])
+    )
     for waiting in _ways_to_take():
         with transaction.atomic():
             *_, mine = bulk.several([*locking_desk(rater), has_open])
@@ -158,7 +135,7 @@ def release_expired() -> None:
         "leased_until"
     )
     with transaction.atomic():
-        rows = list(over.select_for_update(skip_locked=_can_skip_locked())[:EXPIRED_AT_ONCE])
+        rows = list(over.select_for_update(skip_locked=_can_skip_locked())[:EXPIRED_FREED_AT_ONCE])
         Assignment.objects.filter(pk__in=[row.pk for row in rows]).update(
             state=State.EXPIRED, closed_at=now
         )
@@ -264,74 +241,11 @@ def _pick(rater: Rater, lower: int, upper: int, *, waiting: bool) -> tuple[int |
     """Of the open items in (lower, upper] that are new to the rater, the first few: the last one's
     id, and the first one's that nobody else holds locked, which is locked now. When ``waiting``:
     the first one's, waited for."""
-    size, lock = (
-        (1, _LOCK) if waiting else (AT_ONCE, f"{_LOCK} SKIP LOCKED" if _can_skip_locked() else "")
-    )
+    if waiting:
+        size, lock = 1, _LOCK
+    else:
+        size, lock = CANDIDATES, f"{_LOCK} SKIP LOCKED" if _can_skip_locked() else ""
     project = rater.project
-    [[found]] = bulk.several(
-        [(_finding(project.overlap, size, lock), [project.pk, lower, upper, rater.pk])]
-    )
+    finding = search.finding(project.overlap, size, lock)
+    [[found]] = bulk.several([(finding, [project.pk, lower, upper, rater.pk])])
     return found
-
-
-@functools.cache
-def _finding(overlap: int, size: int, lock: str) -> str:
-    levels = " UNION ALL ".join(_on_levels(overlap, _BEHIND.format(new=_NEW, size=size)))
-    return _FIND.format(levels=levels, size=size, overlap=overlap, lock=lock)
-
-
-def _on_levels(overlap: int, rest: str) -> list[str]:
-    """One index probe a level."""
-    levels = [f"= {level}" for level in range(min(overlap, LEVELS))]
-    if overlap > LEVELS:
-        levels.append(f"BETWEEN {LEVELS} AND {overlap - 1}")
-    return [_ON_LEVEL.format(level=level, rest=rest) for level in levels]
-
-
-# --- in which order
-
-
-def _ranges(starts: Sequence[int]) -> list[tuple[int, int]]:
-    """A little behind each start, then all behind the last one, then all before it."""
-    return [
-        *((start, start + RANDOM_SPAN) for start in starts[:-1]),
-        (starts[-1], END),
-        (0, starts[-1]),
-    ]
-
-
-def _ask_bounds(rater: Rater) -> list[bulk.Statement]:
-    """For the ids of the first and the last open item, where the random order needs them."""
-    project = rater.project
-    if project.queue_order == QueueOrder.FIXED:
-        return []
-    return [(_bounds(project.overlap), [project.pk])]
-
-
-@functools.cache
-def _bounds(overlap: int) -> str:
-    ends = [
-        end
-        for order in ("ASC", "DESC")
-        for end in _on_levels(overlap, f"ORDER BY id {order} LIMIT 1")
-    ]
-    return _BOUNDS.format(ends=" UNION ALL ".join(ends))
-
-
-def _random_ranges(
-    rater: Rater, handed_out: int, bounds: Sequence[tuple[Any, ...]]
-) -> list[tuple[int, int]]:
-    """Starts between the first and the last open item, random to the eye and the same whenever they
-    are asked again: nothing but the rater and their own number of items goes into them. Several,
-    since the rater may have been there.
-    """
-    [(lowest, highest)] = bounds
-    if lowest is None:
-        return _ranges([0])
-    starts = []
-    for number in range(RANDOM_STARTS):
-        digest = hashlib.blake2b(
-            f"{rater.pk}:{handed_out}:{number}".encode(), digest_size=8
-        ).digest()
-        starts.append(lowest - 1 + int.from_bytes(digest, "big") * (highest - lowest + 1) // 2**64)
-    return _ranges(starts)

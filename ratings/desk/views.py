@@ -33,8 +33,8 @@ REFUSALS = {
     answering.NoPlaceLeft: (
         409,
         _lazy(
-            "Your time for this item was over and others have rated it meanwhile, so your answer was not stored."
-            " Please go on with the next one."
+            "Your time for this item was over and others have rated it meanwhile, so your answer"
+            " was not stored. Please go on with the next one."
         ),
     ),
     answering.CorrectionsClosed: (

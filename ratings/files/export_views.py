@@ -23,7 +23,8 @@ def export(request: HttpRequest, project_id: int, kind: str) -> HttpResponseBase
     project, questions = _asked(request, project_id)
     if kind == "parquet" and not exporting.has_parquet():
         said = _(
-            "Parquet files need pyarrow on the server: pip install -r requirements-extra.txt, then start it again."
+            "Parquet files need pyarrow on the server: pip install -r requirements-extra.txt,"
+            " then start it again."
         )
         return HttpResponse(said, status=501, content_type="text/plain; charset=utf-8")
     make, content_type = exporting.KINDS[kind]

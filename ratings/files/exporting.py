@@ -22,7 +22,7 @@ EXPORTED = [field for field in FIELDS if field.exported]
 NAMES = tuple(field.name for field in EXPORTED)
 # Item, rater, question, label, and rated_at come first; the others are texts and numbers.
 OTHERS = NAMES[len(KEYS) + 1 :]
-AT_ONCE = 2_000  # rows fetched, and lines sent, at a time
+ROWS_AT_A_TIME = 2_000  # are fetched, and sent as one piece
 ROWS_OF_A_GROUP = 20_000  # of Parquet: its columns are packed group by group
 
 Row = tuple[Any, ...]  # a value for each of NAMES
@@ -48,7 +48,7 @@ def rows(questions: Iterable[Question]) -> Iterator[Row]:
         columns: list[Any] = ["item__key", "rater__key", "code", _InWords("rated_at"), *OTHERS]
         standing = Rating.objects.standing().filter(question=question)
         ratings = standing.order_by("item_id", "rater_id").values_list(*columns)
-        for item, rater, code, time, *others in ratings.iterator(chunk_size=AT_ONCE):
+        for item, rater, code, time, *others in ratings.iterator(chunk_size=ROWS_AT_A_TIME):
             moment = time.replace(" ", "T").removesuffix(".000000") + "Z"
             yield (item, rater, question.key, labels[code], moment, *others)
 
@@ -106,7 +106,7 @@ def _json_lines(found: Iterable[Row]) -> Iterator[str]:
 
 def _parcels(lines: Iterator[str]) -> Iterator[bytes]:
     """Many lines in one piece of the answer: a piece costs a system call."""
-    while some := list(itertools.islice(lines, AT_ONCE)):
+    while some := list(itertools.islice(lines, ROWS_AT_A_TIME)):
         yield "".join(some).encode()
 
 

@@ -20,7 +20,7 @@ from projects.access import get_project
 from projects.models import Member
 from projects.setup.project_rules import Refused
 
-from . import media as files
+from . import media
 from .bounds import bounded
 
 logger = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ def media_new(request: HttpRequest, project_id: int) -> HttpResponse:
     if request.method == "POST":
         given = request.FILES.getlist("files")
         try:
-            counts = files.put(project=project, files=given)
+            counts = media.put(project=project, files=given)
         except Refused as refused:
             problems = refused.fields
         except OSError:
@@ -61,18 +61,18 @@ def media_new(request: HttpRequest, project_id: int) -> HttpResponse:
         "project": project,
         "problems": problems,
         "limit": settings.MEDIA_MAX_BYTES,
-        "types": sorted(files.TYPES),
+        "types": sorted(media.TYPES),
     }
     return render(request, "ratings/media.html", context, status=400 if problems else 200)
 
 
 @login_required
 @require_safe
-def media(request: HttpRequest, project_id: int, name: str) -> HttpResponseBase:
+def media_file(request: HttpRequest, project_id: int, name: str) -> HttpResponseBase:
     """One file, or the part of it that a player asks for. Its name is its content: it never
     changes."""
     get_project(request.user, project_id)
-    path = files.path_of(project_id, name)
+    path = media.path_of(project_id, name)
     if path is None:
         raise Http404
     size = path.stat().st_size
@@ -93,7 +93,7 @@ def media(request: HttpRequest, project_id: int, name: str) -> HttpResponseBase:
     return StreamingHttpResponse(
         _bytes(path, first, last) if request.method == "GET" else iter(()),
         status=206 if wanted else 200,
-        content_type=files.TYPES[name.rpartition(".")[2]][1],
+        content_type=media.TYPES[name.rpartition(".")[2]][1],
         headers=headers,
     )
 
@@ -115,6 +115,6 @@ def _bytes(path: Path, first: int, last: int) -> Iterator[bytes]:
     left = last - first + 1
     with path.open("rb") as file:
         file.seek(first)
-        while left > 0 and (chunk := file.read(min(files.CHUNK, left))):
+        while left > 0 and (chunk := file.read(min(media.CHUNK, left))):
             left -= len(chunk)
             yield chunk

@@ -21,8 +21,8 @@ from ratings.models import DayMove, Rating
 
 from .days import day_of
 
-STEP = 5_000  # ratings of one transaction
-BREATH = 0.005  # seconds between two, for SQLite's other writers
+RATINGS_A_STEP = 5_000  # a step is a transaction
+PAUSE_SECONDS = 0.005  # between two, for SQLite's other writers
 
 
 def begin(project_id: int) -> None:
@@ -32,7 +32,7 @@ def begin(project_id: int) -> None:
         project_id=project_id, defaults={"question": 0, "item": 0, "rater": 0}
     )
     seen: int | None = 0
-    left = STEP
+    left = RATINGS_A_STEP
     while left > 0 and (seen := step(project_id)) is not None:
         left -= seen
 
@@ -42,14 +42,14 @@ def sweep() -> int:
     waiting = list(DayMove.objects.values_list("pk", flat=True))
     for project_id in waiting:
         while step(project_id) is not None:
-            time.sleep(BREATH)
+            time.sleep(PAUSE_SECONDS)
     return len(waiting)
 
 
 @transaction.atomic
 def step(project_id: int) -> int | None:
-    """Put up to STEP ratings of one question on their days; how many were looked at, None when
-    nothing is left."""
+    """Put up to RATINGS_A_STEP ratings of one question on their days; how many were looked at, None
+    when nothing is left."""
     move = DayMove.objects.select_for_update().filter(project=project_id).first()
     if move is None:
         return None
@@ -61,15 +61,17 @@ def step(project_id: int) -> int | None:
     if question_id != move.question:
         move.question, move.item, move.rater = question_id, 0, 0
     rows = _next_rows(move)
-    if len(rows) < STEP:
+    if len(rows) < RATINGS_A_STEP:
         move.question, move.item, move.rater = question_id + 1, 0, 0
     else:
         _pk, move.item, move.rater, *_ = rows[-1]
     move.save()
     zone = ZoneInfo(Project.objects.values_list("time_zone", flat=True).get(pk=project_id))
-    moved = [
-        (pk, new) for pk, _, _, rated_at, day in rows if (new := day_of(rated_at, zone)) != day
-    ]
+    moved = []
+    for pk, _item, _rater, rated_at, day in rows:
+        new_day = day_of(rated_at, zone)
+        if new_day != day:
+            moved.append((pk, new_day))
     if moved:
         bulk.update_by_id("ratings_rating", ["day"], moved)
         changes.announce(question_id)
@@ -81,4 +83,5 @@ def _next_rows(move: DayMove) -> list[tuple]:
     after = Rating.objects.filter(question=move.question, item__gte=move.item)
     after = after.exclude(item=move.item, rater__lte=move.rater).order_by("item_id", "rater_id")
     locked = after.select_for_update(of=("self",), no_key=True)
-    return list(locked.values_list("id", "item_id", "rater_id", "rated_at", "day")[:STEP])
+    rows = locked.values_list("id", "item_id", "rater_id", "rated_at", "day")
+    return list(rows[:RATINGS_A_STEP])

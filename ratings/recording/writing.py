@@ -66,10 +66,11 @@ _APPEND = f"""
     WHERE question_id = %s AND item_id = %s AND rater_id = %s
     """
 
-# --- several rows in one statement, which costs PostgreSQL and psycopg less than one after the other
+# --- several rows in one statement: PostgreSQL and psycopg need less than for one after the other
 
 _UPSERT_LISTED = bulk.upsert_listed("ratings_rating", _RATING, key=list(_KEY), update=_UPDATE)
-_ITEM_AT = list(_LINE | _KEY).index("item_id")  # in a line of history, whose key stands at its end
+# Where they stand in a line of history, which has its key at its end.
+_ITEM_AT = list(_LINE | _KEY).index("item_id")
 _RATER_AT = list(_LINE | _KEY).index("rater_id")
 _WRITE_SEVERAL = f"""
     WITH written AS ({_UPSERT_LISTED} RETURNING id, item_id, rater_id)

@@ -209,7 +209,7 @@ def test_a_step_of_a_move_of_days(
     east = ZoneInfo("Pacific/Kiritimati")
     Rating.objects.update(rated_at=evening, day=day_of(evening, ZoneInfo("UTC")))
     sweep.sweep()
-    monkeypatch.setattr(day_moves, "STEP", 2)
+    monkeypatch.setattr(day_moves, "RATINGS_A_STEP", 2)
     change_project(project=question.project, by=lead, time_zone=east.key)
     assert crash_everywhere(lambda: day_moves.step(question.project_id)) > 3
     assert Rating.objects.filter(day=day_of(evening, east)).count() == 4

@@ -26,7 +26,7 @@ EAST, WEST = "Pacific/Kiritimati", "America/Los_Angeles"
 @pytest.fixture
 def rated(project: Project, question: Any, rate: Any, monkeypatch: pytest.MonkeyPatch) -> Project:
     """Twelve ratings of two questions, counted; a step looks at three."""
-    monkeypatch.setattr(day_moves, "STEP", 3)
+    monkeypatch.setattr(day_moves, "RATINGS_A_STEP", 3)
     other = Question.objects.create(project=project, key="tone", text="Tone?", position=1)
     Category.objects.create(question=other, code=0, label="kind", position=0)
     for number in range(4):
@@ -62,7 +62,7 @@ def test_the_change_moves_a_part_and_the_sweep_the_rest(rated: Project, lead: An
 def test_a_small_project_is_moved_at_once(
     rated: Project, lead: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(day_moves, "STEP", 100)
+    monkeypatch.setattr(day_moves, "RATINGS_A_STEP", 100)
     move(rated, EAST, lead)
     assert misplaced(rated) == 0
     assert not DayMove.objects.exists()

@@ -362,7 +362,7 @@ def _ratings(question: Question) -> dict[Any, Any]:
 def test_streams_in_parcels(
     client_for: Any, lead: Any, project: Project, question: Any, rate: Any, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(exporting, "AT_ONCE", 2)
+    monkeypatch.setattr(exporting, "ROWS_AT_A_TIME", 2)
     for number in range(5):
         rate(question, f"i{number}", "r", "major")
     response = client_for(lead).get(f"/projects/{project.pk}/data/export.csv")

@@ -7,7 +7,7 @@ from django.db import connection
 from django.utils import timezone
 
 from projects.models import Item, QueueOrder, Rater
-from ratings.desk import queue
+from ratings.desk import queue, search
 from ratings.models import Assignment
 from ratings.recording import places
 from tests.journeys import journeys
@@ -258,7 +258,7 @@ def test_other_projects_items_are_never_given(make_project, rater, items):
 
 @pytest.mark.parametrize("order", QueueOrder.values)
 def test_more_overlap_than_levels_that_are_looked_at_one_by_one(project, rater, items, order):
-    project.overlap = 2 * queue.LEVELS + 1
+    project.overlap = 2 * search.LEVELS + 1
     project.queue_order = order
     project.save()
     rater.refresh_from_db()
@@ -266,9 +266,9 @@ def test_more_overlap_than_levels_that_are_looked_at_one_by_one(project, rater, 
         project.overlap - 1,
         0,
         project.overlap,
-        queue.LEVELS - 1,
-        queue.LEVELS,
-        queue.LEVELS + 1,
+        search.LEVELS - 1,
+        search.LEVELS,
+        search.LEVELS + 1,
     )
     for item, taken in zip(items, levels, strict=True):
         Item.objects.filter(pk=item.pk).update(places_taken=taken)
