@@ -17,6 +17,8 @@ from django.utils.translation import gettext as _
 
 from metrics.agreement import bands
 from metrics.pages import figures, words
+from projects.models import Item
+from ratings.desk import content
 
 register = template.Library()
 
@@ -246,13 +248,6 @@ def band_scale(value: Reading) -> SafeString:
 
 
 @register.filter
-def excerpt(item: Any) -> str:
-    """The beginning of an item's text, on one line."""
-    body = item.body if isinstance(item.body, dict) else {"text": item.body}
-    texts = [
-        value
-        for value in (body.get("text"), *body.values())
-        if isinstance(value, str) and value.strip()
-    ]
-    line = " ".join(texts[0][:400].split()) if texts else ""
-    return f"{line[:119]}…" if len(line) > 120 else line
+def excerpt(item: Item) -> str:
+    """The first words of an item, for a line in a list."""
+    return content.excerpt(item.body)
