@@ -58,16 +58,19 @@ class QuestionScale:
         return known
 
     def pair_kappas(self, tables: np.ndarray) -> dict[str, np.ndarray]:
-        """Cohen's kappa of tables (P, width, width), by weighting; not-a-number where undefined or
-        not known."""
+        """Cohen's kappa of tables (P, width, width) and the ends of its interval.
+
+        Weighting -> (P, 3): value, low, high; not-a-number where undefined or not known.
+        """
         ordered = self.ordered(tables, axes=2)
-        known = {
-            name: cohen.kappa(ordered, matrix).value for name, matrix in self.weightings().items()
-        }
-        return {
-            name: known.get(name, np.full(len(tables), np.nan))
-            for name in ("none", "linear", "quadratic", "custom")
-        }
+        weightings = self.weightings()
+        found = {}
+        for name in ("none", "linear", "quadratic", "custom"):
+            found[name] = np.full((len(tables), 3), np.nan)
+            if name in weightings:
+                kappa = cohen.kappa(ordered, weightings[name])
+                found[name] = np.stack([kappa.value, kappa.low, kappa.high], axis=1)
+        return found
 
 
 def weighted(base: str, weights: str) -> str:

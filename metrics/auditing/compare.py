@@ -16,7 +16,8 @@ import numpy as np
 
 from metrics.agreement.counts.tally import PairTables
 from metrics.counting import store
-from metrics.models import EVER, CountState, PairTally, PatternTally, PeerTally
+from metrics.models import EVER, CountState, Diagnosis, PairTally, PatternTally, PeerTally
+from metrics.readings import disputes, findings
 from metrics.scale import QuestionScale
 from projects.models import Question
 from ratings.models import Rating
@@ -74,6 +75,7 @@ def audit(question_id: int, *, rater: int | None = None) -> Findings:
         if found.settled and rater is None:
             expected, stored = readings_of_periods(state, recount, scale)
             found.compare("reading of the period", stored, expected)
+            _compare_diagnosis(found, recount, question_id, scale)
         if found.settled:
             expected, stored = readings_of_raters(question_id, recount, scale)
             found.compare("reading of the rater", stored, expected)
@@ -117,12 +119,12 @@ def _compare_pairs(
     stored = _stored_pairs(state.question_id, recount)
     if scale is None:
         for row in stored.values():
-            row[2:] = [None] * len(store.KAPPAS)
+            row[2:] = [None] * len(store.KAPPA_COLUMNS)
     what = "table and kappas of the pair of raters"
     found.compare(what, stored, _expected_pairs(recount.pairs, scale))
     if scale is not None and recount.rater is None:
         # Of the stored kappas: a kappa made in another batch may differ in its last bit.
-        kappas = [row[2:] for row in stored.values()]
+        kappas = [row[2 :: len(store.KAPPA_PARTS)] for row in stored.values()]
         columns = np.array(kappas, float).reshape(-1, len(store.KAPPAS)).T
         sums = store.no_sums()
         store.add_sums(sums, dict(zip(store.KAPPAS, columns, strict=True)))
@@ -134,9 +136,10 @@ def _expected_pairs(pairs: PairTables, scale: QuestionScale | None) -> Rows:
     expected: Rows = {}
     for part in store.chunks(len(pairs.tables)):
         tables = pairs.tables[part]
-        unknown = np.full(len(tables), np.nan)
+        unknown = np.full((len(tables), len(store.KAPPA_PARTS)), np.nan)
         kappas = scale.pair_kappas(tables) if scale else dict.fromkeys(store.KAPPAS, unknown)
-        columns = [_numbers(kappas[name]) for name in store.KAPPAS]
+        numbers = np.concatenate([kappas[name] for name in store.KAPPAS], axis=1)
+        columns = [store.nulls(column) for column in numbers.T]
         keys = zip(pairs.rater_a[part].tolist(), pairs.rater_b[part].tolist(), strict=True)
         for key, table, *values in zip(keys, tables, *columns, strict=True):
             expected[key] = [int(table.sum()), _cells(table), *values]
@@ -150,7 +153,7 @@ def _stored_pairs(question_id: int, recount: Recount) -> Rows:
     stored: Rows = {}
     for row in rows:
         table = store.array(row.table, row.width, row.width)
-        kappas = [getattr(row, f"kappa_{name}") for name in store.KAPPAS]
+        kappas = [getattr(row, name) for name in store.KAPPA_COLUMNS]
         stored[row.rater_a_id, row.rater_b_id] = [row.n_items, _cells(table), *kappas]
     return stored
 
@@ -177,11 +180,22 @@ def _compare_peers(
     found.compare("rater and day against the others", stored, expected)
 
 
+def _compare_diagnosis(
+    found: Findings, recount: Recount, question_id: int, scale: QuestionScale
+) -> None:
+    """What is said of disagreement: made again from the stored counts and the ratings, as both are
+    compared themselves."""
+    if not recount.n_ratings:
+        return
+    row = Diagnosis.objects.filter(pk=question_id).first() or Diagnosis()
+    stored = {one["name"]: one["figures"] for one in row.findings}
+    made = findings.of_question(question_id, scale)
+    found.compare("finding", stored, {one["name"]: one["figures"] for one in made})
+    expected = disputes.newest_disputed(question_id, scale)
+    found.compare("most disputed items", row.disputes, expected)
+
+
 # --- comparing
-
-
-def _numbers(values: np.ndarray) -> list[float | None]:
-    return [value if math.isfinite(value) else None for value in values.tolist()]
 
 
 def _cells(counts: np.ndarray) -> dict[tuple[int, ...], int]:

@@ -117,7 +117,9 @@ def _merged(counts: np.ndarray, n_items: np.ndarray) -> np.ndarray:
 # --- pairs of raters
 
 KAPPAS = ("none", "linear", "quadratic", "custom")
-KAPPA_COLUMNS = tuple(f"kappa_{name}" for name in KAPPAS)
+# What is stored of a pair's kappa under each weighting: its value and its interval.
+KAPPA_PARTS = ("kappa", "low", "high")
+KAPPA_COLUMNS = tuple(f"{part}_{name}" for name in KAPPAS for part in KAPPA_PARTS)
 UNIT = 2.0**60  # kappas are summed as integers of 1 / UNIT
 
 # Weighting -> [sum in units, number of pairs that have a kappa]
@@ -176,11 +178,9 @@ def _save_pairs(
     width = tables.shape[-1]
     n_items = tables.sum(axis=(1, 2)).tolist()
     kappas = scale.pair_kappas(tables)
-    add_sums(sums, kappas)
-    columns = []
-    for name in KAPPAS:
-        values = kappas[name].tolist()
-        columns.append([value if math.isfinite(value) else None for value in values])
+    add_sums(sums, {name: parts[:, 0] for name, parts in kappas.items()})
+    numbers = np.concatenate([kappas[name] for name in KAPPAS], axis=1)
+    columns = [nulls(column) for column in numbers.T]
     each = zip(pairs, compact_blobs(tables), n_items, *columns, strict=True)
     rows = [(question_id, a, b, width, *rest) for (a, b), *rest in each]
     key = ("question_id", "rater_a_id", "rater_b_id")
@@ -188,6 +188,11 @@ def _save_pairs(
     bulk.upsert("metrics_pairtally", names, rows, key=key)
     if 0 in n_items:
         PairTally.objects.filter(question_id=question_id, n_items=0).delete()
+
+
+def nulls(values: np.ndarray) -> list[float | None]:
+    """Plain numbers, None for not-a-number."""
+    return [value if math.isfinite(value) else None for value in values.tolist()]
 
 
 @transaction.atomic

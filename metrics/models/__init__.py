@@ -8,7 +8,7 @@ bytes a cell as their length says (stores.compact_blobs).
 
 from .counts import EVER, CountState, PairTally, PatternTally, PeerTally, Share
 from .on_request import Attribution, Slice
-from .readings import ALL_START, RaterReading, Reading, Span, number_at
+from .readings import ALL_START, Diagnosis, RaterReading, Reading, Span, number_at
 from .workers import AuditResult, Worker
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Attribution",
     "AuditResult",
     "CountState",
+    "Diagnosis",
     "PairTally",
     "PatternTally",
     "PeerTally",

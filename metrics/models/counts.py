@@ -99,7 +99,7 @@ class PatternTally(models.Model):
 
 class PairTally(models.Model):
     """The width x width table of two raters' ratings of the same items (rows: rater_a), and its
-    kappas."""
+    kappas with their 95 % intervals."""
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     rater_a = models.ForeignKey(Rater, models.CASCADE, related_name="+", db_index=False)
@@ -107,11 +107,20 @@ class PairTally(models.Model):
     width = models.PositiveSmallIntegerField()
     table = models.BinaryField()
     n_items = models.PositiveIntegerField()
-    # Cohen's kappa under each weighting; null where undefined. Always of this very table.
+    # Cohen's kappa under each weighting and the ends of its interval; null where undefined. Always
+    # of this very table.
     kappa_none = models.FloatField(null=True)
+    low_none = models.FloatField(null=True)
+    high_none = models.FloatField(null=True)
     kappa_linear = models.FloatField(null=True)
+    low_linear = models.FloatField(null=True)
+    high_linear = models.FloatField(null=True)
     kappa_quadratic = models.FloatField(null=True)
+    low_quadratic = models.FloatField(null=True)
+    high_quadratic = models.FloatField(null=True)
     kappa_custom = models.FloatField(null=True)
+    low_custom = models.FloatField(null=True)
+    high_custom = models.FloatField(null=True)
 
     class Meta:
         constraints = [

@@ -85,3 +85,21 @@ class RaterReading(models.Model):
                 condition=Q(span__in=["all", "week", "month"]), name="rater_reading_span_known"
             ),
         ]
+
+
+class Diagnosis(models.Model):
+    """What there is to say of a question's disagreement, made with its readings. One row a
+    question."""
+
+    question = models.OneToOneField(
+        Question, models.CASCADE, primary_key=True, related_name="diagnosis"
+    )
+    # [{"name", "figures"}, ...] of the diagnoses that apply; pages put them into words.
+    findings = models.JSONField(default=list)
+    # {"n_items", "whole", weighting -> [[item id, counts in declared order, distance], ...]}
+    # (readings.disputes).
+    disputes = models.JSONField(default=dict)
+    computed_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"question {self.question_id}: {len(self.findings)} findings"

@@ -14,9 +14,7 @@ import numpy as np
 from metrics import periods
 from metrics.agreement import pattern_coefficients
 from metrics.agreement.counts import tally
-from metrics.agreement.counts.tally import PairTables
-from metrics.agreement.explaining import diagnosis
-from metrics.readings import bootstrap, disputes, project
+from metrics.readings import bootstrap, disputes, findings, project
 from metrics.scale import QuestionScale, headlines
 from ratings.recording.days import date_of
 
@@ -25,7 +23,6 @@ from .slice_numbers import CELLS, POINTS, Body, point, short
 
 SHOWN_RATERS = 40  # of a heat map
 RATERS = 500  # rows of the raters' table: those with the most ratings
-DISPUTES = 10
 
 
 def dashboard(ratings: np.ndarray, scale: QuestionScale) -> Body:
@@ -59,7 +56,7 @@ def dashboard(ratings: np.ndarray, scale: QuestionScale) -> Body:
         "raters": slice_raters.rater_rows(ratings, busiest[:RATERS], by_rater, scale),
         "shown": shown.tolist(),
         "pairs": slice_pairs.pair_rows(tables, scale),
-        "findings": findings(counted, tables, scale),
+        "findings": findings.of(counted.counts, counted.n_items, tables, scale),
         "disputes": most_disputed(ratings, scale),
     }
 
@@ -117,19 +114,7 @@ def _trend_chunks(
         yield np.stack([own, until])
 
 
-# --- in words, and where
-
-
-def findings(counted: tally.Patterns, tables: PairTables, scale: QuestionScale) -> list[Body]:
-    """The diagnoses that apply: name and figures."""
-    found = diagnosis.diagnose(
-        counted.counts,
-        counted.n_items,
-        pairs=tables if len(tables) else None,
-        ordered=scale.kind != "nominal",
-        values=scale.values,
-    )
-    return [{"name": one.name, "figures": one.figures} for one in found]
+# --- where
 
 
 def most_disputed(ratings: np.ndarray, scale: QuestionScale) -> Body:
@@ -141,13 +126,5 @@ def most_disputed(ratings: np.ndarray, scale: QuestionScale) -> Body:
     mine = ratings[ratings["item"] >= newest[0]] if len(newest) else ratings
     cell = np.searchsorted(newest, mine["item"]) * scale.k + mine["code"]
     counts = np.bincount(cell, minlength=len(newest) * scale.k).reshape(-1, scale.k)
-    found: Body = {"n_items": len(newest), "whole": len(items) <= most}
-    for name, matrix in scale.weightings().items():
-        distance = disputes.disagreement(counts, matrix)
-        order = np.lexsort((-newest, -counts.sum(axis=1), -distance))[:DISPUTES]
-        disputed = order[distance[order] > 0]
-        found[name] = [
-            [int(newest[place]), counts[place].tolist(), float(distance[place])]
-            for place in disputed.tolist()
-        ]
-    return found
+    found = disputes.most_disputed(newest, counts, scale)
+    return found | {"whole": len(items) <= most}

@@ -148,9 +148,8 @@ def _pairs(request: HttpRequest, chosen: Selection) -> Made:
     if chosen.filter:
         raters, found = slice_views.matrix(chosen, _body(chosen, Slice.Kind.DASHBOARD))
     else:
-        raters = pairs.busiest_raters(chosen.question)
-        stored = pairs.stored_among(chosen.question, raters, chosen.scale)
-        found = pairs.among(stored, raters, chosen.scale, chosen.weights)
+        raters = pairs.busiest_raters(chosen.question.pk)
+        found = pairs.among(chosen.question, raters, chosen.weights)
     address = f"{reverse('pair', args=[chosen.project.pk])}?{chosen.query}"
     rows = []
     for pair in found:

@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest
 from django.utils.translation import gettext as _
 
 from metrics.counting import backlog
-from metrics.models import CountState, RaterReading, Reading, Span, number_at
+from metrics.models import CountState, Diagnosis, RaterReading, Reading, Span, number_at
 from metrics.readings import bootstrap, disputes, pairs
 from metrics.scale import headlines, weighted
 from metrics.work import sweep
@@ -19,7 +19,7 @@ from projects.catalogue.sizes import n_items
 from projects.models import Question, Rater
 
 from . import charts, trends, words
-from .findings import apart_sentences, findings, raters_apart
+from .findings import apart_sentences, raters_apart, sentences
 from .moves import Move, moves
 from .selection import Selection, one_of, page_number
 
@@ -88,8 +88,9 @@ class Parts:
 def whole(request: HttpRequest, chosen: Selection) -> Parts:
     """Of all ratings: from the stored counts and readings."""
     period = chosen.period or trends.project_period(chosen.question)
-    raters = pairs.busiest_raters(chosen.question)
-    stored = pairs.stored_among(chosen.question, raters, chosen.scale)
+    raters = pairs.busiest_raters(chosen.question.pk)
+    said = Diagnosis.objects.filter(question=chosen.question).first() or Diagnosis()
+    matrix = pairs.among(chosen.question, raters, chosen.weights)
     table = rater_page(request, chosen)
     narrow = len(raters) <= TABLE_RATERS
     points, older = trends.project_table(chosen.question, period, chosen.coefficient)
@@ -105,14 +106,14 @@ def whole(request: HttpRequest, chosen: Selection) -> Parts:
         older=older,
         raters=raters,
         n_raters=table.page.paginator.count,
-        pairs=pairs.among(stored, raters, chosen.scale, chosen.weights) if narrow else [],
-        has_pairs=len(stored) > 0,
+        pairs=matrix if narrow else [],
+        has_pairs=bool(matrix),
         moves=moves(chosen, raters),
         findings=[
             *apart_sentences(apart),
-            *findings(chosen.question.pk, stored, raters, chosen.scale),
+            *sentences(said.findings, raters, chosen.scale),
         ],
-        disputes=disputes.most_disputed(chosen.question, chosen.scale, chosen.weights),
+        disputes=disputes.read(said.disputes, chosen.scale, chosen.weights),
         rater_page=table,
     )
 

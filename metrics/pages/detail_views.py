@@ -179,9 +179,7 @@ def _all_pairs(request: HttpRequest, chosen: Selection) -> HttpResponse:
         "waiting": waiting,
         "filter_bar": FilterBar.of(request, chosen),
         "page": page,
-        "pairs": shown
-        if chosen.filter
-        else pair_list.read_listed(shown, chosen.scale, chosen.weights),
+        "pairs": shown if chosen.filter else pair_list.read_listed(shown, chosen.weights),
         "sort": sort,
         "listed": pair_list.LISTED
         if paginator.count == pair_list.LISTED and not chosen.filter

@@ -10,41 +10,17 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from metrics.agreement.counts.tally import PairTables
-from metrics.agreement.explaining import diagnosis
-from metrics.counting import store
-from metrics.models import EVER, PatternTally, RaterReading, Reading, Span, number_at
+from metrics.models import RaterReading, Reading, Span, number_at
 from metrics.scale import QuestionScale
 from projects.models import Rater
 
 from .figures import figure, percent, whole
 
 
-def findings(
-    question_id: int, stored: PairTables, raters: list[Rater], scale: QuestionScale
-) -> list[str]:
-    """Sentences that apply to a question; those about raters rest on ``stored``, the pairs among
-    ``raters``."""
-    row = PatternTally.objects.filter(question_id=question_id, day=EVER).first()
-    if row is None:
-        return []
-    counts, n_items = store.decode_patterns(row, scale.width)
-    found = diagnosis.diagnose(
-        scale.ordered(counts),
-        n_items,
-        pairs=stored,
-        ordered=scale.kind != "nominal",
-        values=scale.values,
-    )
-    return sentences([(finding.name, finding.figures) for finding in found], raters, scale)
-
-
-def sentences(
-    found: list[tuple[str, dict[str, Any]]], raters: list[Rater], scale: QuestionScale
-) -> list[str]:
-    """Findings, each a name and its figures, in the reader's language."""
-    names = {rater.pk: rater.key for rater in raters}
-    return [_SENTENCES[name](figures, scale.labels, names) for name, figures in found]
+def sentences(found: list[dict[str, Any]], raters: list[Rater], scale: QuestionScale) -> list[str]:
+    """Stored findings, each {"name", "figures"}, in the reader's language."""
+    keys = {rater.pk: rater.key for rater in raters}
+    return [_SENTENCES[one["name"]](one["figures"], scale.labels, keys) for one in found]
 
 
 def raters_apart(readings: Mapping[int, Reading]) -> dict[int, list[str]]:

@@ -48,7 +48,7 @@ def of(chosen: Selection, rater: Rater, fresh: Freshness) -> RaterParts:
     period = chosen.period or trends.rater_period(question, rater)
     (points, bias), older = trends.rater_tables(question, rater, period, *names, scale=chosen.scale)
     whole = RaterReading.objects.filter(question=question, rater=rater, span=Span.ALL).first()
-    shown = pairs.with_rater(question, rater, chosen.scale, chosen.weights)
+    shown = pairs.with_rater(question, rater, chosen.weights)
     return RaterParts(whole, False, period, points, bias, older, shown)
 
 

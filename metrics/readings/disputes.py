@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from django.db.models import F, OuterRef, Subquery
@@ -12,11 +13,12 @@ from django.db.models import F, OuterRef, Subquery
 from metrics.filters import EVERYTHING, Filter
 from metrics.scale import QuestionScale
 from projects.models import Item, Question, Rater
-from ratings.models import Rating
+from ratings.models import NOTHING, Rating
 
 # The newest items' ratings, read backwards along the unique index (question, item, rater): the cost
 # is the same in a project of a million. Small projects are covered whole.
 RATINGS_READ = 5_000
+DISPUTED = 10  # items that are shown
 
 
 @dataclass(frozen=True)
@@ -37,36 +39,55 @@ class Disputes:
     whole: bool  # whether these are all items with ratings
 
 
-def most_disputed(
-    question: Question, scale: QuestionScale, weights: str, *, limit: int = 10
-) -> Disputes:
-    """The newest items whose ratings lie farthest apart; of equals those with more ratings, then
-    newer ones."""
-    rows = (
-        Rating.objects.filter(question=question).order_by("-item_id").values_list("item_id", "code")
-    )
-    read = np.fromiter(
-        rows[: RATINGS_READ + 1].iterator(), [("item", np.int64), ("code", np.int64)]
-    )
+def newest_disputed(question_id: int, scale: QuestionScale) -> dict[str, Any]:
+    """`most_disputed` among the newest items, of what is counted of their ratings.
+
+    Adds ``whole``: whether these are all items with ratings.
+    """
+    rows = Rating.objects.filter(question_id=question_id).order_by("-item_id")
+    columns = rows.values_list("item_id", "counted")[: RATINGS_READ + 1]
+    read = np.fromiter(columns.iterator(), [("item", np.int64), ("code", np.int64)])
     whole = len(read) <= RATINGS_READ
     if not whole:  # the last item may be cut
         read = read[read["item"] != read["item"][-1]]
-    read = read[read["code"] >= 0]
-    items, where = np.unique(read["item"], return_inverse=True)
+    read = read[read["code"] > NOTHING]
+    items, place = np.unique(read["item"], return_inverse=True)
     counts = np.zeros((len(items), scale.width), np.int64)
-    np.add.at(counts, (where, read["code"]), 1)
-    counts = scale.ordered(counts)
-    distance = disagreement(counts, scale.weightings()[weights])
-    order = [i for i in np.lexsort((-items, -counts.sum(axis=1), -distance)) if distance[i] > 0][
-        :limit
-    ]
-    found = Item.objects.defer("body", "attributes").in_bulk([int(items[i]) for i in order])
+    np.add.at(counts, (place, read["code"]), 1)
+    return most_disputed(items, scale.ordered(counts), scale) | {"whole": whole}
+
+
+def most_disputed(items: np.ndarray, counts: np.ndarray, scale: QuestionScale) -> dict[str, Any]:
+    """The items whose ratings lie farthest apart; of equals those with more ratings, then newer
+    ones.
+
+    Ids (n,), counts (n, k) -> {"n_items": n, weighting -> [[id, counts, distance], ...]}.
+    """
+    found: dict[str, Any] = {"n_items": len(items)}
+    total = counts.sum(axis=1)
+    for name, matrix in scale.weightings().items():
+        distance = disagreement(counts, matrix)
+        first = np.lexsort((-items, -total, -distance))[:DISPUTED]
+        found[name] = [
+            [int(items[place]), counts[place].tolist(), float(distance[place])]
+            for place in first.tolist()
+            if distance[place] > 0
+        ]
+    return found
+
+
+def read(stored: dict[str, Any], scale: QuestionScale, weights: str) -> Disputes:
+    """What `most_disputed` found under one weighting, with the items. Empty while nothing is
+    stored."""
+    rows = stored.get(weights, [])
+    ids = [item for item, _counts, _distance in rows]
+    items = Item.objects.defer("body", "attributes").in_bulk(ids)
     top = [
-        Dispute(found[int(items[i])], named(counts[i], scale), float(distance[i]))
-        for i in order
-        if items[i] in found
+        Dispute(items[item], named(counts, scale), distance)
+        for item, counts, distance in rows
+        if item in items and len(counts) == scale.k
     ]
-    return Disputes(top, len(items), whole)
+    return Disputes(top, stored.get("n_items", 0), stored.get("whole", True))
 
 
 def disagreement(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:

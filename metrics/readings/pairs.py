@@ -1,16 +1,14 @@
-"""Pairs of raters as the pages show them: stored kappas, and readings of the pairs on a page from
-their tables."""
+"""Pairs of raters as the pages show them: their stored kappas with intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
-from metrics.agreement.coefficients import cohen
 from metrics.agreement.counts.tally import PairTables
 from metrics.counting import store
 from metrics.models import PairTally, RaterReading, Span
@@ -18,6 +16,7 @@ from metrics.scale import QuestionScale
 from projects.models import Question, Rater
 
 SHOWN_RATERS = 40  # a heat map of more cannot be read
+PAIRS_OF_A_RATER = 100  # on the rater's page
 LISTED = 10_000  # pairs on the pages of the list; the API has all
 WIDE = 0.4  # an interval wider than this is faded
 
@@ -37,9 +36,9 @@ class Pair:
         return low is None or high is None or high - low > WIDE
 
 
-def busiest_raters(question: Question, limit: int = SHOWN_RATERS) -> list[Rater]:
+def busiest_raters(question_id: int, limit: int = SHOWN_RATERS) -> list[Rater]:
     """The raters with the most ratings, by key."""
-    rows = RaterReading.objects.filter(question=question, span=Span.ALL)
+    rows = RaterReading.objects.filter(question=question_id, span=Span.ALL)
     chosen = rows.order_by("-n_ratings", "rater_id").select_related("rater").only("rater")[:limit]
     return sorted((row.rater for row in chosen), key=lambda rater: natural(rater.key))
 
@@ -59,43 +58,36 @@ def natural(key: str) -> tuple[Any, ...]:
     return tuple(parts)
 
 
-def stored_among(question: Question, raters: list[Rater], scale: QuestionScale) -> PairTables:
+def tables_among(question_id: int, raters: Sequence[int], scale: QuestionScale) -> PairTables:
     """The tables of all pairs among these raters that share an item, in declared order of the
     categories."""
-    ids = [rater.pk for rater in raters]
-    rows = PairTally.objects.filter(question=question, rater_a__in=ids, rater_b__in=ids)
-    found = list(
-        rows.order_by("rater_a_id", "rater_b_id").values_list(
-            "rater_a_id", "rater_b_id", "width", "table"
-        )
-    )
+    rows = among_rows(question_id, raters).order_by("rater_a_id", "rater_b_id")
+    found = list(rows.values_list("rater_a_id", "rater_b_id", "width", "table"))
     a, b = np.array([row[:2] for row in found], np.int64).reshape(-1, 2).T
     return PairTables(a, b, declared([row[2:] for row in found], scale))
 
 
-def among(
-    stored: PairTables, raters: list[Rater], scale: QuestionScale, weights: str
-) -> list[Pair]:
-    """Stored pairs among these raters with whole readings."""
-    ends = zip(stored.rater_a.tolist(), stored.rater_b.tolist(), strict=True)
-    return _read(
-        list(ends),
-        stored.tables,
-        {rater.pk: rater for rater in raters},
-        scale=scale,
-        weights=weights,
-    )
+def among_rows(question_id: int, raters: Sequence[int]) -> QuerySet[PairTally]:
+    """The pairs among these raters that share an item."""
+    return PairTally.objects.filter(question=question_id, rater_a__in=raters, rater_b__in=raters)
 
 
-def with_rater(question: Question, rater: Rater, scale: QuestionScale, weights: str) -> list[Pair]:
-    """The 100 pairs of one rater with the most items in common; the rater stands first."""
+def among(question: Question, raters: list[Rater], weights: str) -> list[Pair]:
+    """The pairs among these raters that share an item."""
+    known = {rater.pk: rater for rater in raters}
+    rows = among_rows(question.pk, list(known)).order_by("rater_a_id", "rater_b_id")
+    return [_pair(row, known, weights) for row in rows.defer("table")]
+
+
+def with_rater(question: Question, rater: Rater, weights: str) -> list[Pair]:
+    """The PAIRS_OF_A_RATER pairs of one rater with the most items in common; the rater stands first."""
     rows = PairTally.objects.filter(question=question).filter(Q(rater_a=rater) | Q(rater_b=rater))
-    pairs = read_page(rows.order_by("-n_items", "rater_a_id", "rater_b_id")[:100], scale, weights)
+    rows = rows.order_by("-n_items", "rater_a_id", "rater_b_id").defer("table")
     return [
         pair
         if pair.rater_a.pk == rater.pk
         else Pair(pair.rater_b, pair.rater_a, pair.reading, pair.n_items)
-        for pair in pairs
+        for pair in _with_raters(list(rows[:PAIRS_OF_A_RATER]), weights)
     ]
 
 
@@ -119,36 +111,31 @@ def listed(question: Question, weights: str, sort: str) -> list[int]:
     return [rows[place][0] for place in order.tolist()]
 
 
-def read_listed(ids: Sequence[int], scale: QuestionScale, weights: str) -> list[Pair]:
+def read_listed(ids: Sequence[int], weights: str) -> list[Pair]:
     """The pairs of these ids, in their order; one that went meanwhile is left out."""
-    found = PairTally.objects.in_bulk(ids)
-    return read_page([found[pk] for pk in ids if pk in found], scale, weights)
+    found = PairTally.objects.defer("table").in_bulk(ids)
+    return _with_raters([found[pk] for pk in ids if pk in found], weights)
 
 
-def read_page(rows: Iterable[PairTally], scale: QuestionScale, weights: str) -> list[Pair]:
+def _with_raters(rows: list[PairTally], weights: str) -> list[Pair]:
     """The pairs of one page, their raters fetched with them."""
-    found = list(rows)
-    ends = [(row.rater_a_id, row.rater_b_id) for row in found]
-    raters = Rater.objects.in_bulk({rater for pair in ends for rater in pair})
-    tables = declared([(row.width, row.table) for row in found], scale)
-    return _read(ends, tables, raters, scale=scale, weights=weights)
+    ids = {row.rater_a_id for row in rows} | {row.rater_b_id for row in rows}
+    raters = Rater.objects.in_bulk(ids)
+    return [_pair(row, raters, weights) for row in rows]
 
 
-def _read(
-    ends: list[tuple[int, int]],
-    tables: np.ndarray,
-    raters: dict[int, Rater],
-    *,
-    scale: QuestionScale,
-    weights: str,
-) -> list[Pair]:
-    """Pairs by the ids of their raters, with their tables (P, k, k) in declared order."""
-    readings = cohen.kappa(tables, scale.weightings()[weights]).readings()
-    n_items = tables.sum(axis=(1, 2)).tolist()
-    return [
-        Pair(raters[a], raters[b], reading, n)
-        for (a, b), reading, n in zip(ends, readings, n_items, strict=True)
-    ]
+def _pair(row: PairTally, raters: dict[int, Rater], weights: str) -> Pair:
+    value = getattr(row, f"kappa_{weights}")
+    reading = {
+        "value": value,
+        "low": getattr(row, f"low_{weights}"),
+        "high": getattr(row, f"high_{weights}"),
+        # A pair is stored while it shares an item: then nothing else leaves kappa undefined.
+        "reason": "single_category" if value is None else None,
+        "n_items": row.n_items,
+        "n_ratings": 2 * row.n_items,
+    }
+    return Pair(raters[row.rater_a_id], raters[row.rater_b_id], reading, row.n_items)
 
 
 def declared(rows: Sequence[tuple[int, bytes | memoryview]], scale: QuestionScale) -> np.ndarray:

@@ -38,7 +38,7 @@ from metrics.scale import QuestionScale
 from projects.models import Question
 from ratings.recording.days import date_of
 
-from . import raters
+from . import findings, raters
 
 TAIL = 62  # days of cumulative readings made at once; a longer tail is put off
 
@@ -81,11 +81,13 @@ def _refresh_some(question_id: int) -> bool | None:
     more = raters.refresh_some(question_id, scale)
     if not days and more is None:
         if rescaled or state.unread:  # changes that took each other back, so that no count moved
+            findings.renew(question_id, scale)
             state.unread = 0
             state.version += 1
             state.save()
         return None
     if not more:
+        findings.renew(question_id, scale)
         state.unread = 0
     state.read_at = timezone.now()
     state.version += 1

@@ -13,7 +13,15 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from metrics.counting import backlog, count
-from metrics.models import CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading
+from metrics.models import (
+    CountState,
+    Diagnosis,
+    PairTally,
+    PatternTally,
+    PeerTally,
+    RaterReading,
+    Reading,
+)
 from metrics.readings import bootstrap, project
 from projects import locks
 from projects.models import Question
@@ -164,7 +172,7 @@ def recount(question: Question) -> None:
         counted=NOTHING
     )
     waiting.note_all(question.pk)
-    for model in (PatternTally, PairTally, PeerTally, Reading, RaterReading):
+    for model in (PatternTally, PairTally, PeerTally, Reading, RaterReading, Diagnosis):
         model.objects.filter(question=question).delete()
     state.ratings = 0
     state.pair_sums = {}

@@ -21,10 +21,10 @@ from metrics.work.sweep import bring_up_to_date
 # a reason.
 PINNED = {
     "/": 11,
-    "/projects/{project}/": 24,
-    "/projects/{project}/?period=day": 22,
-    "/projects/{project}/?sort=vs_peers": 24,
-    "/projects/{project}/live/?version=&places=trend-3": 23,
+    "/projects/{project}/": 23,
+    "/projects/{project}/?period=day": 21,
+    "/projects/{project}/?sort=vs_peers": 23,
+    "/projects/{project}/live/?version=&places=trend-3": 22,
     "/projects/{project}/charts/trend.json?period=day": 6,
     "/projects/{project}/charts/pairs.json": 7,
     "/projects/{project}/charts/rater-trend.json?rater=a": 9,

@@ -19,7 +19,7 @@ from metrics.on_request import slices
 from metrics.readings import disputes, pairs
 from metrics.scale import weighted
 from projects.catalogue.sizes import n_items
-from projects.models import Item, Rater
+from projects.models import Rater
 
 from . import dashboard, findings, trends
 from .selection import Selection, page_number
@@ -92,7 +92,6 @@ def parts(request: HttpRequest, chosen: Selection, body: dict[str, Any]) -> dash
     period = chosen.period or default_period(body["trend"])
     trend, older = trends.newest(points(chosen, body["trend"], period, chosen.coefficient))
     raters, shown = matrix(chosen, body)
-    said = [(found["name"], found["figures"]) for found in body["findings"]]
     return dashboard.Parts(
         reading=reading,
         n_items=body["n_items"] if "n_items" in body else n_items(chosen.project),
@@ -104,8 +103,8 @@ def parts(request: HttpRequest, chosen: Selection, body: dict[str, Any]) -> dash
         pairs=shown,
         has_pairs=bool(body["pairs"]),
         moves=[],
-        findings=[*_apart(body), *findings.sentences(said, raters, chosen.scale)],
-        disputes=_disputes(body["disputes"], chosen),
+        findings=[*_apart(body), *findings.sentences(body["findings"], raters, chosen.scale)],
+        disputes=disputes.read(body["disputes"], chosen.scale, chosen.weights),
         rater_page=_rater_page(request, chosen, body["raters"]),
     )
 
@@ -184,19 +183,6 @@ def short_reading(values: list[Any], n_items: int) -> dict[str, Any]:
         "n_items": n_items,
         "n_ratings": 2 * n_items,
     }
-
-
-def _disputes(body: dict[str, Any], chosen: Selection) -> disputes.Disputes:
-    rows = body.get(chosen.weights, [])
-    items = Item.objects.defer("body", "attributes").in_bulk(
-        [item for item, _counts, _distance in rows]
-    )
-    top = [
-        disputes.Dispute(items[item], disputes.named(counts, chosen.scale), distance)
-        for item, counts, distance in rows
-        if item in items
-    ]
-    return disputes.Disputes(top, body["n_items"], body["whole"])
 
 
 # --- one rater
