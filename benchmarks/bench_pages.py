@@ -96,8 +96,8 @@ def clients(project: Any) -> tuple[Any, Any]:
 
 def addresses(project: Any) -> list[Address]:
     from metrics.models import PairTally
-    from metrics.pages.dashboard import Freshness
     from metrics.pages.detail_views import PAIRS_A_PAGE
+    from metrics.pages.freshness import Freshness
     from metrics.readings.pairs import LISTED
 
     pair = PairTally.objects.filter(question__project=project).select_related("rater_a", "rater_b")
@@ -107,17 +107,12 @@ def addresses(project: Any) -> list[Address]:
     last = -(-min(pair.count(), LISTED) // PAIRS_A_PAGE)
     middle = project.items.order_by("id").values_list("id", flat=True)[project.items.count() // 2]
     rater = f"{page}raters/{a}/"
+    fresh = Freshness.of(project.questions.get())
     return [
         ("projects", "/"),
         ("dashboard", page),
-        (
-            "dashboard, live",
-            f"{page}live/?version=0.0&places=trend-{min(project.raters.count(), 40)}",
-        ),
-        (
-            "dashboard, live, nothing new",
-            f"{page}live/?version={Freshness.of(project.questions.get()).version}",
-        ),
+        ("dashboard, live", f"{page} asks 0.0 trend-{min(project.raters.count(), 40)}"),
+        ("dashboard, live, nothing new", f"{page} asks {fresh.version} -"),
         *[
             (f"dashboard, by {sort}", f"{page}?sort={sort}")
             for sort in ("vs_peers", "pairwise", "bias")
@@ -164,8 +159,11 @@ def measure(client: Any, address: str, times: int) -> tuple[int, float, float, f
 
     if address.endswith(" next"):
         address = following(client, address.removesuffix(" next"))
+    address, *asks = address.split(" ")
+    # an open page says what it shows (metrics/pages/live.py)
+    headers = {"X-Shown": asks[1], "X-Places": asks[2]} if asks else {}
     with CaptureQueriesContext(connection) as queries:
-        answer = client.get(address)
+        answer = client.get(address, headers=headers)
     n_queries = len(queries)  # now: the next request forgets them
     if answer.status_code not in (200, 204):
         sys.exit(f"{address}: {answer.status_code}")
@@ -174,7 +172,7 @@ def measure(client: Any, address: str, times: int) -> tuple[int, float, float, f
     begun, there = time.process_time(), cpu_of(server)
     for _ in range(times):
         started = time.perf_counter()
-        client.get(address)
+        client.get(address, headers=headers)
         spent.append((time.perf_counter() - started) * 1000)
     cpu = (time.process_time() - begun + cpu_of(server) - there) * 1000 / times
     spent.sort()

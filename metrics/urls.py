@@ -8,12 +8,10 @@ urlpatterns = [
     path("", views.projects, name="projects"),
     path("example/", example_views.load_example, name="load_example"),
     path(PROJECT, views.dashboard, name="dashboard"),
-    path(f"{PROJECT}live/", views.live, name="live"),
     path(f"{PROJECT}charts/<slug:name>.<slug:form>", chart_views.chart, name="chart"),
     path(f"{PROJECT}raters/<path:key>/", detail_views.rater, name="rater"),
     path(f"{PROJECT}pairs/", detail_views.pair, name="pair"),
     path(f"{PROJECT}change/", change_views.change, name="change"),
-    path(f"{PROJECT}change/state/", change_views.change_state, name="change_state"),
     path(f"{PROJECT}items/", detail_views.items, name="items"),
     path(f"{PROJECT}items/<path:key>/", detail_views.item, name="item"),
 ]

@@ -20,7 +20,7 @@ def short(reading: Body) -> list[Any]:
 
 
 def point(reading: Body) -> list[Any]:
-    """A reading of a trend; slice_views.points reads it."""
+    """A reading of a trend; pages.sources.sliced reads it."""
     return [*short(reading), reading["n_items"], reading["n_ratings"], reading["se"]]
 
 

@@ -13,8 +13,8 @@ from metrics.on_request import attributing
 from projects.access import get_project
 from projects.models import Member
 
-from . import change_page, charts
-from .dashboard import Freshness
+from . import change_page, charts, live
+from .freshness import Freshness
 from .selection import Selection, select
 
 
@@ -33,11 +33,13 @@ def change(request: HttpRequest, project_id: int) -> HttpResponse:
     explains."""
     chosen = _chosen(request, project_id)
     asked = change_page.Change.of(request, chosen)
-    row = (
-        attributing.ask(chosen.question, weights=chosen.weights, **asked.which)
-        if asked.which
-        else None
-    )
+    if live.asks(request):
+        # Only looked at: to ask anew would begin anew where ratings come all the time.
+        row = change_page.stored(asked, chosen)
+        return live.awaited(waiting=row is None or row.waiting)
+    row = None
+    if asked.which:
+        row = attributing.ask(chosen.question, weights=chosen.weights, **asked.which)
     found = change_page.told(row) if row else None
     bars = min(len(found.bars), change_page.BARS) if found else 0
     context = {
@@ -54,15 +56,3 @@ def change(request: HttpRequest, project_id: int) -> HttpResponse:
         "keep": {"weights": chosen.weights},
     }
     return render(request, "metrics/change.html", context, status=400 if asked.problem else 200)
-
-
-@login_required
-@require_safe
-def change_state(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Asked by the page while it waits: nothing (204), or to be loaded anew when the result is
-    there."""
-    chosen = _chosen(request, project_id)
-    row = change_page.stored(change_page.Change.of(request, chosen), chosen)
-    if row is None or row.waiting:
-        return HttpResponse(status=204)
-    return HttpResponse(headers={"HX-Refresh": "true"})

@@ -14,15 +14,15 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from metrics.models import RaterReading, Slice, Span
-from metrics.readings import pairs
 from metrics.scale import weighted
 from projects.access import get_project
 from projects.models import Member, Rater
 
-from . import change_page, charts, pair_details, slice_views, trends, words
-from .dashboard import Freshness
+from . import change_page, charts, trends, words
+from .rater_page import table_of
 from .selection import Selection, by_key, select
+from .sources import source_of
+from .sources.source import Numbers
 
 Rows = list[dict[str, Any]]
 Made = tuple[charts.Spec, Rows]
@@ -59,60 +59,38 @@ def _cell(value: Any) -> Any:
 
 
 def _project_trend(request: HttpRequest, chosen: Selection) -> Made:
-    if chosen.filter:
-        lines = _body(chosen, Slice.Kind.DASHBOARD).get("trend", {})
-        period = chosen.period or slice_views.default_period(lines)
-        points = slice_views.points(chosen, lines, period, chosen.coefficient)
-    else:
-        period = chosen.period or trends.project_period(chosen.question)
-        points = trends.project_points(chosen.question, period, chosen.coefficient)
+    course = source_of(chosen).project().course(chosen.coefficient)
+    (points,) = course.lines
     rows = _trend_rows(points)
     title = str(words.coefficient(chosen.coefficient))
-    return charts.trend(rows, title=title, period=period, marks=_marks(points)), rows
+    return charts.trend(rows, title=title, period=course.period, marks=_marks(points)), rows
 
 
 def _pair_trend(request: HttpRequest, chosen: Selection) -> Made:
-    return _trend_of_pair(request, chosen, weighted("cohen_kappa", chosen.weights))
+    name = weighted("cohen_kappa", chosen.weights)
+    return _own_trend(_pair_numbers(request, chosen), name)
 
 
 def _pair_difference(request: HttpRequest, chosen: Selection) -> Made:
-    return _trend_of_pair(request, chosen, "mean_difference")
-
-
-def _trend_of_pair(request: HttpRequest, chosen: Selection, name: str) -> Made:
-    a, b = _rater(request, chosen, "a"), _rater(request, chosen, "b")
-    lines = _body(chosen, Slice.Kind.PAIR, a, b).get("trend", {})
-    period = chosen.period or slice_views.default_period(lines)
-    points = slice_views.points(chosen, lines, period, name)
-    bias = name == "mean_difference"
-    title = str(words.coefficient(name))
-    rows = _trend_rows(points, cumulative=False)
-    return charts.trend(rows, title=title, period=period, bias=bias, marks=_marks(points)), rows
+    return _own_trend(_pair_numbers(request, chosen), "mean_difference", bias=True)
 
 
 def _rater_trend(request: HttpRequest, chosen: Selection) -> Made:
-    return _trend_of_rater(request, chosen, chosen.vs_peers)
+    return _own_trend(_rater_numbers(request, chosen), chosen.vs_peers)
 
 
 def _rater_bias(request: HttpRequest, chosen: Selection) -> Made:
-    return _trend_of_rater(request, chosen, "vs_peers_bias")
+    return _own_trend(_rater_numbers(request, chosen), "vs_peers_bias", bias=True)
 
 
-def _trend_of_rater(request: HttpRequest, chosen: Selection, coefficient: str) -> Made:
-    rater = _rater(request, chosen, "rater")
-    if chosen.filter:
-        lines = _body(chosen, Slice.Kind.RATER, rater).get("trend", {})
-        period = chosen.period or slice_views.default_period(lines)
-        points = slice_views.points(chosen, lines, period, coefficient)
-    else:
-        period = chosen.period or trends.rater_period(chosen.question, rater)
-        (points,) = trends.rater_lines(
-            chosen.question, rater, period, coefficient, scale=chosen.scale
-        )
+def _own_trend(numbers: Numbers, name: str, *, bias: bool = False) -> Made:
+    """The trend of a rater or a pair; ``bias``: around zero, not up to one."""
+    course = numbers.course(name)
+    (points,) = course.lines
     rows = _trend_rows(points, cumulative=False)
-    title = str(words.coefficient(coefficient))
-    bias = coefficient == "vs_peers_bias"
-    return charts.trend(rows, title=title, period=period, bias=bias, marks=_marks(points)), rows
+    title = str(words.coefficient(name))
+    marks = _marks(points)
+    return charts.trend(rows, title=title, period=course.period, bias=bias, marks=marks), rows
 
 
 def _marks(points: list[trends.Point]) -> list[tuple[str, str]]:
@@ -145,49 +123,34 @@ def _trend_rows(points: list[trends.Point], *, cumulative: bool = True) -> Rows:
 
 
 def _pairs(request: HttpRequest, chosen: Selection) -> Made:
-    if chosen.filter:
-        raters, found = slice_views.matrix(chosen, _body(chosen, Slice.Kind.DASHBOARD))
-    else:
-        raters = pairs.busiest_raters(chosen.question.pk)
-        found = pairs.among(chosen.question, raters, chosen.weights)
+    numbers = source_of(chosen).project()
+    raters = numbers.heat_map_raters()
     address = f"{reverse('pair', args=[chosen.project.pk])}?{chosen.query}"
     rows = []
-    for pair in found:
+    for pair in numbers.pairs_among(raters):
+        if pair.reading["value"] is None:
+            continue
         for one, other in ((pair.rater_a, pair.rater_b), (pair.rater_b, pair.rater_a)):
-            rows.append(
-                {
-                    "a": one.key,
-                    "b": other.key,
-                    **{name: pair.reading[name] for name in ("value", "low", "high", "n_items")},
-                    "wide": pair.wide,
-                    "url": f"{address}&{urlencode({'a': one.key, 'b': other.key})}",
-                }
-            )
-    defined = [row for row in rows if row["value"] is not None]
-    return charts.pair_matrix([rater.key for rater in raters]), defined
+            row: dict[str, Any] = {"a": one.key, "b": other.key}
+            for name in ("value", "low", "high", "n_items"):
+                row[name] = pair.reading[name]
+            row["wide"] = pair.wide
+            row["url"] = f"{address}&{urlencode({'a': one.key, 'b': other.key})}"
+            rows.append(row)
+    return charts.pair_matrix([rater.key for rater in raters]), rows
 
 
 def _rater_confusion(request: HttpRequest, chosen: Selection) -> Made:
     rater = _rater(request, chosen, "rater")
-    if chosen.filter:
-        table = _body(chosen, Slice.Kind.RATER, rater).get("table", [])
-    else:
-        whole = RaterReading.objects.filter(
-            question=chosen.question, rater=rater, span=Span.ALL
-        ).first()
-        table = whole.details.get("table", []) if whole else []
-    spec = charts.confusion(
-        chosen.scale.labels, rows_title=rater.key, columns_title=_("peers on the same items")
-    )
+    table = table_of(source_of(chosen).rater(rater).whole)
+    peers = _("peers on the same items")
+    spec = charts.confusion(chosen.scale.labels, rows_title=rater.key, columns_title=peers)
     return spec, table_rows(table, chosen.scale.labels)
 
 
 def _pair_table(request: HttpRequest, chosen: Selection) -> Made:
     a, b = _rater(request, chosen, "a"), _rater(request, chosen, "b")
-    if chosen.filter:
-        table = _body(chosen, Slice.Kind.PAIR, a, b).get("table", [])
-    else:
-        table = pair_details.stored(chosen.question, a, b, chosen.scale).tolist()
+    table = source_of(chosen).pair(a, b).table().tolist()
     spec = charts.confusion(chosen.scale.labels, rows_title=a.key, columns_title=b.key)
     return spec, table_rows(table, chosen.scale.labels)
 
@@ -211,10 +174,13 @@ def _rater(request: HttpRequest, chosen: Selection, name: str) -> Rater:
     return by_key(Rater, chosen.project, request.GET.get(name, ""))
 
 
-def _body(chosen: Selection, kind: str, *raters: Rater) -> dict[str, Any]:
-    """The body of the slice that the page shows; empty while there is none."""
-    row = slice_views.asked(chosen, Freshness.of(chosen.question), kind, *raters).row
-    return row.body or {}
+def _rater_numbers(request: HttpRequest, chosen: Selection) -> Numbers:
+    return source_of(chosen).rater(_rater(request, chosen, "rater"))
+
+
+def _pair_numbers(request: HttpRequest, chosen: Selection) -> Numbers:
+    a, b = _rater(request, chosen, "a"), _rater(request, chosen, "b")
+    return source_of(chosen).pair(a, b)
 
 
 UNFILTERED = ("change",)  # its "from" and "to" are periods

@@ -1,153 +1,70 @@
-"""The parts of a project's dashboard, each read from stored rows."""
+"""What a project's dashboard shows, read from one source."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from django.core.paginator import Page, Paginator
-from django.db.models import F, QuerySet
-from django.http import Http404, HttpRequest
-from django.utils.translation import gettext as _
+from django.http import HttpRequest
 
-from metrics.counting import backlog
-from metrics.models import CountState, Diagnosis, RaterReading, Reading, Span, number_at
-from metrics.readings import bootstrap, disputes, pairs
+from metrics.models import Reading
+from metrics.readings import pairs
 from metrics.scale import headlines, weighted
-from metrics.work import sweep
-from projects.catalogue.sizes import n_items
-from projects.models import Question, Rater
+from projects.models import Rater
 
-from . import charts, trends, words
-from .findings import apart_sentences, raters_apart, sentences
-from .moves import Move, moves
-from .selection import Selection, one_of, page_number
+from . import charts, words
+from .live import Live
+from .rater_table import rater_table
+from .selection import Selection
+from .sources.source import ProjectNumbers
 
-RATERS_A_PAGE = 50
 TABLE_RATERS = 20  # a wider table cannot be read; the list of pairs stands in for it
-RATER_SORTS = ("rater", "ratings", "vs_peers", "pairwise", "bias", "seconds")
+
+LIVE = Live(
+    seconds=1,
+    summary=True,
+    fragments=(
+        "headline",
+        "missing",
+        "trend-table",
+        "pairs-table",
+        "raters",
+        "categories",
+        "disputes",
+        "sensitivity",
+    ),
+)
 
 
-@dataclass(frozen=True)
-class Freshness:
-    """How far counting is: what a page shows as "as of", and what it compares to know whether it is
-    still right."""
-
-    state: CountState | None
-    uncounted: int
-
-    @classmethod
-    def of(cls, question: Question) -> Freshness:
-        state = CountState.objects.filter(question=question).first()
-        return cls(state, sweep.waiting_ratings(question, state))
-
-    @property
-    def filtered(self) -> bool:
-        return False
-
-    @property
-    def version(self) -> str:
-        return f"{self.state.version if self.state else 0}.{self.uncounted}"
-
-    @property
-    def backlog(self) -> dict[str, int] | None:
-        """How far a backlog is counted, while there is one."""
-        return backlog.progress(self.state) if self.state else None
-
-
-def whole_reading(question: Question) -> Reading | None:
-    rows = Reading.objects.select_related("question__count_state")
-    found = rows.filter(question=question, span=Span.ALL).first()
-    if found is not None:
-        found.coefficients = bootstrap.filled(
-            found.coefficients, found.question.count_state.bootstrap
-        )
-    return found
-
-
-@dataclass(frozen=True)
-class Parts:
-    """What a dashboard shows, of all ratings or of some: the same shapes from whichever rows they
-    are read."""
-
-    reading: Reading | None
-    n_items: int
-    period: str
-    points: list[trends.Point]  # the newest, as many as the table shows
-    older: int  # periods before these
-    raters: list[Rater]  # of the heat map
-    n_raters: int
-    pairs: list[pairs.Pair]  # empty when the table of them would be too wide
-    has_pairs: bool
-    moves: list[Move]
-    findings: list[str]
-    disputes: disputes.Disputes
-    rater_page: RaterPage
-
-
-def whole(request: HttpRequest, chosen: Selection) -> Parts:
-    """Of all ratings: from the stored counts and readings."""
-    period = chosen.period or trends.project_period(chosen.question)
-    raters = pairs.busiest_raters(chosen.question.pk)
-    said = Diagnosis.objects.filter(question=chosen.question).first() or Diagnosis()
-    matrix = pairs.among(chosen.question, raters, chosen.weights)
-    table = rater_page(request, chosen)
-    narrow = len(raters) <= TABLE_RATERS
-    points, older = trends.project_table(chosen.question, period, chosen.coefficient)
-    reading = whole_reading(chosen.question)
-    apart = (
-        raters_apart({chosen.question.pk: reading}).get(chosen.question.pk, []) if reading else []
-    )
-    return Parts(
-        reading=reading,
-        n_items=n_items(chosen.project),
-        period=period,
-        points=points,
-        older=older,
-        raters=raters,
-        n_raters=table.page.paginator.count,
-        pairs=matrix if narrow else [],
-        has_pairs=bool(matrix),
-        moves=moves(chosen, raters),
-        findings=[
-            *apart_sentences(apart),
-            *sentences(said.findings, raters, chosen.scale),
-        ],
-        disputes=disputes.read(said.disputes, chosen.scale, chosen.weights),
-        rater_page=table,
-    )
-
-
-def context(
-    request: HttpRequest, chosen: Selection, fresh: Freshness, parts: Parts
-) -> dict[str, Any]:
-    """Everything that the dashboard and its live fragments show."""
-    reading, raters, points = parts.reading, parts.raters, parts.points
+def context(request: HttpRequest, chosen: Selection, numbers: ProjectNumbers) -> dict[str, Any]:
+    """Everything that the dashboard shows below its head."""
+    reading = numbers.reading
+    course = numbers.newest_course(chosen.coefficient)
+    raters = numbers.heat_map_raters()
+    matrix = numbers.pairs_among(raters)
+    table = rater_table(request, chosen, numbers)
+    (points,) = course.lines
+    has_pairs = bool(matrix)
     return {
-        "project": chosen.project,
-        "chosen": chosen,
-        "fresh": fresh,
         "reading": reading,
         "headline": reading and reading.coefficients.get(chosen.coefficient),
         "headlines": headlines(chosen.scale),
-        "moves": parts.moves,
-        "findings": parts.findings,
+        "moves": numbers.moves(raters),
+        "findings": numbers.findings(raters),
         "beside": beside(chosen, reading),
-        "missing": missing(chosen, reading, parts.n_items),
-        "period": parts.period,
+        "missing": missing(chosen, reading, numbers.n_items()),
+        "period": course.period,
         "points": points,
-        "older": parts.older,
+        "older": course.older,
         "matrix_raters": raters,
         "matrix_size": charts.matrix_height(len(raters))[0],
         "pairwise_name": weighted("mean_pairwise_kappa", chosen.weights),
-        "matrix": matrix_rows(raters, parts.pairs),
-        "has_pairs": parts.has_pairs,
+        "matrix": matrix_rows(raters, matrix),
+        "has_pairs": has_pairs,
         # The charts that the page has a place for; when others are there, the page is loaded anew.
-        "places": f"{'trend' if points else ''}-{len(raters) if parts.has_pairs else ''}",
-        "n_raters": parts.n_raters,
-        "rater_page": parts.rater_page,
-        "rater_sort": rater_sort(request),
-        "disputes": parts.disputes,
+        "places": f"{'trend' if points else ''}-{len(raters) if has_pairs else ''}",
+        "n_raters": table.n_raters,
+        "rater_page": table,
+        "disputes": numbers.disputes(),
         "sensitivity": sensitivity(chosen, reading),
     }
 
@@ -227,59 +144,3 @@ def matrix_rows(
         )
         for row in raters
     ]
-
-
-# --- the raters
-
-
-@dataclass(frozen=True)
-class RaterRow:
-    reading: RaterReading
-    spark: list[float | None]
-
-
-@dataclass(frozen=True)
-class RaterPage:
-    page: Page
-    rows: list[RaterRow]
-
-    @property
-    def timed(self) -> bool:
-        """Whether the seconds of any rater on the page are known."""
-        return any(row.reading.seconds is not None for row in self.rows)
-
-
-def rater_sort(request: HttpRequest) -> str:
-    """The column asked for; a minus before it turns the order round."""
-    allowed = [*RATER_SORTS, *(f"-{name}" for name in RATER_SORTS)]
-    return one_of(request.GET, "sort", allowed) or "-ratings"
-
-
-def rater_page(request: HttpRequest, chosen: Selection) -> RaterPage:
-    """One page of the raters with their readings and sparklines."""
-    rows = RaterReading.objects.filter(question=chosen.question, span=Span.ALL)
-    rows = rows.select_related("rater").defer("details")
-    paginator = Paginator(_sorted(rows, rater_sort(request), chosen), RATERS_A_PAGE)
-    number = page_number(request)
-    if number > paginator.num_pages:
-        raise Http404(_("No such page."))
-    page = paginator.page(number)
-    found = list(page.object_list)
-    lines = trends.sparklines(chosen.question, [row.rater_id for row in found], chosen.vs_peers)
-    return RaterPage(page, [RaterRow(row, lines.get(row.rater_id, [])) for row in found])
-
-
-def _sorted(rows: QuerySet[RaterReading], sort: str, chosen: Selection) -> QuerySet[RaterReading]:
-    name = sort.removeprefix("-")
-    if name in ("rater", "ratings", "seconds"):
-        column = F({"rater": "rater__key", "ratings": "n_ratings", "seconds": "seconds"}[name])
-    else:
-        path = {
-            "vs_peers": chosen.vs_peers,
-            "pairwise": weighted("mean_pairwise_kappa", chosen.weights),
-            "bias": "vs_peers_bias",
-        }[name]
-        rows = rows.annotate(sorted_by=number_at(f"coefficients__{path}__value"))
-        column = F("sorted_by")
-    order = column.desc(nulls_last=True) if sort.startswith("-") else column.asc(nulls_last=True)
-    return rows.order_by(order, "rater__key")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
@@ -11,21 +9,21 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from metrics.models import Slice
 from metrics.readings import disputes
 from metrics.readings import pairs as pair_list
-from metrics.scale import weighted
 from projects.access import get_project
-from projects.models import Item, Member, Project, Rater
+from projects.models import Item, Member, Rater
 from ratings.desk import content
 
-from . import item_list, pair_page, rater_page, slice_views
-from .dashboard import Freshness
+from . import item_list, live, pair_page, rater_page
 from .filter_bar import FilterBar
+from .live import Live
 from .selection import Selection, by_key, one_of, page_number, select
+from .sources import source_of
 
 PAIRS_A_PAGE = 100
 DIFFERENCES_A_PAGE = 25
+PAIRS_LIVE = Live(seconds=2, fragments=("pair-list",))
 
 
 def _chosen(request: HttpRequest, project_id: int, *, filtered: bool = False) -> Selection:
@@ -36,77 +34,30 @@ def _chosen(request: HttpRequest, project_id: int, *, filtered: bool = False) ->
     return chosen
 
 
-def _live(request: HttpRequest, project: Project, fresh: Freshness) -> HttpResponse | None:
-    """The answer to a page that asks whether it is still right (templates/metrics/_as_of.html);
-    None when it is not.
-
-    The page says which version it shows: nothing new is 204, a new number of uncounted ratings the
-    freshness alone.
-    """
-    shown = request.headers.get("X-Shown")
-    if shown is None:
-        return None
-    if shown == fresh.version:
-        return HttpResponse(status=204)
-    if shown.partition(".")[0] != fresh.version.partition(".")[0]:
-        return None
-    context = {
-        "project": project,
-        "fresh": fresh,
-        "live": True,
-        "places": request.headers.get("X-Places", ""),
-    }
-    return render(request, "metrics/_as_of.html", context)
-
-
-def _answer(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
-    """The page; for a page that asked, its fragments, or to be loaded anew when it has no place for
-    what there is."""
-    shown = request.headers.get("X-Places")
-    if shown is not None and shown != context["places"]:
-        return HttpResponse(headers={"HX-Refresh": "true"})
-    response = render(request, template, context)
-    if shown is not None:
-        response["HX-Trigger"] = "charts-changed"
-    return response
-
-
 @login_required
 @require_safe
 def rater(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
     """One rater against the others: trend, confusion, bias, pairs, recent disagreements."""
     chosen = _chosen(request, project_id, filtered=True)
     found = by_key(Rater, chosen.project, key)
-    fresh = Freshness.of(chosen.question)
-    if chosen.filter:
-        fresh = slice_views.asked(chosen, fresh, Slice.Kind.RATER, found)
-    unchanged = _live(request, chosen.project, fresh)
+    numbers = source_of(chosen).rater(found)
+    unchanged = live.unchanged(request, chosen.project, numbers.fresh, rater_page.LIVE)
     if unchanged is not None:
         return unchanged
-    parts = rater_page.of(chosen, found, fresh)
-    pairwise = weighted("mean_pairwise_kappa", chosen.weights)
-    whole, use = parts.whole, rater_page.category_use(parts.whole, chosen.scale)
-    table = whole.details.get("table", []) if whole else []
-    context = {
-        **vars(parts),
+    differences = disputes.recent_differences(
+        chosen.question, found, chosen.scale, chosen=chosen.filter
+    )
+    context = rater_page.context(chosen, numbers) | {
         "project": chosen.project,
         "chosen": chosen,
-        "fresh": fresh,
-        "live": True,
-        "places": f"{parts.waiting}-{bool(whole)}-{bool(parts.points)}-{bool(parts.bias_points)}-{bool(use)}",
+        "fresh": numbers.fresh,
+        "live": rater_page.LIVE,
         "filter_bar": FilterBar.of(request, chosen),
         "rater": found,
-        "peers": whole and whole.coefficients.get(chosen.vs_peers),
-        "pairwise_name": pairwise,
-        "pairwise": whole and whole.coefficients.get(pairwise),
-        "table_size": f"k{min(chosen.scale.k, 9)}",
-        "use": use,
-        "confusion": list(zip(chosen.scale.labels, table, strict=False)),
-        "differences": disputes.recent_differences(
-            chosen.question, found, chosen.scale, chosen=chosen.filter
-        ),
+        "table_size": _table_size(chosen),
+        "differences": differences,
     }
-    return _answer(request, "metrics/rater.html", context)
+    return live.answer(request, "metrics/rater.html", context)
 
 
 @login_required
@@ -116,77 +67,72 @@ def pair(request: HttpRequest, project_id: int) -> HttpResponse:
     chosen = _chosen(request, project_id, filtered=True)
     if "a" not in request.GET and "b" not in request.GET:
         return _all_pairs(request, chosen)
-    a, b = (by_key(Rater, chosen.project, request.GET.get(side, "")) for side in "ab")
+    a = by_key(Rater, chosen.project, request.GET.get("a", ""))
+    b = by_key(Rater, chosen.project, request.GET.get("b", ""))
     if a == b:
         raise Http404(_("A pair is two different raters."))
-    fresh = slice_views.asked(chosen, Freshness.of(chosen.question), Slice.Kind.PAIR, a, b)
-    unchanged = _live(request, chosen.project, fresh)
+    numbers = source_of(chosen).pair(a, b)
+    unchanged = live.unchanged(request, chosen.project, numbers.fresh, pair_page.LIVE)
     if unchanged is not None:
         return unchanged
-    found = pair_page.of(chosen, a, b, fresh.row.body)
     number = page_number(request)
     start = (number - 1) * DIFFERENCES_A_PAGE
     part = slice(start, start + DIFFERENCES_A_PAGE + 1)
     differing = disputes.between(
         chosen.question, a, b, chosen.scale, part=part, chosen=chosen.filter
     )
-    context = {
-        **vars(found),
+    context = pair_page.context(chosen, a, b, numbers) | {
         "project": chosen.project,
         "chosen": chosen,
-        "fresh": fresh,
-        "live": True,
-        "places": f"{found.waiting}-{bool(found.details.n_items)}-{bool(found.points)}",
+        "fresh": numbers.fresh,
+        "live": pair_page.LIVE,
         "filter_bar": FilterBar.of(request, chosen),
         "a": a,
         "b": b,
-        "confusion": list(zip(chosen.scale.labels, found.details.table.tolist(), strict=True)),
         "differing": differing[:DIFFERENCES_A_PAGE],
-        "table_size": f"k{min(chosen.scale.k, 9)}",
+        "table_size": _table_size(chosen),
         "keep": {"a": a.key, "b": b.key},
         "number": number,
         "previous": number - 1,
         "next": number + 1,
         "more": len(differing) > DIFFERENCES_A_PAGE,
     }
-    return _answer(request, "metrics/pair.html", context)
+    return live.answer(request, "metrics/pair.html", context)
+
+
+def _table_size(chosen: Selection) -> str:
+    """The class of a chart with so many categories."""
+    return f"k{min(chosen.scale.k, 9)}"
 
 
 def _all_pairs(request: HttpRequest, chosen: Selection) -> HttpResponse:
     sort = one_of(request.GET, "sort", ["items", "-items", "kappa", "-kappa"]) or "-items"
-    fresh = Freshness.of(chosen.question)
-    if chosen.filter:
-        fresh = slice_views.asked(chosen, fresh, Slice.Kind.DASHBOARD)
-        listed: list[Any] = slice_views.sorted_pairs(chosen, fresh.row.body or {}, sort)
-    else:
-        listed = pair_list.listed(chosen.question, chosen.weights, sort)
-    paginator = Paginator(listed, PAIRS_A_PAGE)
+    numbers = source_of(chosen).project()
+    unchanged = live.unchanged(request, chosen.project, numbers.fresh, PAIRS_LIVE)
+    if unchanged is not None:
+        return unchanged
+    paginator = Paginator(numbers.listed_pairs(sort), PAIRS_A_PAGE)
     number = page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("No such page."))
     page = paginator.page(number)
-    shown = list(page.object_list)
-    waiting = isinstance(fresh, slice_views.SliceFreshness) and fresh.row.body is None
-    unchanged = _live(request, chosen.project, fresh)
-    if unchanged is not None:
-        return unchanged
+    shown = numbers.pairs_of_page(list(page.object_list))
     context = {
         "project": chosen.project,
         "chosen": chosen,
-        "fresh": fresh,
-        "live": True,
-        "places": f"{waiting}-{bool(shown)}",
-        "waiting": waiting,
+        "fresh": numbers.fresh,
+        "live": PAIRS_LIVE,
+        "places": f"{numbers.waiting}-{bool(shown)}",
+        "waiting": numbers.waiting,
         "filter_bar": FilterBar.of(request, chosen),
         "page": page,
-        "pairs": shown if chosen.filter else pair_list.read_listed(shown, chosen.weights),
+        "pairs": shown,
         "sort": sort,
-        "listed": pair_list.LISTED
-        if paginator.count == pair_list.LISTED and not chosen.filter
-        else None,
+        # the list is cut there: a slice has fewer
+        "listed": pair_list.LISTED if paginator.count == pair_list.LISTED else None,
         "busiest": pair_list.SHOWN_RATERS,
     }
-    return _answer(request, "metrics/pairs.html", context)
+    return live.answer(request, "metrics/pairs.html", context)
 
 
 @login_required

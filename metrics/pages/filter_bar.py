@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from metrics.filters import ITEM
 from projects.models import Rater
 
-from . import slice_views
+from . import filter_choices
 from .selection import Selection
 
 PASSING = ("page", "sort")  # what an address says of a list that another filter does not have
@@ -46,7 +46,7 @@ class FilterBar:
 
     @classmethod
     def of(cls, request: HttpRequest, chosen: Selection) -> FilterBar:
-        known = slice_views.choices(chosen) or {"attributes": {}, "groups": {}, "models": False}
+        known = filter_choices.choices(chosen) or {"attributes": {}, "groups": {}, "models": False}
         mine = chosen.filter.parameters
         kept = [
             (name, str(value))

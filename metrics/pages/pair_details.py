@@ -44,10 +44,6 @@ class PairDetails:
         return int(np.trace(self.table))
 
     @classmethod
-    def of(cls, question: Question, a: Rater, b: Rater, scale: QuestionScale) -> PairDetails:
-        return cls.from_table(stored(question, a, b, scale), scale)
-
-    @classmethod
     def from_table(cls, table: np.ndarray, scale: QuestionScale) -> PairDetails:
         kappas = {
             name: cohen.kappa(table, matrix).reading()

@@ -1,57 +1,61 @@
-"""Two raters over time: the points of their page and, in plain words, a drift of the one against
-the other."""
+"""Two raters: what the page shows and, in plain words, a drift of the one against the other."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from django.utils.translation import gettext as _
 
 from metrics.scale import weighted
 from projects.models import Rater
 
-from . import slice_views, trends
 from .figures import figure
+from .live import Live
 from .moves import turn
 from .pair_details import PairDetails
 from .selection import Selection
+from .sources.source import PairNumbers
+from .trends import Point, newest
+
+LIVE = Live(
+    seconds=2,
+    fragments=(
+        "pair-title",
+        "pair-table-table",
+        "kappas",
+        "tests",
+        "drift",
+        "pair-trend-table",
+        "pair-difference-table",
+        "differing",
+    ),
+)
 
 
-@dataclass(frozen=True)
-class PairParts:
-    """What the page of a pair shows. ``waiting``: its course over time is still being computed."""
-
-    details: PairDetails
-    waiting: bool
-    period: str
-    points: list[trends.Point]  # the newest, as many as the table shows
-    difference_points: list[trends.Point]
-    older: int  # periods before these
-    drift: str
-
-
-def of(chosen: Selection, a: Rater, b: Rater, body: dict[str, Any] | None) -> PairParts:
-    """The pair from the stored counts, its course (and under a filter everything) from ``body``."""
-    if chosen.filter:
-        k = chosen.scale.k
-        table = np.array(body["table"] if body else np.zeros((k, k)), np.int64)
-        details = PairDetails.from_table(table, chosen.scale)
-    else:
-        details = PairDetails.of(chosen.question, a, b, chosen.scale)
-    trend = body["trend"] if body else {}
-    period = chosen.period or slice_views.default_period(trend)
-    points = slice_views.points(chosen, trend, period, weighted("cohen_kappa", chosen.weights))
-    differences = (
-        slice_views.points(chosen, trend, period, "mean_difference") if chosen.ordered else []
-    )
-    said = drift(a, b, differences)
-    (points, older), (differences, _older) = trends.newest(points), trends.newest(differences)
-    return PairParts(details, body is None, period, points, differences, older, said)
+def context(chosen: Selection, a: Rater, b: Rater, numbers: PairNumbers) -> dict[str, Any]:
+    """What the source says of the pair. The course may still be waited for, the table not."""
+    details = PairDetails.from_table(numbers.table(), chosen.scale)
+    names = [weighted("cohen_kappa", chosen.weights)]
+    if chosen.ordered:
+        names.append("mean_difference")
+    course = numbers.course(*names)
+    points, older = newest(course.lines[0])
+    all_differences = course.lines[1] if chosen.ordered else []
+    differences, _older = newest(all_differences)
+    return {
+        "details": details,
+        "waiting": numbers.waiting,
+        "period": course.period,
+        "points": points,
+        "difference_points": differences,
+        "older": older,
+        "drift": drift(a, b, all_differences),
+        "places": f"{numbers.waiting}-{bool(details.n_items)}-{bool(points)}",
+        "confusion": list(zip(chosen.scale.labels, details.table.tolist(), strict=True)),
+    }
 
 
-def drift(a: Rater, b: Rater, points: list[trends.Point]) -> str:
+def drift(a: Rater, b: Rater, points: list[Point]) -> str:
     """A sentence when the one clearly answers higher or lower against the other from some period
     on; else nothing."""
     found = turn(points)
@@ -64,13 +68,11 @@ def drift(a: Rater, b: Rater, points: list[trends.Point]) -> str:
         "day": found.week.isoformat(),
     }
     if found.change < 0:
-        return (
-            _(
-                "From %(day)s on, %(a)s answers %(size)s lower against %(b)s than before, on average."
-            )
-            % told
+        text = _(
+            "From %(day)s on, %(a)s answers %(size)s lower against %(b)s than before, on average."
         )
-    return (
-        _("From %(day)s on, %(a)s answers %(size)s higher against %(b)s than before, on average.")
-        % told
-    )
+    else:
+        text = _(
+            "From %(day)s on, %(a)s answers %(size)s higher against %(b)s than before, on average."
+        )
+    return text % told

@@ -1,61 +1,70 @@
-"""One rater: the parts of the page, and how the own use of the categories differs from the peers'
-on the same items."""
+"""One rater: what the page shows, and how the own use of the categories differs from the peers' on
+the same items."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from metrics.models import RaterReading, Span
-from metrics.readings import pairs
-from metrics.scale import QuestionScale
-from projects.models import Rater
+from metrics.models import RaterReading
+from metrics.scale import QuestionScale, weighted
 
-from . import slice_views, trends
-from .dashboard import Freshness
+from .live import Live
 from .selection import Selection
+from .sources.source import RaterNumbers
+
+LIVE = Live(
+    seconds=2,
+    fragments=(
+        "stats",
+        "rater-trend-table",
+        "rater-bias-table",
+        "rater-confusion-table",
+        "use",
+        "rater-pairs",
+        "differences",
+    ),
+)
 
 
-@dataclass(frozen=True)
-class RaterParts:
-    """What the page of a rater shows, of all ratings or of some. ``waiting``: a worker is still to
-    compute it."""
+def context(chosen: Selection, numbers: RaterNumbers) -> dict[str, Any]:
+    """What the source says of the rater."""
+    whole = numbers.whole
+    course = numbers.newest_course(chosen.vs_peers, "vs_peers_bias")
+    points, bias_points = course.lines
+    use = category_use(whole, chosen.scale)
+    pairwise = weighted("mean_pairwise_kappa", chosen.weights)
+    shown = (numbers.waiting, bool(whole), bool(points), bool(bias_points), bool(use))
+    return {
+        "whole": whole,
+        "waiting": numbers.waiting,
+        "period": course.period,
+        "points": points,
+        "bias_points": bias_points,
+        "older": course.older,
+        "pairs": numbers.pairs(),
+        "places": "-".join(str(there) for there in shown),
+        "peers": whole and whole.coefficients.get(chosen.vs_peers),
+        "pairwise_name": pairwise,
+        "pairwise": whole and whole.coefficients.get(pairwise),
+        "use": use,
+        "confusion": list(zip(chosen.scale.labels, table_of(whole), strict=False)),
+    }
 
-    whole: RaterReading | None
-    waiting: bool
-    period: str
-    points: list[trends.Point]  # the newest, as many as the table shows
-    bias_points: list[trends.Point]
-    older: int  # periods before these
-    pairs: list[pairs.Pair]
 
-
-def of(chosen: Selection, rater: Rater, fresh: Freshness) -> RaterParts:
-    """The parts from the stored readings, or from the slice of a filtered page."""
-    names = (chosen.vs_peers, "vs_peers_bias")
-    if isinstance(fresh, slice_views.SliceFreshness):
-        body = fresh.row.body
-        trend = body["trend"] if body else {}
-        period = chosen.period or slice_views.default_period(trend)
-        whole = slice_views.rater_reading(chosen, rater, body)
-        (points, older), (bias, _older) = (
-            trends.newest(slice_views.points(chosen, trend, period, name)) for name in names
-        )
-        shown = slice_views.pairs_of(rater, body, chosen.weights)
-        return RaterParts(whole, body is None, period, points, bias, older, shown)
-    question = chosen.question
-    period = chosen.period or trends.rater_period(question, rater)
-    (points, bias), older = trends.rater_tables(question, rater, period, *names, scale=chosen.scale)
-    whole = RaterReading.objects.filter(question=question, rater=rater, span=Span.ALL).first()
-    shown = pairs.with_rater(question, rater, chosen.weights)
-    return RaterParts(whole, False, period, points, bias, older, shown)
+def table_of(whole: RaterReading | None) -> list[list[int]]:
+    """The rater's categories by those of the peers on the same items; empty without a rating."""
+    return whole.details.get("table", []) if whole else []
 
 
 @dataclass(frozen=True)
 class CategoryUse:
+    """Shares of the rater's and of the peers' side of the table."""
+
     label: str
-    own: float  # share of the rater's side of the peer table
+    own: float
     peers: float
 
     @property
@@ -66,11 +75,11 @@ class CategoryUse:
 def category_use(whole: RaterReading | None, scale: QuestionScale) -> list[CategoryUse]:
     """How often the rater and the peers choose each category on the items they share; empty without
     such items."""
-    table = np.array(whole.details.get("table", []) if whole else [], np.int64)
+    table = np.array(table_of(whole), np.int64)
     total = table.sum()
     if not total:
         return []
-    own, peers = table.sum(axis=1) / total, table.sum(axis=0) / total
-    return [
-        CategoryUse(*row) for row in zip(scale.labels, own.tolist(), peers.tolist(), strict=True)
-    ]
+    own = (table.sum(axis=1) / total).tolist()
+    peers = (table.sum(axis=0) / total).tolist()
+    rows = zip(scale.labels, own, peers, strict=True)
+    return [CategoryUse(*row) for row in rows]

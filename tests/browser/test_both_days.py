@@ -110,7 +110,7 @@ def test_a_day_of_both(person: Callable[[], Page], lead: Any) -> None:
     assert Rating.objects.filter(rater__key="maria").count() == N_RATED
     bring_up_to_date(question.pk)
     expect(headline).not_to_have_text(before)
-    expect(desk.locator("#live")).to_contain_text("up to date")
+    expect(desk.locator("#as-of")).to_contain_text("up to date")
     expect(hers).to_contain_text(str(N_RATED))
     expect(line).not_to_have_attribute("d", shape or "")
     assert desk.evaluate("() => window.sameDocument")

@@ -183,10 +183,10 @@ def test_changed_rating_appears_without_reload(
         rate(rated, f"i{n}", "r2", "none")
     rate(rated, "brand new", "r1", "none")
     rate(rated, "brand new", "r2", "none")
-    expect(page.locator("#live")).to_contain_text("not counted yet")
+    expect(page.locator("#as-of")).to_contain_text("not counted yet")
     bring_up_to_date(rated.pk)
     expect(page.locator("#headline .stat__value--big")).not_to_have_text(before)
-    expect(page.locator("#live")).to_contain_text("up to date")
+    expect(page.locator("#as-of")).to_contain_text("up to date")
     expect(line).not_to_have_attribute("d", shape or "")
     assert page.evaluate("() => window.sameDocument")
 

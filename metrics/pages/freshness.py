@@ -1,0 +1,75 @@
+"""How fresh a page is: what it says of itself, and what it compares to know whether it is still
+right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from metrics.counting import backlog
+from metrics.filters import Filter
+from metrics.models import CountState, Slice
+from metrics.work import sweep
+from projects.models import Question
+
+
+@dataclass(frozen=True)
+class Freshness:
+    """How far counting is."""
+
+    state: CountState | None
+    uncounted: int
+
+    @classmethod
+    def of(cls, question: Question) -> Freshness:
+        state = CountState.objects.filter(question=question).first()
+        return cls(state, sweep.waiting_ratings(question, state))
+
+    @property
+    def filtered(self) -> bool:
+        """Whether the numbers are those of some ratings, and as old as their slice."""
+        return False
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there are no numbers yet, because a worker is at them."""
+        return False
+
+    @property
+    def version(self) -> str:
+        """What is shown, a dot, and what is known to be missing from it."""
+        return f"{self.state.version if self.state else 0}.{self.uncounted}"
+
+    @property
+    def backlog(self) -> dict[str, int] | None:
+        """How far a backlog is counted, while there is one."""
+        return backlog.progress(self.state) if self.state else None
+
+
+@dataclass(frozen=True)
+class SliceFreshness(Freshness):
+    """How fresh a page with a slice is: its numbers are those of ``row``, or on a page of all
+    ratings some are."""
+
+    row: Slice
+
+    @property
+    def waiting(self) -> bool:
+        return self.filtered and self.row.computed_at is None
+
+    @property
+    def filtered(self) -> bool:
+        return bool(Filter.from_spec(self.row.spec))
+
+    @property
+    def version(self) -> str:
+        computed = self.row.computed_at
+        at = int(computed.timestamp() * 1_000_000) if computed else 0
+        counts = self.state.version if self.state and not self.filtered else 0
+        return f"{self.row.pk}-{at}-{counts}.{self.uncounted}-{self.behind}"
+
+    @property
+    def behind(self) -> int:
+        """1 when numbers or items moved since the slice was computed."""
+        current = self.state.version if self.state else 0
+        catalogue = self.row.question.project.catalogue_version
+        return int((self.row.version, self.row.catalogue) != (current, catalogue))

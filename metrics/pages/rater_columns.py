@@ -1,0 +1,136 @@
+"""The table of raters: its columns, written once, and one page of it.
+
+A column says where its value stands in a RaterReading. The same path serves the database, which
+sorts all raters by it, and a row in hand, of which a cell shows it. To add a column: a line in
+COLUMNS, and a reading that computes the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import F, QuerySet
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from metrics.models import RaterReading, number_at
+from metrics.scale import weighted
+
+from .selection import Selection
+
+COEFFICIENTS = "coefficients__"
+
+
+@dataclass(frozen=True)
+class RaterRow:
+    """A rater's reading, and the values of the sparkline by week."""
+
+    reading: RaterReading
+    spark: list[float | None]
+
+
+def _always(_chosen: Selection, _rows: Sequence[RaterRow]) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Column:
+    """``path``: where the value stands, as in a query: "n_ratings", "coefficients__vs_peers".
+
+    ``show``: how a cell is drawn (templates/metrics/_raters.html). ``first``: the order of the
+    first click; empty: the table is not sorted by it. ``hidden``: the heading is read aloud only.
+    """
+
+    key: str
+    heading: str | Promise
+    path: Callable[[Selection], str]
+    show: str
+    first: str = ""
+    hidden: bool = False
+    applies: Callable[[Selection, Sequence[RaterRow]], bool] = _always
+
+    @property
+    def is_number(self) -> bool:
+        return self.show in ("whole", "tenths", "reading", "signed")
+
+    def value(self, row: RaterRow, chosen: Selection) -> Any:
+        """What the cell shows."""
+        return row.spark if self.show == "spark" else _at(row.reading, self.path(chosen))
+
+    def sorted_rows(
+        self, rows: QuerySet[RaterReading], chosen: Selection, *, descending: bool
+    ) -> QuerySet[RaterReading]:
+        """By the database; what has no value comes last, equals by key."""
+        path = self.path(chosen)
+        column = F(path)
+        if path.startswith(COEFFICIENTS):
+            rows = rows.annotate(sorted_by=number_at(f"{path}__value"))
+            column = F("sorted_by")
+        order = column.desc(nulls_last=True) if descending else column.asc(nulls_last=True)
+        return rows.order_by(order, "rater__key")
+
+    def sorted_list(
+        self, rows: Sequence[RaterReading], chosen: Selection, *, descending: bool
+    ) -> list[RaterReading]:
+        """The same of rows in hand."""
+        path = self.path(chosen)
+        if path.startswith(COEFFICIENTS):
+            path = f"{path}__value"
+        by_key = sorted(rows, key=lambda row: row.rater.key)
+        known = [row for row in by_key if _at(row, path) is not None]
+        known.sort(key=lambda row: _at(row, path), reverse=descending)
+        return known + [row for row in by_key if _at(row, path) is None]
+
+
+def _at(row: RaterReading, path: str) -> Any:
+    """What stands at a path; None where nothing does."""
+    found: Any = row
+    for name in path.split("__"):
+        found = found.get(name) if isinstance(found, dict) else getattr(found, name, None)
+    return found
+
+
+def _vs_peers(chosen: Selection) -> str:
+    return f"{COEFFICIENTS}{chosen.vs_peers}"
+
+
+def _pairwise(chosen: Selection) -> str:
+    return f"{COEFFICIENTS}{weighted('mean_pairwise_kappa', chosen.weights)}"
+
+
+def _ordered(chosen: Selection, _rows: Sequence[RaterRow]) -> bool:
+    return chosen.ordered
+
+
+def _timed(_chosen: Selection, rows: Sequence[RaterRow]) -> bool:
+    """Whether the seconds of any rater on the page are known."""
+    return any(row.reading.seconds is not None for row in rows)
+
+
+COLUMNS = (
+    Column("rater", _("Rater"), lambda _chosen: "rater__key", "rater", first="rater"),
+    Column("ratings", _("Ratings"), lambda _chosen: "n_ratings", "whole", first="-ratings"),
+    Column("vs_peers", _("Kappa with peers"), _vs_peers, "reading", first="vs_peers"),
+    Column("vs_peers_scale", _("On a scale"), _vs_peers, "whisker", hidden=True),
+    Column("trend", _("Trend by week"), _vs_peers, "spark"),
+    Column("pairwise", _("Mean pairwise kappa"), _pairwise, "reading", first="pairwise"),
+    Column(
+        "bias",
+        _("Bias"),
+        lambda _chosen: f"{COEFFICIENTS}vs_peers_bias",
+        "signed",
+        first="-bias",
+        applies=_ordered,
+    ),
+    Column(
+        "seconds",
+        _("Seconds per item"),
+        lambda _chosen: "seconds",
+        "tenths",
+        first="-seconds",
+        applies=_timed,
+    ),
+)
+SORTED_BY = {column.key: column for column in COLUMNS if column.first}

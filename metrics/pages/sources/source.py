@@ -1,0 +1,149 @@
+"""Where the numbers of a page come from.
+
+A page shows all ratings of a question, or those that a filter chooses. It asks a Source, and does
+not know which of the two it is: `stored` reads what workers keep up to date of all ratings,
+`sliced` what a worker computed of the chosen ones. While a worker is still at it, ``waiting`` is
+true and everything is empty.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from django.db.models import QuerySet
+
+from metrics.models import RaterReading, Reading
+from metrics.pages.findings import apart_sentences, sentences
+from metrics.pages.freshness import Freshness
+from metrics.pages.moves import Move
+from metrics.pages.rater_columns import Column, RaterRow
+from metrics.pages.selection import Selection
+from metrics.pages.trends import Point
+from metrics.readings.disputes import Disputes
+from metrics.readings.pairs import Pair
+from projects.models import Rater
+
+Raters = QuerySet[RaterReading] | list[RaterReading]
+
+
+@dataclass(frozen=True)
+class Course:
+    """Coefficients over time: for each name asked for its points, oldest first."""
+
+    period: str
+    lines: list[list[Point]]
+    older: int = 0  # periods before these
+
+
+class Numbers(ABC):
+    """What all three have: how fresh they are, and their course over time."""
+
+    @property
+    @abstractmethod
+    def fresh(self) -> Freshness: ...
+
+    @property
+    @abstractmethod
+    def waiting(self) -> bool: ...
+
+    @abstractmethod
+    def course(self, *names: str) -> Course:
+        """The points of charts: at most trends.POINTS."""
+
+    @abstractmethod
+    def newest_course(self, *names: str) -> Course:
+        """The points of tables: at most trends.TABLE_PERIODS."""
+
+
+class ProjectNumbers(Numbers):
+    """Of a whole question."""
+
+    chosen: Selection
+
+    @property
+    @abstractmethod
+    def reading(self) -> Reading | None: ...
+
+    @abstractmethod
+    def n_items(self) -> int:
+        """Items that there are to rate."""
+
+    @abstractmethod
+    def heat_map_raters(self) -> list[Rater]:
+        """The raters with the most ratings, by key."""
+
+    @abstractmethod
+    def pairs_among(self, raters: list[Rater]) -> list[Pair]: ...
+
+    @abstractmethod
+    def listed_pairs(self, sort: str) -> Sequence[Any]:
+        """What a page of the list of pairs is cut from; `pairs_of_page` reads it."""
+
+    @abstractmethod
+    def pairs_of_page(self, part: list[Any]) -> list[Pair]: ...
+
+    @abstractmethod
+    def raters(self, column: Column, *, descending: bool) -> Raters:
+        """All raters' readings in this order; what has no value comes last, equals by key."""
+
+    @abstractmethod
+    def rater_rows(self, part: Sequence[RaterReading]) -> list[RaterRow]:
+        """Some of `raters`, with their sparklines."""
+
+    @abstractmethod
+    def disputes(self) -> Disputes: ...
+
+    @abstractmethod
+    def moves(self, raters: list[Rater]) -> list[Move]:
+        """What moved lately, of agreement and of these raters."""
+
+    @abstractmethod
+    def raters_apart(self) -> list[str]:
+        """Keys of the raters who agree less with the others than all do, interval and all."""
+
+    @abstractmethod
+    def found(self) -> list[dict[str, Any]]:
+        """The diagnoses that apply: {"name", "figures"}."""
+
+    def findings(self, raters: list[Rater]) -> list[str]:
+        """What there is to say, in the reader's language; ``raters``: those of the heat map."""
+        apart = apart_sentences(self.raters_apart())
+        return [*apart, *sentences(self.found(), raters, self.chosen.scale)]
+
+
+class RaterNumbers(Numbers):
+    """Of one rater against the others."""
+
+    @property
+    @abstractmethod
+    def whole(self) -> RaterReading | None:
+        """Of the whole time; None without a rating."""
+
+    @abstractmethod
+    def pairs(self) -> list[Pair]:
+        """With the others, the rater first."""
+
+
+class PairNumbers(Numbers):
+    """Of two raters."""
+
+    @abstractmethod
+    def table(self) -> np.ndarray:
+        """The (k, k) table of the items that both rated, the first rater in rows."""
+
+
+class Source(ABC):
+    """All ratings of a question, or some."""
+
+    @abstractmethod
+    def project(self) -> ProjectNumbers: ...
+
+    @abstractmethod
+    def rater(self, rater: Rater) -> RaterNumbers: ...
+
+    @abstractmethod
+    def pair(self, a: Rater, b: Rater) -> PairNumbers: ...

@@ -1,0 +1,166 @@
+"""The numbers of all ratings, read from stored counts and readings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from django.db.models import QuerySet
+
+from metrics.models import Diagnosis, RaterReading, Reading, Span
+from metrics.pages import pair_details, trends
+from metrics.pages.findings import raters_apart
+from metrics.pages.freshness import Freshness
+from metrics.pages.moves import Move, moves
+from metrics.pages.rater_columns import Column, RaterRow
+from metrics.pages.selection import Selection
+from metrics.readings import bootstrap, disputes, pairs
+from projects.catalogue.sizes import n_items
+from projects.models import Question, Rater
+
+from .sliced import SlicedPair
+from .source import Course, PairNumbers, ProjectNumbers, RaterNumbers, Source
+
+
+class Stored(Source):
+    """All ratings of a question."""
+
+    def __init__(self, chosen: Selection) -> None:
+        self.chosen = chosen
+
+    def project(self) -> ProjectNumbers:
+        return StoredProject(self.chosen)
+
+    def rater(self, rater: Rater) -> RaterNumbers:
+        return StoredRater(self.chosen, rater)
+
+    def pair(self, a: Rater, b: Rater) -> PairNumbers:
+        return StoredPair(self.chosen, a, b)
+
+
+def whole_reading(question: Question) -> Reading | None:
+    """The reading of the whole time, its bootstrap intervals filled in."""
+    rows = Reading.objects.select_related("question__count_state")
+    found = rows.filter(question=question, span=Span.ALL).first()
+    if found is not None:
+        intervals = found.question.count_state.bootstrap
+        found.coefficients = bootstrap.filled(found.coefficients, intervals)
+    return found
+
+
+class StoredProject(ProjectNumbers):
+    waiting = False
+
+    def __init__(self, chosen: Selection) -> None:
+        self.chosen = chosen
+        self.question = chosen.question
+
+    @cached_property
+    def fresh(self) -> Freshness:
+        return Freshness.of(self.question)
+
+    @cached_property
+    def reading(self) -> Reading | None:
+        return whole_reading(self.question)
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis:
+        return Diagnosis.objects.filter(question=self.question).first() or Diagnosis()
+
+    def n_items(self) -> int:
+        return n_items(self.chosen.project)
+
+    def course(self, *names: str) -> Course:
+        period = self._period()
+        lines = [trends.project_points(self.question, period, name) for name in names]
+        return Course(period, lines)
+
+    def newest_course(self, *names: str) -> Course:
+        period = self._period()
+        tables = [trends.project_table(self.question, period, name) for name in names]
+        return Course(period, [points for points, _older in tables], tables[0][1])
+
+    def _period(self) -> str:
+        return self.chosen.period or trends.project_period(self.question)
+
+    def heat_map_raters(self) -> list[Rater]:
+        return pairs.busiest_raters(self.question.pk)
+
+    def pairs_among(self, raters: list[Rater]) -> list[pairs.Pair]:
+        return pairs.among(self.question, raters, self.chosen.weights)
+
+    def listed_pairs(self, sort: str) -> list[int]:
+        return pairs.listed(self.question, self.chosen.weights, sort)
+
+    def pairs_of_page(self, part: list[int]) -> list[pairs.Pair]:
+        return pairs.read_listed(part, self.chosen.weights)
+
+    def raters(self, column: Column, *, descending: bool) -> QuerySet[RaterReading]:
+        rows = RaterReading.objects.filter(question=self.question, span=Span.ALL)
+        rows = rows.select_related("rater").defer("details")
+        return column.sorted_rows(rows, self.chosen, descending=descending)
+
+    def rater_rows(self, part: Sequence[RaterReading]) -> list[RaterRow]:
+        ids = [row.rater_id for row in part]
+        lines = trends.sparklines(self.question, ids, self.chosen.vs_peers)
+        return [RaterRow(row, lines.get(row.rater_id, [])) for row in part]
+
+    def disputes(self) -> disputes.Disputes:
+        return disputes.read(self.diagnosis.disputes, self.chosen.scale, self.chosen.weights)
+
+    def moves(self, raters: list[Rater]) -> list[Move]:
+        return moves(self.chosen, raters)
+
+    def raters_apart(self) -> list[str]:
+        if self.reading is None:
+            return []
+        return raters_apart({self.question.pk: self.reading}).get(self.question.pk, [])
+
+    def found(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.diagnosis.findings
+        return found
+
+
+class StoredRater(RaterNumbers):
+    waiting = False
+
+    def __init__(self, chosen: Selection, rater: Rater) -> None:
+        self.chosen = chosen
+        self.question = chosen.question
+        self.of_rater = rater
+
+    @cached_property
+    def fresh(self) -> Freshness:
+        return Freshness.of(self.question)
+
+    @cached_property
+    def whole(self) -> RaterReading | None:
+        rows = RaterReading.objects.filter(question=self.question, span=Span.ALL)
+        return rows.filter(rater=self.of_rater).first()
+
+    def course(self, *names: str) -> Course:
+        period = self._period()
+        scale = self.chosen.scale
+        lines = trends.rater_lines(self.question, self.of_rater, period, *names, scale=scale)
+        return Course(period, lines)
+
+    def newest_course(self, *names: str) -> Course:
+        period = self._period()
+        scale = self.chosen.scale
+        tables = trends.rater_tables(self.question, self.of_rater, period, *names, scale=scale)
+        return Course(period, *tables)
+
+    def _period(self) -> str:
+        return self.chosen.period or trends.rater_period(self.question, self.of_rater)
+
+    def pairs(self) -> list[pairs.Pair]:
+        return pairs.with_rater(self.question, self.of_rater, self.chosen.weights)
+
+
+class StoredPair(SlicedPair):
+    """The table is stored; the course over time is a slice even of all ratings."""
+
+    def table(self) -> np.ndarray:
+        return pair_details.stored(self.chosen.question, self.a, self.b, self.chosen.scale)
