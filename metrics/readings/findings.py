@@ -26,12 +26,19 @@ Findings = list[dict[str, Any]]
 def renew(question_id: int, scale: QuestionScale) -> None:
     """Make what is stored anew, from the counts and the readings of raters. Under the question's
     lock, after these."""
-    made = {
-        "findings": of_question(question_id, scale),
-        "disputes": disputes.newest_disputed(question_id, scale),
-        "computed_at": timezone.now(),
-    }
-    Diagnosis.objects.update_or_create(question_id=question_id, defaults=made)
+    row = Diagnosis(
+        question_id=question_id,
+        findings=of_question(question_id, scale),
+        disputes=disputes.newest_disputed(question_id, scale),
+        computed_at=timezone.now(),
+    )
+    # One statement, for a row that is there or not: every changed rating comes by here.
+    Diagnosis.objects.bulk_create(
+        [row],
+        update_conflicts=True,
+        unique_fields=["question"],
+        update_fields=["findings", "disputes", "computed_at"],
+    )
 
 
 def of_question(question_id: int, scale: QuestionScale) -> Findings:
@@ -40,8 +47,8 @@ def of_question(question_id: int, scale: QuestionScale) -> Findings:
     if row is None:
         return []
     counts, n_items = store.decode_patterns(row, scale.width)
-    raters = [rater.pk for rater in pairs.busiest_raters(question_id)]
-    tables = pairs.tables_among(question_id, raters, scale)
+    raters = pairs.busiest(question_id).values_list("rater_id", flat=True)
+    tables = pairs.tables_among(question_id, list(raters), scale)
     return of(scale.ordered(counts), n_items, tables, scale)
 
 

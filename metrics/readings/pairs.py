@@ -36,11 +36,16 @@ class Pair:
         return low is None or high is None or high - low > WIDE
 
 
-def busiest_raters(question_id: int, limit: int = SHOWN_RATERS) -> list[Rater]:
-    """The raters with the most ratings, by key."""
+def busiest(question_id: int) -> QuerySet[RaterReading]:
+    """The readings of the SHOWN_RATERS raters with the most ratings."""
     rows = RaterReading.objects.filter(question=question_id, span=Span.ALL)
-    chosen = rows.order_by("-n_ratings", "rater_id").select_related("rater").only("rater")[:limit]
-    return sorted((row.rater for row in chosen), key=lambda rater: natural(rater.key))
+    return rows.order_by("-n_ratings", "rater_id")[:SHOWN_RATERS]
+
+
+def busiest_raters(question_id: int) -> list[Rater]:
+    """The raters with the most ratings, by key."""
+    rows = busiest(question_id).select_related("rater").only("rater")
+    return sorted((row.rater for row in rows), key=lambda rater: natural(rater.key))
 
 
 def natural(key: str) -> tuple[Any, ...]:

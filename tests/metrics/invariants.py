@@ -51,14 +51,14 @@ def check_pairs(question: Question, scale: QuestionScale) -> None:
     for row in PairTally.objects.filter(question=question):
         table = store.stacked([row.table], [row.width], scale.width, axes=2)[0]
         for name in store.KAPPAS:
-            kept = getattr(row, f"kappa_{name}")
             matrix = scale.weightings().get(name)
-            fresh = (
-                None
-                if matrix is None
-                else cohen.kappa(scale.ordered(table, axes=2), matrix).reading()["value"]
-            )
-            assert near(kept, fresh), (row.rater_a_id, row.rater_b_id, name, kept, fresh)
+            fresh = {}
+            if matrix is not None:
+                fresh = cohen.kappa(scale.ordered(table, axes=2), matrix).reading()
+            for part, made in (("kappa", "value"), ("low", "low"), ("high", "high")):
+                stored = getattr(row, f"{part}_{name}")
+                assert near(stored, fresh.get(made)), (row.pk, part, name, stored, fresh)
+            kept = getattr(row, f"kappa_{name}")
             if kept is not None:
                 sums[name][0] += round(kept * store.UNIT)
                 sums[name][1] += 1
