@@ -1,5 +1,5 @@
-"""What there is to say of a question's disagreement: the diagnoses that apply, and the most disputed
-items.
+"""What there is to say of a question's disagreement: the diagnoses that apply, and the most
+disputed items.
 
 Stored as names and figures (models.Diagnosis), so that pages read them and put them into the
 reader's language.

@@ -85,7 +85,8 @@ def among(question: Question, raters: list[Rater], weights: str) -> list[Pair]:
 
 
 def with_rater(question: Question, rater: Rater, weights: str) -> list[Pair]:
-    """The PAIRS_OF_A_RATER pairs of one rater with the most items in common; the rater stands first."""
+    """The PAIRS_OF_A_RATER pairs of one rater with the most items in common; the rater stands
+    first."""
     rows = PairTally.objects.filter(question=question).filter(Q(rater_a=rater) | Q(rater_b=rater))
     rows = rows.order_by("-n_items", "rater_a_id", "rater_b_id").defer("table")
     return [
