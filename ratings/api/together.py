@@ -87,9 +87,7 @@ def _write(sent: Sent) -> Outcome:
 
 
 def _write_once(sent: Sent) -> Outcome:
-    judgements = incoming.resolve(sent)
-    with transaction.atomic():
-        return record(judgements, by=sent.user, source=Revision.Source.API)
+    return record(incoming.resolve(sent), by=sent.user, source=Revision.Source.API)
 
 
 def _stand_in_line(turn: _Turn) -> None:

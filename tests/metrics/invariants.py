@@ -35,7 +35,8 @@ def check(question_id: int) -> None:
     for model in (PatternTally, PeerTally):
         assert not model.objects.filter(question=question, stale=True).exists()
     assert stored(question) == recounted(question)
-    assert not audit(question_id).differences
+    found = audit(question_id)
+    assert not found.differences, found
     scale = QuestionScale.of(question)
     ratings = list(Rating.objects.filter(question=question).standing().order_by("pk"))
     check_pairs(question, scale)
