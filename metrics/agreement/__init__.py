@@ -6,28 +6,32 @@
 Symbols, the same in formulas, names and shapes throughout the package:
 
     i, g, j l     item, rater, two categories; k categories are declared, in their declared order
-    n_ij          ratings of item i in category j; its row n_i is the item's *pattern* m_i
-    ratings of item i;  M = sum of m_i;  R raters n, n2         items with at least one rating, with
-    at least two w (k, k)      agreement weights, w_jj = 1 (weights.py); W the matrix, T_w the sum
-    of all its entries P_o, P_e      observed agreement, agreement expected by chance;  kappa = (P_o
-    - P_e) / (1 - P_e)
+    n_ij          ratings of item i in category j; its row n_i is the item's *pattern*
+    m_i           ratings of item i;  M = sum of m_i;  R raters
+    n, n2         items with at least one rating, with at least two
+    w (k, k)      agreement weights, w_jj = 1 (weights.py); W the matrix, T_w the sum of its entries
+    P_o, P_e      observed agreement, agreement expected by chance;
+                  kappa = (P_o - P_e) / (1 - P_e)
 
-    codes (N, R)        items always axis 0; -1 for missing item, rater, code   (M,) the same
-    ratings in long form counts (P, k)       distinct patterns, shared by all entries of the leading
-    axes n_items (..., P)    items of each pattern; the leading axes are days, periods, bootstrap
-    replicates tables (..., k, k)  a pair of raters: the first rater's category is the row
+    codes (N, R)        items always axis 0; -1 for missing
+    item, rater, code   (M,) the same ratings in long form
+    counts (P, k)       distinct patterns, shared by all entries of the leading axes
+    n_items (..., P)    items of each pattern; the leading axes are days, periods, bootstrap
+                        replicates
+    tables (..., k, k)  a pair of raters: the first rater's category is the row
 
 Every function is vectorised over the leading axes (...) and returns an Estimate of that shape.
-Undefined is NaN with a reason inside an Estimate, None with the reason's name in readings and
+Undefined is NaN with a reason inside an Estimate, None with the reason's name in values and
 reports; a scale of one category is refused.
 
-tally.py counts, one family a file computes (each opens with its formula and source), registry.py
-lists everything.
+counts/ counts; coefficients/ computes, a family a file, each with its formula, source and
+declaration; registry.py lists them all.
 """
 
 from .batch import pattern_coefficients, table_coefficients
+from .coefficient import Coefficient
 from .estimate import REASONS, Estimate
-from .registry import COEFFICIENTS, Coefficient
+from .registry import COEFFICIENTS
 from .report import report
 
 __all__ = [

@@ -1,44 +1,17 @@
 """Every coefficient that makes sense for a scale in one call, sharing the sums under them."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from metrics.agreement.coefficients import cohen, correlation, two_raters
-from metrics.agreement.coefficients.brennan_prediger import brennan_prediger
-from metrics.agreement.coefficients.fleiss import fleiss_kappa, fleiss_kappa_gwet
-from metrics.agreement.coefficients.gwet import gwet_ac
-from metrics.agreement.coefficients.krippendorff import krippendorff_alpha
-from metrics.agreement.coefficients.percent import percent_agreement
-from metrics.agreement.counts.sums import PatternSums, pattern_sums
-
-from .estimate import Estimate
-from .weights import linear, quadratic
-
-SCALES = ("nominal", "ordinal", "interval", "ratio")
-_WEIGHTED = {
-    "percent_agreement": percent_agreement,
-    "fleiss_kappa": fleiss_kappa,
-    "fleiss_kappa_gwet": fleiss_kappa_gwet,
-    "gwet_ac2": gwet_ac,
-    "brennan_prediger": brennan_prediger,
-}
-
-
-def weightings(
-    k: int, *, scale: str, weight_matrix: npt.ArrayLike | None = None
-) -> dict[str, npt.ArrayLike]:
-    """Suffix -> weights that make sense: linear and quadratic from ordinal up, custom when a matrix
-    is given."""
-    if scale not in SCALES:
-        raise ValueError(f"unknown scale {scale!r}; one of {', '.join(SCALES)}")
-    known: dict[str, npt.ArrayLike] = {}
-    if scale != "nominal":
-        known |= {"linear": linear(k), "quadratic": quadratic(k)}
-    if weight_matrix is not None:
-        known["custom"] = weight_matrix
-    return known
+from .coefficient import Formula
+from .counts.sums import PatternSums, pattern_sums
+from .estimate import Estimate, Floats
+from .registry import COEFFICIENTS, PAIR_TREND, PAIR_TREND_ORDERED, PEERS, pattern_forms
+from .scales import scale_type
+from .weights import NONE, weightings
 
 
 def pattern_coefficients(
@@ -54,53 +27,37 @@ def pattern_coefficients(
     """Patterns (P, k) and numbers of items (..., P) -> name -> Estimate (...).
 
     Weighted forms carry the suffix _linear, _quadratic, _custom; alpha interval and ratio need
-    values, alpha ratio values >= 0. `names` limits the work to these names.
+    values, alpha ratio values >= 0. `names` limits the work to these names. ValueError for an
+    unknown scale or name.
     """
     sums = pattern_sums(counts, n_items)
-    makers = _makers(sums, scale, values, weight_matrix)
-    if names is not None:
-        unknown = sorted(set(names) - makers.keys())
-        if unknown:
-            raise ValueError(
-                f"unknown for this scale: {', '.join(unknown)}; one of {', '.join(makers)}"
-            )
-        makers = {name: maker for name, maker in makers.items() if name in names}
-    return {name: maker(interval) for name, maker in makers.items()}
+    forms = pattern_forms(scale=scale, values=values, custom=weight_matrix is not None)
+    unknown = sorted(set(names or ()) - forms.keys())
+    if unknown:
+        raise ValueError(f"unknown for this scale: {', '.join(unknown)}; one of {', '.join(forms)}")
+    weights = weightings(sums.k, weight_matrix, ordered=scale_type(scale).ordered)
+    found = {}
+    for name, (entry, weighting) in forms.items():
+        if entry.of_patterns is not None and (names is None or name in names):
+            matrix = None if weighting == NONE else weights[weighting]
+            found[name] = of_patterns(entry.of_patterns, sums, matrix, values, interval=interval)
+    return found
 
 
-def _makers(
-    sums: PatternSums, scale: str, values: npt.ArrayLike | None, weight_matrix: npt.ArrayLike | None
-) -> dict[str, Callable[[bool], Estimate]]:
-    """Name -> function of `interval`."""
-
-    def weighted(
-        function: Callable[..., Estimate], weights: npt.ArrayLike | None
-    ) -> Callable[[bool], Estimate]:
-        return lambda interval: function(
-            sums.counts, sums.n_items, weights=weights, interval=interval, sums=sums
-        )
-
-    def alpha(metric: str) -> Callable[[bool], Estimate]:
-        return lambda interval: krippendorff_alpha(
-            sums.counts, sums.n_items, metric=metric, values=values, interval=interval, sums=sums
-        )
-
-    makers = {
-        "percent_agreement": weighted(percent_agreement, None),
-        "fleiss_kappa": weighted(fleiss_kappa, None),
-        "fleiss_kappa_gwet": weighted(fleiss_kappa_gwet, None),
-        "gwet_ac1": weighted(gwet_ac, None),
-        "brennan_prediger": weighted(brennan_prediger, None),
-    }
-    for suffix, matrix in weightings(sums.k, scale=scale, weight_matrix=weight_matrix).items():
-        makers |= {
-            f"{name}_{suffix}": weighted(function, matrix) for name, function in _WEIGHTED.items()
-        }
-    metrics = ["nominal"]
-    if scale != "nominal":
-        metrics += ["ordinal", *(["interval"] if values is not None else [])]
-        metrics += ["ratio"] if values is not None and np.min(values) >= 0 else []
-    return makers | {f"krippendorff_alpha_{metric}": alpha(metric) for metric in metrics}
+def of_patterns(
+    formula: Formula,
+    sums: PatternSums,
+    weights: npt.ArrayLike | None,
+    values: npt.ArrayLike | None,
+    *,
+    interval: bool = True,
+) -> Estimate:
+    """One formula of patterns on prepared sums; weights None: none."""
+    options = formula.options(weights, values)
+    estimate: Estimate = formula.function(
+        sums.counts, sums.n_items, interval=interval, sums=sums, **options
+    )
+    return estimate
 
 
 def table_coefficients(
@@ -112,25 +69,58 @@ def table_coefficients(
 ) -> dict[str, Estimate]:
     """Tables (..., k, k) of pairs of raters -> name -> Estimate (...); the per-category kappa is
     (..., k)."""
-    k = np.shape(tables)[-1]
-    found = {
-        "percent_agreement": two_raters.percent_agreement(tables),
-        "cohen_kappa": cohen.kappa(tables),
-        "kappa_max": cohen.kappa_max(tables),
-        "scott_pi": two_raters.scott_pi(tables),
-        "gwet_ac1": two_raters.gwet_ac(tables),
-        "pabak": two_raters.pabak(tables),
-        "prevalence_index": two_raters.prevalence_index(tables),
-        "bias_index": two_raters.bias_index(tables),
-        "cohen_kappa_category": cohen.category_kappas(tables),
-    }
-    for suffix, matrix in weightings(k, scale=scale, weight_matrix=weight_matrix).items():
-        found[f"weighted_kappa_{suffix}"] = cohen.kappa(tables, matrix)
-    if scale != "nominal":
-        found |= {
-            "pearson": correlation.pearson(tables, values),
-            "spearman": correlation.spearman(tables),
-            "kendall_tau_b": correlation.kendall_tau_b(tables),
-            "lin_ccc": correlation.lin_ccc(tables, values),
-        }
+    kind = scale_type(scale)
+    weights = weightings(np.shape(tables)[-1], weight_matrix, ordered=kind.ordered)
+    found = {}
+    for entry in COEFFICIENTS.values():
+        formula = entry.of_table
+        if formula is None or entry.told in ("test", "2x2 test"):
+            continue
+        if entry.computable(formula, kind, values):
+            for name, weighting in entry.forms(formula, weights).items():
+                matrix = None if weighting == NONE else weights[weighting]
+                found[name] = formula.function(tables, **formula.options(matrix, values))
+    return found
+
+
+def peer_coefficients(
+    tables: npt.ArrayLike,
+    moments: npt.ArrayLike | None,
+    n_items: npt.ArrayLike,
+    *,
+    weights: Mapping[str, Floats],
+    values: npt.ArrayLike | None = None,
+    names: Collection[str] | None = None,
+) -> dict[str, Estimate]:
+    """Raters against the others: tables (G, k, k), moments (G, k, k, k) or None, items (G,) ->
+    name -> Estimate (G,), all or those named; weights: name -> matrix (k, k)."""
+    return _each(PEERS, (tables, moments, n_items), weights, values, names=names)
+
+
+def pair_trend(
+    tables: npt.ArrayLike,
+    *,
+    scale: str,
+    weights: Mapping[str, Floats],
+    values: npt.ArrayLike | None = None,
+) -> dict[str, Estimate]:
+    """Two raters over time: tables (T, k, k) -> name -> Estimate (T,)."""
+    chosen = PAIR_TREND | (PAIR_TREND_ORDERED if scale_type(scale).ordered else {})
+    return _each(chosen, (tables,), weights, values)
+
+
+def _each(
+    formulas: Mapping[str, Formula],
+    counts: tuple[Any, ...],
+    weights: Mapping[str, Floats],
+    values: npt.ArrayLike | None,
+    *,
+    names: Collection[str] | None = None,
+) -> dict[str, Estimate]:
+    found = {}
+    for base, formula in formulas.items():
+        for name, weighting in formula.forms(base, weights).items():
+            if names is None or name in names:
+                options = formula.options(weights[weighting], values)
+                found[name] = formula.function(*counts, **options)
     return found

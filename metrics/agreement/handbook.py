@@ -7,7 +7,9 @@ A test compares the file with render(), so the page cannot say anything else tha
 import sys
 
 from .bands import SCHEMES, Band
-from .registry import COEFFICIENTS, Coefficient, report_names
+from .coefficient import Coefficient
+from .registry import COEFFICIENTS
+from .weights import WEIGHTINGS
 
 _HEAD = """\
 # Statistics: what is computed, how sure it is, and when it is undefined
@@ -106,20 +108,16 @@ def render() -> str:
         _HEAD,
         _REASONS,
         "## Coefficients\n",
-        *(_section(name, entry) for name, entry in COEFFICIENTS.items()),
+        *map(_section, COEFFICIENTS.values()),
     ]
     return "\n".join([*parts, _PEERS, _bands()])
 
 
-def _section(name: str, entry: Coefficient) -> str:
-    low, high = (
-        "unbounded" if bound is None else f"{bound:g}" for bound in (entry.low, entry.high)
-    )
-    names = report_names(name) + ([f"{entry.base or name}_custom"] if entry.weighted else [])
+def _section(entry: Coefficient) -> str:
     example = entry.example
     rows = {
-        "names": ", ".join(f"`{key}`" for key in names),
-        "range": f"{low} to {high}",
+        "names": ", ".join(f"`{key}`" for key in entry.names(WEIGHTINGS)),
+        "range": f"{_bound(entry.low)} to {_bound(entry.high)}",
         "undefined": ", ".join(f"`{reason}`" for reason in entry.undefined),
         "uncertainty": entry.error,
         "source": entry.source,
@@ -133,6 +131,10 @@ def _section(name: str, entry: Coefficient) -> str:
         *(f"* **{key}**: {text}" for key, text in rows.items()),
     ]
     return "\n".join([*lines, ""])
+
+
+def _bound(bound: float | None) -> str:
+    return "unbounded" if bound is None else f"{bound:g}"
 
 
 def _bands() -> str:

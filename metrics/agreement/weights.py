@@ -15,7 +15,10 @@ import numpy.typing as npt
 
 from .estimate import Floats
 
-NAMES = ("none", "linear", "quadratic")
+NONE = "none"
+CUSTOM = "custom"
+NAMES = (NONE, "linear", "quadratic")  # those that follow from the number of categories
+WEIGHTINGS = (*NAMES, CUSTOM)  # all
 
 
 def none(k: int) -> Floats:
@@ -35,9 +38,32 @@ def quadratic(k: int) -> Floats:
 
 def matrix(name: str, k: int) -> Floats:
     """The weights (k, k) of that name."""
-    if name not in NAMES:
+    made = {NONE: none, "linear": linear, "quadratic": quadratic}
+    if name not in made:
         raise ValueError(f"unknown weights {name!r}; one of {', '.join(NAMES)}")
-    return {"none": none, "linear": linear, "quadratic": quadratic}[name](k)
+    return made[name](k)
+
+
+def applicable(*, ordered: bool, custom: bool) -> list[str]:
+    """The weightings that can be used: those by rank where categories are ordered, custom where
+    there is a matrix."""
+    by_rank = NAMES if ordered else (NONE,)
+    return [*by_rank, CUSTOM] if custom else list(by_rank)
+
+
+def weightings(
+    k: int, own: npt.ArrayLike | None = None, *, ordered: bool = True
+) -> dict[str, Floats]:
+    """Name -> matrix (k, k) of the applicable weightings; ``own`` is the custom matrix."""
+    found = {}
+    for name in applicable(ordered=ordered, custom=own is not None):
+        found[name] = np.asarray(own, float) if name == CUSTOM else matrix(name, k)
+    return found
+
+
+def weighted(base: str, weighting: str) -> str:
+    """The name of a coefficient under a weighting: ("fleiss_kappa", "none") is the plain one."""
+    return base if weighting == NONE else f"{base}_{weighting}"
 
 
 def scored(scores: npt.ArrayLike) -> Floats:
@@ -54,6 +80,11 @@ def scored(scores: npt.ArrayLike) -> Floats:
 def weighting(weights: npt.ArrayLike | None, k: int) -> Floats:
     """Weights as a float matrix; None means full credit for the same category only."""
     return np.eye(k) if weights is None else np.asarray(weights, float)
+
+
+def chance_factor(weights: npt.ArrayLike | None, k: int) -> float:
+    """T_w / (k (k - 1)): the chance agreement of AC1 and AC2 is this times sum p_j (1 - p_j)."""
+    return float(np.sum(weighting(weights, k))) / (k * (k - 1)) if k > 1 else 0.0
 
 
 def check_weight_matrix(weights: npt.ArrayLike, k: int) -> Floats:

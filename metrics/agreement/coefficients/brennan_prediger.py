@@ -8,10 +8,12 @@ known as PABAK, S and the G index. Standard error as irrCAC.
 import numpy as np
 import numpy.typing as npt
 
+from metrics.agreement.coefficient import IRRCAC, NO_PAIRS, Coefficient, Example, Formula
 from metrics.agreement.counts.sums import PatternSums, pattern_sums
 from metrics.agreement.estimate import Estimate
 from metrics.agreement.weights import weighting
 
+from . import two_raters
 from .fleiss import chance_by_item
 
 
@@ -28,3 +30,23 @@ def brennan_prediger(
     expected = np.full(sums.n.shape, np.sum(weighting(weights, sums.k)) / sums.k**2)
     nothing = np.zeros((*sums.n.shape, sums.k))
     return chance_by_item(sums, weights, expected, nothing, interval=interval, offset=expected)
+
+
+BRENNAN_PREDIGER = Coefficient(
+    name="brennan_prediger",
+    title="Brennan-Prediger",
+    formula="(P_o - P_e) / (1 - P_e),   P_e = T_w / k^2",
+    low=None,
+    high=1,
+    undefined=(NO_PAIRS,),
+    error=IRRCAC,
+    source="Brennan & Prediger 1981, Educational and Psychological Measurement 41, 687-699",
+    example=Example(
+        case="10_krippendorff2011_gwet_4raters",
+        name="brennan_prediger",
+        value="0.77273",
+        printed="irrCAC README",
+    ),
+    of_patterns=Formula(brennan_prediger, weights=True),
+    of_table=Formula(two_raters.brennan_prediger),
+)

@@ -12,6 +12,14 @@ agreement.
 import numpy as np
 import numpy.typing as npt
 
+from metrics.agreement.coefficient import (
+    NO_ERROR,
+    OF_TWO,
+    ONE_CATEGORY,
+    Coefficient,
+    Example,
+    Formula,
+)
 from metrics.agreement.counts.tables import bilinear, cells, corrected_for_chance, outer_sum
 from metrics.agreement.estimate import Corrected, Estimate, Floats, divided, estimated
 from metrics.agreement.weights import weighting
@@ -69,3 +77,90 @@ def kappa_max(tables: npt.ArrayLike) -> Estimate:
         np.minimum(c.rows, c.columns).sum(axis=-1), (c.rows * c.columns).sum(axis=-1), c.n > 0
     )
     return estimated(point, None, c.basis())
+
+
+_COHEN = "Cohen 1960, Educational and Psychological Measurement 20, 37-46"
+_ERROR = (
+    "delta method on the cells / n (Fleiss, Cohen & Everitt 1969), t(n - 1); "
+    "also with the normal quantile and se0"
+)
+
+COHEN_KAPPA = Coefficient(
+    name="cohen_kappa",
+    title="Cohen's kappa",
+    formula="(P_o - P_e) / (1 - P_e),   P_o = sum p_jj,   P_e = sum r_j c_j",
+    low=-1,
+    high=1,
+    undefined=(*OF_TWO, ONE_CATEGORY),
+    error=_ERROR,
+    source=_COHEN,
+    example=Example(
+        case="12_gwet_cont3x3abstractors",
+        name="cohen_kappa",
+        value="0.79641",
+        printed="irrCAC README",
+    ),
+    of_table=Formula(kappa),
+    told="kappa",
+    of_each_pair=True,
+)
+
+WEIGHTED_KAPPA = Coefficient(
+    name="weighted_kappa",
+    title="Weighted kappa",
+    formula="(P_o - P_e) / (1 - P_e),   P_o = sum w_jl p_jl,   P_e = sum w_jl r_j c_l",
+    low=None,
+    high=1,
+    undefined=(*OF_TWO, ONE_CATEGORY),
+    error=_ERROR,
+    source="Cohen 1968, Psychological Bulletin 70, 213-220",
+    example=Example(
+        case="09_cohen1968_diagnosis_custom_weights",
+        name="weighted_kappa_custom",
+        value="0.348",
+        printed="Cohen 1968",
+    ),
+    of_table=Formula(kappa, weights=True),
+    plain=False,
+    told="kappa",
+    of_each_pair=True,
+)
+
+COHEN_KAPPA_CATEGORY = Coefficient(
+    name="cohen_kappa_category",
+    title="Cohen's kappa of each category versus the rest",
+    formula="cohen_kappa of the 2 x 2 table of j and not j",
+    low=-1,
+    high=1,
+    undefined=(*OF_TWO, ONE_CATEGORY),
+    error=_ERROR,
+    source="Fleiss 1981, Statistical Methods for Rates and Proportions, 2nd ed., ch. 13",
+    example=Example(
+        case="05_seed002_custom_weights",
+        name="cohen_kappa_category",
+        value="0.627 0.428 0.377 0.655",
+        printed="scikit-learn, one against the rest",
+    ),
+    of_table=Formula(category_kappas),
+    told="categories",
+)
+
+KAPPA_MAX = Coefficient(
+    name="kappa_max",
+    title="Largest kappa that the margins allow",
+    formula="(sum min(r_j, c_j) - P_e) / (1 - P_e)",
+    low=0,
+    high=1,
+    undefined=(*OF_TWO, ONE_CATEGORY),
+    error=NO_ERROR,
+    source=_COHEN,
+    example=Example(
+        case="05_seed002_custom_weights",
+        name="kappa_max",
+        value="0.94979",
+        printed="computed by hand from the margins",
+    ),
+    of_table=Formula(kappa_max),
+    told="value",
+    corrected=False,
+)

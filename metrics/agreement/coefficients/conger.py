@@ -6,9 +6,10 @@ categories.
 
 which is the mean of p_g'W p_h over all ordered pairs of different raters; P_o as in percent.py.
 With two raters and complete data it is Cohen's kappa. Conger 1980, Psychological Bulletin 88,
-322-328. Standard error as irrCAC (Gwet 2014): x_i as for the other coefficients with pe_i - P_e =
-sum over the item's raters g of (n / n_g) (u_g[c_ig] - p_g'u_g) / (R (R - 1)),   u_g = W'(R pbar -
-p_g).
+322-328. Standard error as irrCAC (Gwet 2014): x_i as for the other coefficients, with
+
+    pe_i - P_e = sum over the item's raters g of (n / n_g) (u_g[c_ig] - p_g'u_g) / (R (R - 1)),
+    u_g = W'(R pbar - p_g)
 """
 
 from dataclasses import dataclass
@@ -16,6 +17,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from metrics.agreement.coefficient import (
+    IRRCAC,
+    NO_PAIRS,
+    ONE_CATEGORY,
+    Coefficient,
+    Example,
+    Formula,
+)
 from metrics.agreement.counts.grouping import Ints, compact
 from metrics.agreement.counts.sums import pattern_sums
 from metrics.agreement.estimate import (
@@ -92,3 +101,22 @@ def conger_kappa(rated: RatedItems, *, weights: npt.ArrayLike | None = None) -> 
     spread = np.asarray(((x - value) ** 2).sum())
     basis = Basis(sums.n2.astype(np.int64), sums.pairable_ratings.astype(np.int64), sums.n - 1)
     return estimated(point, sums.standard_error(spread), basis)
+
+
+CONGER_KAPPA = Coefficient(
+    name="conger_kappa",
+    title="Conger's kappa",
+    formula="(P_o - P_e) / (1 - P_e),   P_e = sum w_jl (pbar_j pbar_l - S_jl / R)",
+    low=None,
+    high=1,
+    undefined=(NO_PAIRS, ONE_CATEGORY),
+    error=IRRCAC,
+    source="Conger 1980, Psychological Bulletin 88, 322-328",
+    example=Example(
+        case="10_krippendorff2011_gwet_4raters",
+        name="conger_kappa",
+        value="0.76282",
+        printed="irrCAC README",
+    ),
+    of_ratings=Formula(conger_kappa, weights=True),
+)

@@ -1,11 +1,11 @@
-"""Consistency of two raters on a scale with order or values, from tables of the items rated by
-both.
+"""Consistency of two raters on a scale with order or values, from tables of the items rated by both.
 
-    Pearson         r = s_xy / (s_x s_y) of the categories' values Spearman        Pearson's r of
-    average ranks Kendall tau-b   (C - D) / sqrt((n0 - n1)(n0 - n2)): concordant less discordant
-    pairs, corrected for ties Lin             2 s_xy / (s_x^2 + s_y^2 + (mean_x - mean_y)^2),
-    variances with divisor n: agreement with the
-                    45-degree line (Lin 1989, Biometrics 45, 255-268)
+    Pearson         r = s_xy / (s_x s_y) of the categories' values
+    Spearman        Pearson's r of average ranks
+    Kendall tau-b   (C - D) / sqrt((n0 - n1)(n0 - n2)): concordant less discordant pairs, corrected
+                    for ties
+    Lin             2 s_xy / (s_x^2 + s_y^2 + (mean_x - mean_y)^2), variances with divisor n:
+                    agreement with the 45-degree line (Lin 1989, Biometrics 45, 255-268)
 
 A rater who uses one value only has no variance: null (zero_variance). High correlation with low
 agreement means that raters order alike but not on the same level.
@@ -14,6 +14,7 @@ agreement means that raters order alike but not on the same level.
 import numpy as np
 import numpy.typing as npt
 
+from metrics.agreement.coefficient import NO_ERROR, OF_TWO, Coefficient, Example, Formula, Values
 from metrics.agreement.counts.tables import Cells, cells
 from metrics.agreement.estimate import CODE, Corrected, Estimate, Floats, divided, estimated
 
@@ -91,3 +92,75 @@ def _values(values: npt.ArrayLike | None, k: int) -> Floats:
     if v.shape != (k,):
         raise ValueError(f"values must be {k} numbers, one for each category")
     return v - v.mean()
+
+
+def _example(name: str, value: str, printed: str = "SciPy and R cor") -> Example:
+    return Example(case="05_seed002_custom_weights", name=name, value=value, printed=printed)
+
+
+PEARSON = Coefficient(
+    name="pearson",
+    title="Pearson's correlation",
+    formula="s_xy / (s_x s_y) of the categories' values",
+    low=-1,
+    high=1,
+    undefined=(*OF_TWO, "zero_variance"),
+    error=NO_ERROR,
+    source="Pearson 1895, Proceedings of the Royal Society 58, 240-242",
+    example=_example("pearson", "0.76918"),
+    of_table=Formula(pearson, values=Values.OR_RANKS),
+    numeric=True,
+    told="value",
+    of_each_pair=True,
+    corrected=False,
+)
+
+SPEARMAN = Coefficient(
+    name="spearman",
+    title="Spearman's rank correlation",
+    formula="Pearson's correlation of average ranks",
+    low=-1,
+    high=1,
+    undefined=(*OF_TWO, "zero_variance"),
+    error=NO_ERROR,
+    source="Spearman 1904, American Journal of Psychology 15, 72-101",
+    example=_example("spearman", "0.77123"),
+    of_table=Formula(spearman),
+    ordered=True,
+    told="value",
+    of_each_pair=True,
+    corrected=False,
+)
+
+KENDALL_TAU_B = Coefficient(
+    name="kendall_tau_b",
+    title="Kendall's tau-b",
+    formula="(C - D) / sqrt((n0 - n1) (n0 - n2))",
+    low=-1,
+    high=1,
+    undefined=(*OF_TWO, "zero_variance"),
+    error=NO_ERROR,
+    source="Kendall 1945, Biometrika 33, 239-251",
+    example=_example("kendall_tau_b", "0.70576"),
+    of_table=Formula(kendall_tau_b),
+    ordered=True,
+    told="value",
+    of_each_pair=True,
+    corrected=False,
+)
+
+LIN_CCC = Coefficient(
+    name="lin_ccc",
+    title="Lin's concordance correlation",
+    formula="2 s_xy / (s_xx + s_yy + (mean_x - mean_y)^2), divisor n",
+    low=-1,
+    high=1,
+    undefined=(*OF_TWO, "zero_variance"),
+    error=NO_ERROR,
+    source="Lin 1989, Biometrics 45, 255-268",
+    example=_example("lin_ccc", "0.76662", "equals the quadratic kappa of equally spaced values"),
+    of_table=Formula(lin_ccc, values=Values.OR_RANKS),
+    numeric=True,
+    told="value",
+    corrected=False,
+)

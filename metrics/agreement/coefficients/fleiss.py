@@ -7,8 +7,8 @@
   f_i = [(n/n2) [m_i >= 2] (P_i - P_o) - (1 - kappa) (n/M) (n_i - m_i p)'(W + W')p] / (1 - P_e),
   se^2 = sum f_i^2 / (n (n - 1)).
 * `fleiss_kappa_gwet`: p_j = mean of n_ij / m_i over rated items (Gwet 2014; irrCAC), with irrCAC's
-  standard error: x_i = (n/n2) [m_i >= 2] (P_i - P_e) / (1 - P_e) - 2 (1 - kappa) (pe_i - P_e) / (1
-  - P_e).
+  standard error:
+  x_i = (n/n2) [m_i >= 2] (P_i - P_e) / (1 - P_e) - 2 (1 - kappa) (pe_i - P_e) / (1 - P_e).
 
 Both are the same when all items have the same number (>= 2) of ratings.
 """
@@ -16,6 +16,14 @@ Both are the same when all items have the same number (>= 2) of ratings.
 import numpy as np
 import numpy.typing as npt
 
+from metrics.agreement.coefficient import (
+    IRRCAC,
+    NO_PAIRS,
+    ONE_CATEGORY,
+    Coefficient,
+    Example,
+    Formula,
+)
 from metrics.agreement.counts.sums import PatternSums, pattern_sums
 from metrics.agreement.estimate import Corrected, Estimate, divided, estimated
 from metrics.agreement.weights import weighting
@@ -120,3 +128,56 @@ def stacked(estimates: list[Estimate]) -> Estimate:
     return Estimate(
         *(np.stack([getattr(one, name) for one in estimates], axis=-1) for name in names)
     )
+
+
+FLEISS_KAPPA = Coefficient(
+    name="fleiss_kappa",
+    title="Fleiss' kappa, pooled (this project's definition)",
+    formula="(P_o - P_e) / (1 - P_e),   P_e = p'Wp,   p_j = sum_i n_ij / M over all ratings",
+    low=None,
+    high=1,
+    undefined=(NO_PAIRS, ONE_CATEGORY),
+    error="delta method for the pooled estimator, t(n - 1)",
+    source="Fleiss 1971, Psychological Bulletin 76, 378-382",
+    example=Example(
+        case="08_fleiss1971_diagnoses", name="fleiss_kappa", value="0.430", printed="Fleiss 1971"
+    ),
+    of_patterns=Formula(fleiss_kappa, weights=True),
+)
+
+FLEISS_KAPPA_GWET = Coefficient(
+    name="fleiss_kappa_gwet",
+    title="Fleiss' kappa as Gwet generalises it",
+    formula="(P_o - P_e) / (1 - P_e),   P_e = p'Wp,   p_j = mean over rated items of n_ij / m_i",
+    low=None,
+    high=1,
+    undefined=(NO_PAIRS, ONE_CATEGORY),
+    error=IRRCAC,
+    source="Gwet 2014, Handbook of Inter-Rater Reliability, 4th ed.",
+    example=Example(
+        case="10_krippendorff2011_gwet_4raters",
+        name="fleiss_kappa_gwet",
+        value="0.76117",
+        printed="irrCAC README",
+    ),
+    of_patterns=Formula(fleiss_kappa_gwet, weights=True),
+)
+
+FLEISS_KAPPA_CATEGORY = Coefficient(
+    name="fleiss_kappa_category",
+    title="Fleiss' kappa of each category versus the rest",
+    formula="fleiss_kappa of the two categories j and not j",
+    low=None,
+    high=1,
+    undefined=(NO_PAIRS, ONE_CATEGORY),
+    error="delta method, t(n - 1)",
+    source="Fleiss 1971, Psychological Bulletin 76, 378-382",
+    example=Example(
+        case="08_fleiss1971_diagnoses",
+        name="fleiss_kappa_category",
+        value="0.245 0.245 0.520 0.471 0.566",
+        printed="R irr kappam.fleiss",
+    ),
+    of_patterns=Formula(category_kappas),
+    told="categories",
+)

@@ -1,20 +1,21 @@
 """Gwet's AC1 (nominal) and AC2 (weighted): chance agreement only on items that are hard to rate.
 
-    P_e = T_w sum_j p_j (1 - p_j) / (k (k - 1)),   T_w = sum of all weights,   p_j = mean of n_ij /
-    m_i
+    P_e = T_w sum_j p_j (1 - p_j) / (k (k - 1))
+    T_w = sum of all weights,   p_j = mean of n_ij / m_i
 
 Gwet 2008, British Journal of Mathematical and Statistical Psychology 61, 29-48; Gwet 2014, Handbook
 of Inter-Rater Reliability. P_e never becomes 1 on a scale of two or more categories: defined even
 when all ratings agree.
 """
 
-import numpy as np
 import numpy.typing as npt
 
+from metrics.agreement.coefficient import IRRCAC, NO_PAIRS, Coefficient, Example, Formula
 from metrics.agreement.counts.sums import PatternSums, pattern_sums
 from metrics.agreement.estimate import Estimate, divided
-from metrics.agreement.weights import weighting
+from metrics.agreement.weights import chance_factor
 
+from . import two_raters
 from .fleiss import chance_by_item
 
 
@@ -34,6 +35,25 @@ def gwet_ac(
     return chance_by_item(sums, weights, expected, factor * (1 - share), interval=interval)
 
 
-def chance_factor(weights: npt.ArrayLike | None, k: int) -> float:
-    """T_w / (k (k - 1))."""
-    return float(np.sum(weighting(weights, k))) / (k * (k - 1)) if k > 1 else 0.0
+GWET_AC1 = Coefficient(
+    name="gwet_ac1",
+    title="Gwet's AC1; AC2 with weights",
+    formula=(
+        "(P_o - P_e) / (1 - P_e),   P_e = T_w sum p_j (1 - p_j) / (k (k - 1)),   "
+        "p_j = mean of n_ij / m_i"
+    ),
+    low=None,
+    high=1,
+    undefined=(NO_PAIRS,),
+    error=IRRCAC,
+    source="Gwet 2008, British J. of Mathematical and Statistical Psychology 61, 29-48",
+    example=Example(
+        case="10_krippendorff2011_gwet_4raters",
+        name="gwet_ac1",
+        value="0.77544",
+        printed="irrCAC README",
+    ),
+    of_patterns=Formula(gwet_ac, weights=True),
+    of_table=Formula(two_raters.gwet_ac),
+    base="gwet_ac2",
+)

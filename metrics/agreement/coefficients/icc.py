@@ -2,10 +2,12 @@
 intervals.
 
     MSR, MSC, MSE, MSW: mean squares of items, raters, error (two-way) and within items (one-way)
-    icc1 = ICC(1,1)  (MSR - MSW) / (MSR + (R-1) MSW)                              one-way random,
-    absolute agreement icc2 = ICC(A,1)  (MSR - MSE) / (MSR + (R-1) MSE + R (MSC - MSE) / n)
-    two-way random, absolute agreement icc3 = ICC(C,1)  (MSR - MSE) / (MSR + (R-1) MSE)
-    two-way mixed, consistency icc1k, icc2k, icc3k: of the mean of the R raters
+
+    icc1 = ICC(1,1)  (MSR - MSW) / (MSR + (R-1) MSW)         one-way random, absolute agreement
+    icc2 = ICC(A,1)  (MSR - MSE) / (MSR + (R-1) MSE + R (MSC - MSE) / n)
+                                                             two-way random, absolute agreement
+    icc3 = ICC(C,1)  (MSR - MSE) / (MSR + (R-1) MSE)         two-way mixed, consistency
+    icc1k, icc2k, icc3k: of the mean of the R raters
 
 Shrout & Fleiss 1979, Psychological Bulletin 86, 420-428; McGraw & Wong 1996, Psychological Methods
 1, 30-46. F and intervals as psych, DescTools and pingouin: F of icc2 is MSR / MSE; the interval of
@@ -21,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from metrics.agreement.coefficient import OF_COMPLETE_ITEMS, Coefficient, Example
 from metrics.agreement.estimate import LEVEL
 
 NAMES = ("icc1", "icc2", "icc3", "icc1k", "icc2k", "icc3k")
@@ -234,3 +237,40 @@ def _ratio(top: float, one: float, other: float) -> float | None:
     if not np.isfinite(bottom) or abs(bottom) <= _ZERO * (abs(one) + abs(other)):
         return None
     return float(top / bottom)
+
+
+def _declared(name: str, value: str, title: str, formula: str) -> Coefficient:
+    return Coefficient(
+        name=name,
+        title=title,
+        formula=formula,
+        low=None,
+        # the denominator of icc2k can be negative when raters differ less than chance
+        high=None if name == "icc2k" else 1,
+        undefined=OF_COMPLETE_ITEMS,
+        error="F test and F interval",
+        source="Shrout & Fleiss 1979, Psychological Bulletin 86, 420-428",
+        example=Example("15_shrout_fleiss1979", name, value, "Shrout & Fleiss 1979, table 4"),
+        numeric=True,
+        corrected=False,
+        told="icc",
+    )
+
+
+ICCS = (
+    _declared("icc1", "0.17", "ICC(1,1), one-way", "(MSR - MSW) / (MSR + (R - 1) MSW)"),
+    _declared(
+        "icc2",
+        "0.29",
+        "ICC(A,1), two-way, absolute agreement",
+        "(MSR - MSE) / (MSR + (R - 1) MSE + R (MSC - MSE) / n)",
+    ),
+    _declared(
+        "icc3", "0.71", "ICC(C,1), two-way, consistency", "(MSR - MSE) / (MSR + (R - 1) MSE)"
+    ),
+    _declared("icc1k", "0.44", "ICC(1,k), mean of R raters", "(MSR - MSW) / MSR"),
+    _declared(
+        "icc2k", "0.62", "ICC(A,k), mean of R raters", "(MSR - MSE) / (MSR + (MSC - MSE) / n)"
+    ),
+    _declared("icc3k", "0.91", "ICC(C,k), mean of R raters", "(MSR - MSE) / MSR"),
+)

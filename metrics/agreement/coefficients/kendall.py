@@ -1,6 +1,7 @@
 """Kendall's W: concordance of R raters who rank n items, on the items that all of them rated.
 
-    W = 12 S / (R^2 (n^3 - n) - R sum_g T_g),   S = sum over items of (rank sum - mean rank sum)^2,
+    W = 12 S / (R^2 (n^3 - n) - R sum_g T_g)
+    S = sum over items of (rank sum - mean rank sum)^2
     T_g = sum over rater g's ties of t^3 - t,   average ranks for ties
 
 Kendall & Babington Smith 1939, Annals of Mathematical Statistics 10, 275-287; Siegel & Castellan
@@ -10,7 +11,10 @@ Kendall & Babington Smith 1939, Annals of Mathematical Statistics 10, 275-287; S
 import numpy as np
 import numpy.typing as npt
 
+from metrics.agreement.coefficient import NO_ERROR, OF_COMPLETE_ITEMS, Coefficient, Example, Formula
 from metrics.agreement.estimate import CODE, Basis, Corrected, Estimate, estimated
+
+from .conger import RatedItems
 
 
 def kendall_w(codes: npt.ArrayLike) -> Estimate:
@@ -37,3 +41,26 @@ def kendall_w(codes: npt.ArrayLike) -> Estimate:
     point = Corrected(nothing, nothing, np.asarray(value), np.asarray(reason))
     basis = Basis(np.asarray(n), np.asarray(n * n_raters), np.asarray(n - 1.0))
     return estimated(point, None, basis)
+
+
+def _of_ratings(rated: RatedItems) -> Estimate:
+    return kendall_w(rated.complete())
+
+
+KENDALL_W = Coefficient(
+    name="kendall_w",
+    title="Kendall's W",
+    formula="12 S / (R^2 (n^3 - n) - R sum T_g), complete items, average ranks",
+    low=0,
+    high=1,
+    undefined=OF_COMPLETE_ITEMS,
+    error=NO_ERROR,
+    source="Kendall & Babington Smith 1939, Annals of Mathematical Statistics 10, 275-287",
+    example=Example(
+        case="13_irr_anxiety_icc", name="kendall_w", value="0.540", printed="R irr ?kendall"
+    ),
+    of_ratings=Formula(_of_ratings),
+    ordered=True,
+    told="value",
+    corrected=False,
+)

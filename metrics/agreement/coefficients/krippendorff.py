@@ -4,18 +4,31 @@ ratings.
     o_cl = sum_i n_ic (n_il - [c = l]) / (m_i - 1),   n_c = row sums,   N = sum n_c
     alpha = 1 - (N - 1) sum_cl o_cl d_cl / sum_cl n_c n_l d_cl
 
-    nominal   d_cl = [c != l] ordinal   d_cl = (sum of n_g over g = c..l  -  (n_c + n_l) / 2)^2: the
-    squared distance of mean ranks interval  d_cl = (v_c - v_l)^2 ratio     d_cl = ((v_c - v_l) /
-    (v_c + v_l))^2, 0 where v_c + v_l = 0
+    nominal   d_cl = [c != l]
+    ordinal   d_cl = (sum of n_g over g = c..l  -  (n_c + n_l) / 2)^2: the squared distance of
+              mean ranks
+    interval  d_cl = (v_c - v_l)^2
+    ratio     d_cl = ((v_c - v_l) / (v_c + v_l))^2, 0 where v_c + v_l = 0
 
-Krippendorff 2011, Computing Krippendorff's alpha-reliability; 2019, Content Analysis, 4th ed., ch.
-12. Standard error as irrCAC's krippen.alpha.raw (Gwet 2014); none for ordinal, whose metric depends
-on the margins.
+Krippendorff 2011, Computing Krippendorff's alpha-reliability; 2019, Content Analysis, 4th ed.,
+ch. 12. Standard error as irrCAC's krippen.alpha.raw (Gwet 2014); none for ordinal, whose metric
+depends on the margins.
 """
+
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
+from metrics.agreement.coefficient import (
+    NO_ERROR,
+    NO_PAIRS,
+    ONE_CATEGORY,
+    Coefficient,
+    Example,
+    Formula,
+    Values,
+)
 from metrics.agreement.counts.sums import PatternSums, pattern_sums
 from metrics.agreement.estimate import CODE, Basis, Corrected, Estimate, Floats, divided, estimated
 
@@ -151,3 +164,68 @@ def _margins(sums: PatternSums) -> Floats:
 
 def _basis(sums: PatternSums) -> Basis:
     return Basis(sums.n2.astype(np.int64), sums.pairable_ratings.astype(np.int64), sums.n2 - 1)
+
+
+_ALPHA = "alpha = 1 - (N - 1) sum o_cl d_cl / sum n_c n_l d_cl,   "
+_IRRCAC = "irrCAC krippen.alpha.raw, t(n2 - 1)"
+
+
+def _example(name: str, value: str) -> Example:
+    case = "10_krippendorff2011_gwet_4raters"
+    return Example(case=case, name=name, value=value, printed="Krippendorff 2011")
+
+
+KRIPPENDORFF_NOMINAL = Coefficient(
+    name="krippendorff_alpha_nominal",
+    title="Krippendorff's alpha, nominal",
+    formula=_ALPHA + "d_cl = [c != l]",
+    low=None,
+    high=1,
+    undefined=(NO_PAIRS, ONE_CATEGORY),
+    error=_IRRCAC,
+    source="Krippendorff 2019, Content Analysis, 4th ed., ch. 12",
+    example=_example("krippendorff_alpha_nominal", "0.743"),
+    of_patterns=Formula(partial(krippendorff_alpha, metric="nominal")),
+)
+
+KRIPPENDORFF_ORDINAL = Coefficient(
+    name="krippendorff_alpha_ordinal",
+    title="Krippendorff's alpha, ordinal",
+    formula=_ALPHA + "d_cl = (sum of n_g over g = c..l - (n_c + n_l) / 2)^2",
+    low=None,
+    high=1,
+    undefined=(NO_PAIRS, ONE_CATEGORY),
+    error=NO_ERROR,
+    source="Krippendorff 2019, Content Analysis, 4th ed., ch. 12",
+    example=_example("krippendorff_alpha_ordinal", "0.815"),
+    of_patterns=Formula(partial(krippendorff_alpha, metric="ordinal")),
+    ordered=True,
+)
+
+KRIPPENDORFF_INTERVAL = Coefficient(
+    name="krippendorff_alpha_interval",
+    title="Krippendorff's alpha, interval",
+    formula=_ALPHA + "d_cl = (v_c - v_l)^2",
+    low=None,
+    high=1,
+    undefined=(NO_PAIRS, ONE_CATEGORY),
+    error=_IRRCAC,
+    source="Krippendorff 2019, Content Analysis, 4th ed., ch. 12",
+    example=_example("krippendorff_alpha_interval", "0.849"),
+    of_patterns=Formula(partial(krippendorff_alpha, metric="interval"), values=Values.GIVEN),
+    numeric=True,
+)
+
+KRIPPENDORFF_RATIO = Coefficient(
+    name="krippendorff_alpha_ratio",
+    title="Krippendorff's alpha, ratio",
+    formula=_ALPHA + "d_cl = ((v_c - v_l) / (v_c + v_l))^2, 0 where v_c + v_l = 0",
+    low=None,
+    high=1,
+    undefined=(NO_PAIRS, ONE_CATEGORY),
+    error=_IRRCAC,
+    source="Krippendorff 2019, Content Analysis, 4th ed., ch. 12",
+    example=_example("krippendorff_alpha_ratio", "0.797"),
+    of_patterns=Formula(partial(krippendorff_alpha, metric="ratio"), values=Values.FROM_ZERO),
+    numeric=True,
+)

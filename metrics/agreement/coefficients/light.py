@@ -7,6 +7,14 @@ and items.
 import numpy as np
 import numpy.typing as npt
 
+from metrics.agreement.coefficient import (
+    NO_ERROR,
+    NO_PAIRS,
+    ONE_CATEGORY,
+    Coefficient,
+    Example,
+    Formula,
+)
 from metrics.agreement.counts.grouping import Ints
 from metrics.agreement.estimate import CODE, Basis, Corrected, Estimate, divided, estimated
 
@@ -36,3 +44,20 @@ def mean_pairwise(estimate: Estimate) -> tuple[Estimate, Ints]:
 def light_kappa(tables: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Estimate:
     """Tables of all pairs (..., P, k, k) -> Estimate (...)."""
     return mean_pairwise(kappa(tables, weights, interval=False))[0]
+
+
+LIGHT_KAPPA = Coefficient(
+    name="light_kappa",
+    title="Mean pairwise kappa (Light's)",
+    formula="mean of Cohen's kappas over the pairs of raters for which it is defined",
+    low=None,
+    high=1,
+    undefined=(NO_PAIRS, ONE_CATEGORY),
+    error=NO_ERROR,
+    source="Light 1971, Psychological Bulletin 76, 365-377",
+    example=Example(
+        case="13_irr_anxiety_icc", name="light_kappa", value="-0.01748", printed="verified case"
+    ),
+    of_pairs=Formula(light_kappa, weights=True),
+    told="value",
+)

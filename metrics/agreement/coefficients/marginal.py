@@ -3,10 +3,11 @@ tables.
 
     McNemar         (b - c)^2 / (b + c), df 1; corrected: max(|b - c| - 1, 0)^2 / (b + c);
                     exact: p = min(1, 2 P(Bin(b + c, 1/2) <= min(b, c)))             (2 x 2 only)
-    Bowker          sum over pairs with n_jl + n_lj > 0 of (n_jl - n_lj)^2 / (n_jl + n_lj), df =
-    number of those pairs Stuart-Maxwell  d'V^-1 d with d = row less column totals, V_jj = r_j + c_j
-    - 2 n_jj, V_jl = -(n_jl + n_lj),
-                    df = rank of V: categories without a disagreement drop out
+    Bowker          sum over pairs with n_jl + n_lj > 0 of (n_jl - n_lj)^2 / (n_jl + n_lj),
+                    df = number of those pairs
+    Stuart-Maxwell  d'V^-1 d with d = row less column totals, V_jj = r_j + c_j - 2 n_jj,
+                    V_jl = -(n_jl + n_lj), df = rank of V: categories without a disagreement drop
+                    out
 
 McNemar 1947, Psychometrika 12, 153-157; Bowker 1948, JASA 43, 572-574; Stuart 1955, Biometrika 42,
 412-416; Maxwell 1970, British Journal of Psychiatry 116, 651-655. No disagreement at all: null
@@ -19,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from metrics.agreement.coefficient import OF_TWO, Coefficient, Example, Formula
 from metrics.agreement.estimate import CODE, Floats, divided
 
 
@@ -98,3 +100,70 @@ def stuart_maxwell(tables: npt.ArrayLike) -> Test:
     chi2 = np.where(kept, coordinates**2 / np.where(kept, values, 1), 0).sum(axis=-1)
     df = kept.sum(axis=-1).astype(float)
     return _test(chi2, df, both.sum(axis=(-2, -1)) > 0, table.sum(axis=(-2, -1)))
+
+
+MCNEMAR = Coefficient(
+    name="mcnemar.chi2",
+    title="McNemar's test; also corrected (chi2_cc, p_cc) and exact (p_exact)",
+    formula="(b - c)^2 / (b + c), df 1",
+    low=0,
+    high=None,
+    undefined=(*OF_TWO, "needs_2x2", "no_discordant_pairs"),
+    error="p from chi-square; exact p from the binomial",
+    source="McNemar 1947, Psychometrika 12, 153-157",
+    example=Example(
+        case="19_agresti_approval_mcnemar",
+        name="mcnemar.chi2_cc",
+        value="16.818",
+        printed="R ?mcnemar.test",
+    ),
+    of_table=Formula(mcnemar),
+    told="2x2 test",
+    corrected=False,
+)
+
+BOWKER = Coefficient(
+    name="bowker.chi2",
+    title="Bowker's test of symmetry",
+    formula=(
+        "sum of (n_jl - n_lj)^2 / (n_jl + n_lj) over pairs with n_jl + n_lj > 0, "
+        "df = number of those pairs"
+    ),
+    low=0,
+    high=None,
+    undefined=(*OF_TWO, "no_discordant_pairs"),
+    error="p from chi-square",
+    source="Bowker 1948, Journal of the American Statistical Association 43, 572-574",
+    example=Example(
+        case="05_seed002_custom_weights",
+        name="bowker.chi2",
+        value="4.4",
+        printed="R mcnemar.test",
+    ),
+    of_table=Formula(bowker),
+    told="test",
+    corrected=False,
+)
+
+STUART_MAXWELL = Coefficient(
+    name="stuart_maxwell.chi2",
+    title="Stuart-Maxwell test of equal margins",
+    formula="d'V^-1 d, df = rank of V",
+    low=0,
+    high=None,
+    undefined=(*OF_TWO, "no_discordant_pairs"),
+    error="p from chi-square",
+    source=(
+        "Stuart 1955, Biometrika 42, 412-416; "
+        "Maxwell 1970, British Journal of Psychiatry 116, 651-655"
+    ),
+    example=Example(
+        case="18_stuart1955_vision_women",
+        name="stuart_maxwell.p",
+        value="0.00753",
+        printed="R irr stuart.maxwell.mh",
+    ),
+    of_table=Formula(stuart_maxwell),
+    told="test",
+    corrected=False,
+)

@@ -1,11 +1,12 @@
 """One rater against all others on the same items, from peer tables (tally.PeerTables).
 
-The table T (k, k) of own category against every other rating of the same items, S = sum T, p = T /
-S, margins r, c:
+The table T (k, k) of own category against every other rating of the same items, S = sum T,
+p = T / S, margins r, c:
 
-    kappa    (P_o - P_e) / (1 - P_e),   P_o = sum w_jl p_jl,   P_e = sum w_jl r_j c_l percent  P_o
+    kappa    (P_o - P_e) / (1 - P_e),   P_o = sum w_jl p_jl,   P_e = sum w_jl r_j c_l
+    percent  P_o
     bias     sum p_jl (v_j - v_l): mean signed difference, own less peers, in category values or
-    ranks
+             ranks
 
 Each is a smooth function of T, and T is a sum over items. So the standard error is the delta method
 with items as clusters: f_i = sum_jl A_jl x_jl with x the item's contribution, se^2 = n / (n - 1)

@@ -5,9 +5,9 @@ Scores are the categories' own values, or the mean of an external gold score ove
 raters put in them. With score s_j and quadratic weights 1 - (s_j - s_l)^2 / span^2, for two raters
 with variances of divisor n:
 
-    kappa = 2 s_xy / (s_xx + s_yy + (mean_x - mean_y)^2)                              exactly Lin's
-    concordance ICC(A,1) = 2 S_xy / (S_xx + S_yy + (mean_x - mean_y)^2 - (S_xx + S_yy - 2 S_xy) / n)
-    with divisor n - 1
+    kappa = 2 s_xy / (s_xx + s_yy + (mean_x - mean_y)^2)           exactly Lin's concordance
+    ICC(A,1) = 2 S_xy / (S_xx + S_yy + (mean_x - mean_y)^2 - (S_xx + S_yy - 2 S_xy) / n)
+                                                                   with divisor n - 1
 
 so the two differ by terms of order 1/n only (Fleiss & Cohen 1973, Educational and Psychological
 Measurement 33, 613-619).

@@ -14,6 +14,14 @@ Brennan-Prediger, whose standard error is the delta method on the cells divided 
 import numpy as np
 import numpy.typing as npt
 
+from metrics.agreement.coefficient import (
+    OF_TWO,
+    ON_CELLS,
+    ONE_CATEGORY,
+    Coefficient,
+    Example,
+    Formula,
+)
 from metrics.agreement.counts.tables import (
     Cells,
     bilinear,
@@ -23,9 +31,7 @@ from metrics.agreement.counts.tables import (
     standard_error,
 )
 from metrics.agreement.estimate import CODE, Corrected, Estimate, Floats, estimated
-from metrics.agreement.weights import weighting
-
-from .gwet import chance_factor
+from metrics.agreement.weights import chance_factor, weighting
 
 
 def scott_pi(
@@ -106,3 +112,80 @@ def mean_of_cells(c: Cells, g: Floats) -> Estimate:
     reason = np.where(c.n > 0, 0, CODE["no_pairable_items"])
     point = Corrected(value, np.full(c.n.shape, np.nan), value, reason)
     return estimated(point, standard_error(c.p, g, c.n), c.basis(), upper=np.inf)
+
+
+_BYRT = "Byrt, Bishop & Carlin 1993, Journal of Clinical Epidemiology 46, 423-429"
+
+SCOTT_PI = Coefficient(
+    name="scott_pi",
+    title="Scott's pi",
+    formula="(P_o - P_e) / (1 - P_e),   P_e = sum pi_j^2,   pi = (r + c) / 2",
+    low=-1,
+    high=1,
+    undefined=(*OF_TWO, ONE_CATEGORY),
+    error=ON_CELLS,
+    source="Scott 1955, Public Opinion Quarterly 19, 321-325",
+    example=Example(
+        case="12_gwet_cont3x3abstractors",
+        name="scott_pi",
+        value="0.79624",
+        printed="irrCAC README",
+    ),
+    of_table=Formula(scott_pi),
+)
+
+PABAK = Coefficient(
+    name="pabak",
+    title="Prevalence-adjusted bias-adjusted kappa",
+    formula="(k P_o - 1) / (k - 1)",
+    low=-1,
+    high=1,
+    undefined=OF_TWO,
+    error=ON_CELLS,
+    source=_BYRT,
+    example=Example(
+        case="12_gwet_cont3x3abstractors", name="pabak", value="0.835", printed="irrCAC README"
+    ),
+    of_table=Formula(pabak),
+    told="value",
+)
+
+PREVALENCE_INDEX = Coefficient(
+    name="prevalence_index",
+    title="Prevalence index, signed",
+    formula="(a - d) / n of the table [[a, b], [c, d]]",
+    low=-1,
+    high=1,
+    undefined=(*OF_TWO, "needs_2x2"),
+    error="delta method on the cells / n",
+    source=_BYRT,
+    example=Example(
+        case="17_feinstein_cicchetti_1b",
+        name="prevalence_index",
+        value="0.75",
+        printed="table of Feinstein & Cicchetti 1990",
+    ),
+    of_table=Formula(prevalence_index),
+    told="value",
+    corrected=False,
+)
+
+BIAS_INDEX = Coefficient(
+    name="bias_index",
+    title="Bias index, signed",
+    formula="(b - c) / n of the table [[a, b], [c, d]]",
+    low=-1,
+    high=1,
+    undefined=(*OF_TWO, "needs_2x2"),
+    error="delta method on the cells / n",
+    source=_BYRT,
+    example=Example(
+        case="17_feinstein_cicchetti_1b",
+        name="bias_index",
+        value="0.05",
+        printed="table of Feinstein & Cicchetti 1990",
+    ),
+    of_table=Formula(bias_index),
+    told="value",
+    corrected=False,
+)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy.typing as npt
 
 from metrics.agreement.bands import Band, band_of
-from metrics.agreement.batch import weightings
 from metrics.agreement.estimate import Estimate
+from metrics.agreement.weights import NONE, weightings
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,9 @@ def sensitivity(
 ) -> Sensitivity:
     """`coefficient` maps weights (None or (k, k)) to an Estimate (), e.g. lambda w:
     cohen.kappa(table, w)."""
-    known = {"none": None, **weightings(k, scale="ordinal", weight_matrix=weight_matrix)}
-    readings = {name: coefficient(weights).reading() for name, weights in known.items()}
+    readings = {}
+    for name, weights in weightings(k, weight_matrix).items():
+        readings[name] = coefficient(None if name == NONE else weights).reading()
     found = {name: band_of(reading["value"], scheme) for name, reading in readings.items()}
     values = [reading["value"] for reading in readings.values() if reading["value"] is not None]
     robust = len({band.name for band in found.values() if band}) == 1 if len(values) > 1 else None

@@ -9,23 +9,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics.agreement import COEFFICIENTS
+from metrics.agreement import Coefficient
 from metrics.agreement.bands import band_of
-from metrics.agreement.batch import SCALES
-from metrics.agreement.registry import report_names
+from metrics.agreement.registry import listed
 from metrics.agreement.report import report_ratings
+from metrics.agreement.scales import SCALES
 from metrics.management import rating_file
-
-# Which coefficients make sense from which scale on; what is not here makes sense on every scale.
-_FROM_ORDINAL = ("krippendorff_alpha_ordinal", "spearman", "kendall_tau_b", "kendall_w")
-_FROM_INTERVAL = (
-    "krippendorff_alpha_interval",
-    "krippendorff_alpha_ratio",
-    "pearson",
-    "lin_ccc",
-    "icc",
-)
-_IN_WORDS = ("kappa", "alpha", "gwet", "brennan", "scott", "pabak")  # bands are meant for these
 
 
 class Command(BaseCommand):
@@ -112,22 +101,10 @@ def _lines(
             f"{ratings.repeats} earlier ratings of the same item by the same rater are left out"
         )
     lines.append("")
-    for entry, coefficient in COEFFICIENTS.items():
-        names = report_names(entry) + (
-            [f"{coefficient.base or entry}_custom"] if custom and coefficient.weighted else []
-        )
-        lines += [
-            _line(name, found) for name in names if _sensible(name, scale) and _asked(name, found)
-        ]
+    for name, entry in listed(scale=scale, custom=custom):
+        if _asked(name, found):
+            lines.append(_line(name, entry, found))
     return lines
-
-
-def _sensible(name: str, scale: str) -> bool:
-    if scale == "nominal":
-        return not name.startswith((*_FROM_ORDINAL, *_FROM_INTERVAL)) and not name.endswith(
-            ("_linear", "_quadratic")
-        )
-    return scale != "ordinal" or not name.startswith(_FROM_INTERVAL)
 
 
 def _asked(name: str, found: dict[str, Any]) -> bool:
@@ -135,7 +112,7 @@ def _asked(name: str, found: dict[str, Any]) -> bool:
     return found.get(f"{name}.reason") != "needs_two_raters" or found["n_raters"] < 2
 
 
-def _line(name: str, found: dict[str, Any]) -> str:
+def _line(name: str, entry: Coefficient, found: dict[str, Any]) -> str:
     value = found[name]
     if isinstance(value, list):
         text = "  ".join("-" if one is None else f"{one:.3f}" for one in value)
@@ -144,7 +121,5 @@ def _line(name: str, found: dict[str, Any]) -> str:
         return f"{name:<32} undefined: {found[f'{name}.reason']}"
     low, high = found.get(f"{name}.ci_low"), found.get(f"{name}.ci_high")
     interval = "" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
-    band = (
-        band_of(value) if any(part in name for part in _IN_WORDS) and name != "kappa_max" else None
-    )
+    band = band_of(value) if entry.corrected else None
     return f"{name:<32} {value:7.3f}  {interval:<18} {band.words if band else ''}".rstrip()

@@ -1,0 +1,59 @@
+"""What report() is given, checked once at the door: ValueError names the place of what is wrong."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .estimate import Floats
+
+
+def checked_k(categories: int | Sequence[Any]) -> int:
+    """The number of declared categories; a scale needs two."""
+    k = categories if isinstance(categories, (int, np.integer)) else len(categories)
+    if k < 2:
+        raise ValueError(f"a scale needs at least two categories, not {k}")
+    return int(k)
+
+
+def checked_codes(codes: npt.ArrayLike, k: int) -> npt.NDArray[np.int64]:
+    """Codes (items, raters) as integers 0..k-1, -1 for missing; the first wrong one is named."""
+    allowed = f"0..{k - 1}, or -1 for a missing rating"
+    try:
+        table = np.asarray(codes)
+    except ValueError:
+        raise ValueError(
+            "codes must be rows of equal length, one row an item, one column a rater"
+        ) from None
+    if table.ndim != 2 or table.shape[1] == 0:
+        raise ValueError(f"codes must be an (items x raters) array, not one of shape {table.shape}")
+    if table.dtype.kind not in "iu":
+        try:
+            numbers = table.astype(float)
+        except (TypeError, ValueError):
+            raise ValueError(f"codes must be integers: {allowed}") from None
+    else:
+        numbers = table
+    wrong = ~((numbers >= -1) & (numbers < k))
+    if numbers.dtype.kind == "f":
+        wrong |= numbers != np.floor(numbers)
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        raise ValueError(
+            f"row {row}, column {column}: code {table[row, column]} is not allowed; one of {allowed}"
+        )
+    return numbers.astype(np.int64)
+
+
+def checked_values(values: Sequence[float] | npt.ArrayLike, k: int) -> Floats:
+    """Finite numbers of the categories (k,)."""
+    try:
+        v = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"values must be {k} numbers, one for each category") from None
+    if v.shape != (k,):
+        raise ValueError(f"values must be {k} numbers, one for each category, not {v.size}")
+    if not np.isfinite(v).all():
+        raise ValueError(f"value {int(np.argmin(np.isfinite(v)))} is not a finite number")
+    return v
