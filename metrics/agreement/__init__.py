@@ -30,7 +30,7 @@ declaration; registry.py lists them all.
 
 from .batch import pattern_coefficients, table_coefficients
 from .coefficient import Coefficient
-from .estimate import REASONS, Estimate
+from .estimate import REASONS, Estimate, Value
 from .registry import COEFFICIENTS
 from .report import report
 
@@ -39,6 +39,7 @@ __all__ = [
     "REASONS",
     "Coefficient",
     "Estimate",
+    "Value",
     "pattern_coefficients",
     "report",
     "table_coefficients",

@@ -6,7 +6,7 @@ reason.
 
 import math
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -35,15 +35,33 @@ REASONS: tuple[str | None, ...] = (
 CODE = {name: code for code, name in enumerate(REASONS) if name is not None}
 
 
+class Value(TypedDict):
+    """One value of a coefficient in plain numbers, None where there is none; as it is stored and as
+    the API answers it."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    se: float | None
+    observed: float | None
+    expected: float | None
+    n_items: int | None
+    n_ratings: int | None
+    reason: str | None  # why there is no value
+    n_pairs: NotRequired[int]  # of a mean over pairs
+    bootstrap: NotRequired[int]  # the interval is that of so many replicates
+
+
 @dataclass(frozen=True)
 class Estimate:
     """A coefficient for each entry of a common leading shape (...): a pair, a day, a replicate, or
     () for one.
 
-    value, se, low, high, observed, expected: float (...), NaN where undefined reason, se_reason:
-    index into REASONS (...), why the value (the error and interval) is undefined; 0: defined
+    value, se, low, high, observed, expected: float (...), NaN where undefined
+    reason, se_reason: index into REASONS (...), why the value (the error and interval) is
+        undefined; 0: defined
     n_items, n_ratings: int (...), the items that have what the coefficient compares, and their
-    ratings
+        ratings
     """
 
     value: Floats
@@ -64,28 +82,49 @@ class Estimate:
     def __getitem__(self, index: Any) -> "Estimate":
         return Estimate(*(np.asarray(getattr(self, field.name)[index]) for field in fields(self)))
 
-    def reading(self, index: Index = ()) -> dict[str, Any]:
-        """One entry as the API gives it: plain numbers, None where undefined."""
+    def reading(self, index: Index = ()) -> Value:
+        """One entry in plain numbers."""
         return {
-            **{name: number(getattr(self, name)[index]) for name in ("value", "low", "high", "se")},
-            **{name: number(getattr(self, name)[index]) for name in ("observed", "expected")},
+            "value": number(self.value[index]),
+            "low": number(self.low[index]),
+            "high": number(self.high[index]),
+            "se": number(self.se[index]),
+            "observed": number(self.observed[index]),
+            "expected": number(self.expected[index]),
             "n_items": int(self.n_items[index]),
             "n_ratings": int(self.n_ratings[index]),
             "reason": REASONS[int(self.reason[index])],
         }
 
-    def readings(self) -> list[dict[str, Any]]:
+    def readings(self) -> list[Value]:
         """`reading` of every entry of an estimate with one leading axis, many times faster than one
         by one."""
-        numbers = ("value", "low", "high", "se", "observed", "expected")
-        columns = [_plain(getattr(self, name)) for name in numbers]
-        columns += [
+        columns = zip(
+            _plain(self.value),
+            _plain(self.low),
+            _plain(self.high),
+            _plain(self.se),
+            _plain(self.observed),
+            _plain(self.expected),
             self.n_items.tolist(),
             self.n_ratings.tolist(),
-            [REASONS[code] for code in self.reason.tolist()],
+            self.reason.tolist(),
+            strict=True,
+        )
+        return [
+            {
+                "value": value,
+                "low": low,
+                "high": high,
+                "se": se,
+                "observed": observed,
+                "expected": expected,
+                "n_items": n_items,
+                "n_ratings": n_ratings,
+                "reason": REASONS[reason],
+            }
+            for value, low, high, se, observed, expected, n_items, n_ratings, reason in columns
         ]
-        names = (*numbers, "n_items", "n_ratings", "reason")
-        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def why_no_interval(self, index: Index = ()) -> str | None:
         """Name of the reason why there is no standard error, None where there is one."""

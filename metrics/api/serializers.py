@@ -1,10 +1,13 @@
-"""The shapes of readings in the API, for the schema."""
+"""The shapes of values in the API, for the schema."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from rest_framework import serializers
+
+from metrics.agreement.registry import mean_names, peer_names
+from metrics.agreement.weights import NONE, WEIGHTINGS
+
+ALWAYS = ("vs_peers", *mean_names([NONE]))  # whatever the scale
 
 
 def _number(text: str) -> serializers.FloatField:
@@ -69,16 +72,13 @@ class RaterOut(serializers.Serializer):
     kind = serializers.ChoiceField(["human", "model"])
     group = serializers.CharField(allow_blank=True)
     ratings = serializers.IntegerField()
-    vs_peers = ReadingOut()
-    mean_pairwise_kappa = ReadingOut()
-    vs_peers_percent = ReadingOut(required=False)
-    vs_peers_bias = ReadingOut(required=False)
-    vs_peers_linear = ReadingOut(required=False)
-    vs_peers_quadratic = ReadingOut(required=False)
-    vs_peers_custom = ReadingOut(required=False)
-    mean_pairwise_kappa_linear = ReadingOut(required=False)
-    mean_pairwise_kappa_quadratic = ReadingOut(required=False)
-    mean_pairwise_kappa_custom = ReadingOut(required=False)
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        """The coefficients too; under the question's own matrix only where it has one."""
+        fields = super().get_fields()
+        for name in (*peer_names(WEIGHTINGS), *mean_names(WEIGHTINGS)):
+            fields[name] = ReadingOut(required=name in ALWAYS)
+        return fields
 
 
 class RaterPeriodOut(ReadingOut):
@@ -88,9 +88,3 @@ class RaterPeriodOut(ReadingOut):
 
 class PeriodOut(RaterPeriodOut):
     cumulative = ReadingOut(help_text="The same coefficient on all items up to `end`")
-
-
-def not_counted() -> dict[str, Any]:
-    """The reading of what no worker has looked at yet."""
-    unknown = dict.fromkeys(("value", "low", "high", "se", "observed", "expected"))
-    return {**unknown, "n_items": 0, "n_ratings": 0, "reason": "not_counted"}

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-import numpy as np
 from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
 from django.http import Http404, HttpResponse
@@ -15,16 +14,18 @@ from django.utils.translation import gettext as _
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from groundwork.rest.paging import PAGING as PAGING_NAMES
+from groundwork.rest import paging
 from groundwork.rest.paging import Key, invalid_cursor, of_texts, page
 from groundwork.rest.parameters import choice, parameters
 from groundwork.rest.schema import PAGING, QUESTION, page_of, parameter, reads
 from metrics import periods
-from metrics.agreement import pattern_coefficients
+from metrics.agreement import Value
 from metrics.agreement.coefficients import cohen
+from metrics.agreement.weights import NONE, WEIGHTINGS
 from metrics.counting.store import json_text
 from metrics.models import CountState, PairTally, PeerTally, RaterReading, Reading, Span
 from metrics.readings import bootstrap, pairs, raters
+from metrics.readings.value import not_counted
 from metrics.scale import QuestionScale
 from metrics.work import sweep
 from projects.api.view import ApiView, question_of
@@ -32,7 +33,7 @@ from projects.catalogue.sizes import n_items
 from projects.models import Member, Project, Question, Rater
 from ratings.recording.days import EPOCH
 
-from .serializers import AgreementOut, PairOut, PeriodOut, RaterOut, RaterPeriodOut, not_counted
+from .serializers import AgreementOut, PairOut, PeriodOut, RaterOut, RaterPeriodOut
 
 VIEWER = Member.Role.VIEWER
 RATER_COLUMNS = {
@@ -60,24 +61,13 @@ class Agreement(ApiView):
         project, question, _found = _asked(self, request, project_id)
         whole = Reading.objects.filter(question=question, span=Span.ALL).first()
         state = CountState.objects.filter(question=question).first()
-        details = whole.details if whole else {}
-        held = sum(category["ratings"] for category in details.get("categories", ()))
         return Response(
             {
                 "question": question.key,
                 "counted_at": state.counted_at if state and whole else None,
-                "ratings": held,
                 "uncounted": sweep.waiting_ratings(question, state),
-                "items": {
-                    "total": n_items(project),
-                    "rated": details.get("rated", 0),
-                    "with_two_or_more": details.get("with_two_or_more", 0),
-                },
-                "coefficients": bootstrap.filled(
-                    whole.coefficients, state.bootstrap if state else {}
-                )
-                if whole
-                else _not_counted_coefficients(question),
+                **_basis(whole, n_items(project)),
+                "coefficients": _coefficients(whole, state, QuestionScale.of(question)),
             }
         )
 
@@ -92,27 +82,16 @@ class Pairs(ApiView):
             parameter(
                 "weights",
                 "none when left out; custom where the question has a matrix",
-                enum=["none", "linear", "quadratic", "custom"],
+                enum=list(WEIGHTINGS),
             ),
             *PAGING,
         ],
     )
     def get(self, request: Request, project_id: int) -> Response:
-        _project, question, found = _asked(self, request, project_id, "weights", *PAGING_NAMES)
+        _project, question, found = _asked(self, request, project_id, "weights", *paging.PAGING)
         scale = QuestionScale.of(question)
-        weightings = scale.weightings()
-        weights = choice(found, "weights", list(weightings), default="none")
-
-        def read(after: Key | None, size: int) -> list[tuple[Key, Any]]:
-            rows = PairTally.objects.filter(question=question)
-            if after:
-                rows = rows.filter(rater_a__gte=after[0]).exclude(
-                    rater_a=after[0], rater_b__lte=after[1]
-                )
-            return _pairs(
-                rows.order_by("rater_a_id", "rater_b_id")[:size], scale, weightings[weights]
-            )
-
+        weights = choice(found, "weights", scale.weighting_names(), default=NONE)
+        read = partial(_pairs, question, scale, weights=weights)
         return Response(page(request, found, key=2, read=read))
 
 
@@ -124,18 +103,8 @@ class Raters(ApiView):
         [QUESTION, *PAGING],
     )
     def get(self, request: Request, project_id: int) -> HttpResponse:
-        _project, question, found = _asked(self, request, project_id, *PAGING_NAMES)
-
-        def read(after: Key | None, size: int) -> list[tuple[Key, str]]:
-            rows = RaterReading.objects.filter(
-                question=question, span=Span.ALL, rater__gt=after[0] if after else 0
-            )
-            text = Cast("coefficients", TextField())
-            chosen = rows.order_by("rater_id").values_list(
-                "rater_id", *RATER_COLUMNS.values(), text
-            )[:size]
-            return [((rater_id,), _rater(own, readings)) for rater_id, *own, readings in chosen]
-
+        _project, question, found = _asked(self, request, project_id, *paging.PAGING)
+        read = partial(_raters, question)
         return of_texts(page(request, found, key=1, read=read))
 
 
@@ -149,10 +118,11 @@ class Trend(ApiView):
     def get(self, request: Request, project_id: int) -> Response:
         """The items whose latest rating lies in the period; periods without items are left out."""
         _project, question, found = _asked(
-            self, request, project_id, "period", "coefficient", *PAGING_NAMES
+            self, request, project_id, "period", "coefficient", *paging.PAGING
         )
         span = choice(found, "period", periods.SPANS, default="week")
-        name = choice(found, "coefficient", _names(question), default="fleiss_kappa")
+        scale = QuestionScale.of(question)
+        name = choice(found, "coefficient", scale.pattern_names(), default="fleiss_kappa")
         rows = Reading.objects.filter(question=question, span=span)
         read = _stored(rows, f"coefficients__{name}", f"cumulative__{name}")
 
@@ -173,19 +143,14 @@ class RaterTrend(ApiView):
         """The ratings which the rater gave in the period, against all other ratings of the same
         items."""
         project, question, found = _asked(
-            self, request, project_id, "period", "coefficient", *PAGING_NAMES
+            self, request, project_id, "period", "coefficient", *paging.PAGING
         )
         span = choice(found, "period", periods.SPANS, default="week")
-        name = choice(found, "coefficient", _peer_names(question), default="vs_peers")
-        rater = (
-            Rater.objects.filter(project=project, key=rater_key).first()
-            if "\x00" not in rater_key
-            else None
-        )
-        if rater is None:
-            raise Http404(_("No such rater."))
+        scale = QuestionScale.of(question)
+        name = choice(found, "coefficient", scale.peer_names(), default="vs_peers")
+        rater = _rater(project, rater_key)
         if span == Span.DAY:
-            read = _days(raters.days_of(question, rater), QuestionScale.of(question), name)
+            read = _days(raters.days_of(question, rater), scale, name)
         else:
             stored = RaterReading.objects.filter(question=question, rater=rater, span=span)
             read = _stored(stored, f"coefficients__{name}")
@@ -201,65 +166,81 @@ def _asked(
     return project, question_of(project, found.get("question")), found
 
 
-def _names(question: Question) -> list[str]:
-    """The coefficients over all raters that make sense on the question's scale."""
-    scale = QuestionScale.of(question)
-    nothing = np.zeros((0, scale.k), np.int64), np.zeros(0, np.int64)
-    return list(
-        pattern_coefficients(
-            *nothing,
-            scale=scale.kind,
-            values=scale.values,
-            weight_matrix=scale.matrix,
-            interval=False,
-        )
-    )
+# --- the whole question
 
 
-def _not_counted_coefficients(question: Question) -> dict[str, dict[str, Any]]:
-    pairwise = [
-        "mean_pairwise_kappa",
-        *(f"mean_pairwise_kappa_{name}" for name in _weighted(question)),
-    ]
-    return {name: not_counted() for name in [*_names(question), *pairwise]}
+def _basis(whole: Reading | None, total: int) -> dict[str, Any]:
+    """What the numbers rest on: ratings, and items of ``total``."""
+    details = whole.details if whole else {}
+    held = sum(category["ratings"] for category in details.get("categories", ()))
+    items = {
+        "total": total,
+        "rated": details.get("rated", 0),
+        "with_two_or_more": details.get("with_two_or_more", 0),
+    }
+    return {"ratings": held, "items": items}
 
 
-def _weighted(question: Question) -> list[str]:
-    return ["linear", "quadratic", *(["custom"] if question.weight_matrix is not None else [])]
+def _coefficients(
+    whole: Reading | None, state: CountState | None, scale: QuestionScale
+) -> dict[str, Any]:
+    """Name -> value of all coefficients that the scale gives sense to."""
+    if whole is None:
+        names = [*scale.pattern_names(), *scale.mean_names()]
+        return {name: not_counted() for name in names}
+    return bootstrap.filled(whole.coefficients, state.bootstrap if state else {})
 
 
-def _peer_names(question: Question) -> list[str]:
-    return [
-        "vs_peers",
-        *(f"vs_peers_{name}" for name in _weighted(question)),
-        "vs_peers_percent",
-        "vs_peers_bias",
-    ]
+# --- pairs and raters
 
 
 def _pairs(
-    rows: QuerySet[PairTally], scale: QuestionScale, weights: np.ndarray
+    question: Question, scale: QuestionScale, after: Key | None, size: int, *, weights: str
 ) -> list[tuple[Key, Any]]:
-    """Whole readings of the pairs on one page, from their stored tables in one call."""
+    """Whole values of the pairs on one page, from their stored tables in one call."""
+    rows = PairTally.objects.filter(question=question).order_by("rater_a_id", "rater_b_id")
+    if after:
+        a, b = after
+        rows = rows.filter(rater_a__gte=a).exclude(rater_a=a, rater_b__lte=b)
     names = ("rater_a_id", "rater_b_id", "rater_a__key", "rater_b__key", "width", "table")
-    found = list(rows.values_list(*names))
+    found = list(rows.values_list(*names)[:size])
     tables = pairs.declared([row[4:] for row in found], scale)
-    readings = cohen.kappa(tables, weights).readings()
-    return [
-        ((a, b), {**reading, "rater_a": key_a, "rater_b": key_b, "table": table})
-        for (a, b, key_a, key_b, *_stored), reading, table in zip(
-            found, readings, tables.tolist(), strict=True
-        )
-    ]
+    values = cohen.kappa(tables, scale.weightings()[weights]).readings()
+    shown: list[tuple[Key, Any]] = []
+    for row, value, table in zip(found, values, tables.tolist(), strict=True):
+        a, b, key_a, key_b, *_stored = row
+        shown.append(((a, b), {**value, "rater_a": key_a, "rater_b": key_b, "table": table}))
+    return shown
 
 
-def _rater(own: list[Any], readings: str) -> str:
-    """A rater as JSON: ``own`` are the RATER_COLUMNS, ``readings`` the stored text, which names
-    vs_peers and more."""
-    return f"{json_text(dict(zip(RATER_COLUMNS, own, strict=True)))[:-1]},{readings[1:]}"
+def _raters(question: Question, after: Key | None, size: int) -> list[tuple[Key, str]]:
+    """The raters on one page as JSON: the stored text, which names vs_peers and more, behind the
+    RATER_COLUMNS."""
+    rows = RaterReading.objects.filter(question=question, span=Span.ALL)
+    rows = rows.filter(rater__gt=after[0] if after else 0).order_by("rater_id")
+    text = Cast("coefficients", TextField())
+    columns = rows.values_list("rater_id", *RATER_COLUMNS.values(), text)
+    shown: list[tuple[Key, str]] = []
+    for rater_id, *own, values in columns[:size]:
+        head = json_text(dict(zip(RATER_COLUMNS, own, strict=True)))
+        shown.append(((rater_id,), f"{head[:-1]},{values[1:]}"))
+    return shown
 
 
-def _period(span: str, start: datetime.date, reading: Any) -> dict[str, Any]:
+def _rater(project: Project, key: str) -> Rater:
+    """The rater of this key, or Http404; PostgreSQL refuses a NUL and is never asked for one."""
+    rater = None
+    if "\x00" not in key:
+        rater = Rater.objects.filter(project=project, key=key).first()
+    if rater is None:
+        raise Http404(_("No such rater."))
+    return rater
+
+
+# --- over time
+
+
+def _period(span: str, start: datetime.date, reading: Value | None) -> dict[str, Any]:
     return {**(reading or not_counted()), "start": start, "end": periods.end_date(start, span)}
 
 

@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 
 from metrics import periods
-from metrics.agreement import pattern_coefficients
-from metrics.agreement.coefficients import peers as peer_agreement
 from metrics.agreement.estimate import Estimate
 from metrics.counting import store
 from metrics.models import ALL_START, EVER, CountState, RaterReading, Reading
 from metrics.readings import project, raters
-from metrics.scale import QuestionScale, weighted
+from metrics.scale import QuestionScale
 from ratings.recording.days import date_of
 
 from .recount import PeerRows, Recount
@@ -55,14 +53,7 @@ def _expected_of_periods(state: CountState, recount: Recount, scale: QuestionSca
         for place, begin in enumerate(begins.tolist()):
             keys.append((span, date_of(begin).isoformat()))
             n_items += [of_period[place], until_end[place]]
-    estimates = pattern_coefficients(
-        scale.ordered(counts),
-        np.stack(n_items),
-        scale=scale.kind,
-        values=scale.values,
-        weight_matrix=scale.matrix,
-    )
-    made = _by_row(estimates)
+    made = _by_row(scale.patterns(scale.ordered(counts), np.stack(n_items)))
     expected = {}
     for place, key in enumerate(keys):
         expected[key] = [made[2 * place], made[2 * place + 1]]
@@ -129,12 +120,7 @@ def _peer_readings(
         moments = scale.ordered(sums, axes=3)
     each = np.array(rows.n_items, np.int64)
     n_items = np.array([each[of].sum() for of in places], np.int64)
-    estimates = {}
-    for name, matrix in scale.weightings().items():
-        kappa = peer_agreement.kappa(tables, moments, n_items, weights=matrix)
-        estimates[weighted("vs_peers", name)] = kappa
-    estimates["vs_peers_percent"] = peer_agreement.percent_agreement(tables, moments, n_items)
-    estimates["vs_peers_bias"] = peer_agreement.bias(tables, moments, n_items, values=scale.values)
+    estimates = scale.peers(tables, moments, n_items)
     found = {}
     for (key, of), readings in zip(groups.items(), _by_row(estimates), strict=True):
         n_ratings = sum(recount.own[rows.keys[place]] for place in of)

@@ -13,6 +13,7 @@ from django.db import transaction
 
 from groundwork.database import bulk
 from metrics.agreement.counts import tally
+from metrics.agreement.weights import WEIGHTINGS
 from metrics.models import EVER, PairTally, PatternTally, PeerTally
 from metrics.scale import QuestionScale
 
@@ -116,8 +117,8 @@ def _merged(counts: np.ndarray, n_items: np.ndarray) -> np.ndarray:
 
 # --- pairs of raters
 
-KAPPAS = ("none", "linear", "quadratic", "custom")
-# What is stored of a pair's kappa under each weighting: its value and its interval.
+KAPPAS = WEIGHTINGS
+# What is stored of a pair's kappa under each of them: its value and its interval.
 KAPPA_PARTS = ("kappa", "low", "high")
 KAPPA_COLUMNS = tuple(f"{part}_{name}" for name in KAPPAS for part in KAPPA_PARTS)
 UNIT = 2.0**60  # kappas are summed as integers of 1 / UNIT

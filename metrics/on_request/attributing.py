@@ -32,7 +32,7 @@ def ask(question: Question, **which: Any) -> Attribution:
 
 def _made(row: Attribution) -> dict[str, Any] | None:
     scale = QuestionScale.of(row.question)
-    if row.weights not in scale.weightings():
+    if row.weights not in scale.weighting_names():
         return None  # the custom weights were taken away
     # Read first: a count that goes on meanwhile makes the result old, not wrong.
     version = CountState.version_of(row.question_id)

@@ -12,7 +12,7 @@ from django.db.models import Q
 from metrics import periods
 from metrics.agreement.coefficients import peers
 from metrics.agreement.counts import tally
-from metrics.agreement.estimate import REASONS, number
+from metrics.agreement.estimate import REASONS, Value, number
 from metrics.agreement.explaining.attribution import Shifts, TwoPeriods, Without, shifts
 from metrics.models import Attribution
 from metrics.scale import QuestionScale
@@ -50,7 +50,7 @@ def attributed(row: Attribution, scale: QuestionScale) -> dict[str, Any]:
     raters = both.without_raters()
     by_rater = sorted(_entries(raters, move, raters.keys.tolist()), key=_size)[:RATERS]
     found_shifts = []
-    if scale.kind != "nominal":
+    if scale.type.ordered:
         biases = _biases(ratings, period, scale)
         for entry in by_rater:
             rater = entry["name"]
@@ -189,7 +189,7 @@ def _value(value: Any) -> str:
 
 def _biases(
     ratings: np.ndarray, period: np.ndarray, scale: QuestionScale
-) -> dict[tuple[int, int], dict[str, Any]]:
+) -> dict[tuple[int, int], Value]:
     """(rater, period) -> reading of the bias against the peers on the same items."""
     found = tally.peer_tables(
         ratings["item"], ratings["rater"], ratings["code"], scale.k, day=period

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,11 @@ SHORT = ("value", "low", "high", "reason")
 Body = dict[str, Any]
 
 
-def short(reading: Body) -> list[Any]:
+def short(reading: Mapping[str, Any]) -> list[Any]:
     return [reading[name] for name in SHORT]
 
 
-def point(reading: Body) -> list[Any]:
+def point(reading: Mapping[str, Any]) -> list[Any]:
     """A reading of a trend; pages.sources.sliced reads it."""
     return [*short(reading), reading["n_items"], reading["n_ratings"], reading["se"]]
 

@@ -7,11 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from metrics import periods
-from metrics.agreement.coefficients import cohen, two_raters
+from metrics.agreement.coefficients import cohen
 from metrics.agreement.counts import tally
 from metrics.agreement.counts.tally import PairTables
-from metrics.agreement.estimate import Estimate
-from metrics.scale import QuestionScale, weighted
+from metrics.agreement.estimate import Value
+from metrics.agreement.registry import MEAN_PAIRWISE
+from metrics.agreement.weights import weighted
+from metrics.readings.value import mean_of_pairs
+from metrics.scale import QuestionScale
 from ratings.recording.days import date_of
 
 from .slice_numbers import CELLS, POINTS, Body, points, short
@@ -36,7 +39,7 @@ def mean_pairwise(
     whole: Body = {}
     by_rater: dict[int, Body] = {rater: {} for rater in raters.tolist()}
     for name in weightings:
-        coefficient = weighted("mean_pairwise_kappa", name)
+        coefficient = weighted(MEAN_PAIRWISE, name)
         # each pair counts for both of its raters
         whole[coefficient] = mean(total[name].sum() / 2, int(defined[name].sum()) // 2)
         each = zip(total[name].tolist(), defined[name].tolist(), strict=True)
@@ -45,13 +48,8 @@ def mean_pairwise(
     return whole, by_rater
 
 
-def mean(total: float, n_pairs: int) -> Body:
-    return {
-        **dict.fromkeys(("low", "high", "se", "observed", "expected", "n_items", "n_ratings")),
-        "value": float(total) / n_pairs if n_pairs else None,
-        "n_pairs": n_pairs,
-        "reason": None if n_pairs else "no_pairable_items",
-    }
+def mean(total: float, n_pairs: int) -> Value:
+    return mean_of_pairs(float(total) / n_pairs if n_pairs else None, n_pairs)
 
 
 def pair_blocks(ratings: np.ndarray, raters: np.ndarray, k: int) -> Iterator[PairTables]:
@@ -119,14 +117,4 @@ def _pair_trend(day: np.ndarray, cell: np.ndarray, span: str, scale: QuestionSca
     tables = np.bincount((place[kept] - first) * cells + cell[kept], minlength=size)[:size]
     tables = tables.reshape(-1, scale.k, scale.k)
     starts = [date_of(begin).isoformat() for begin in begins[first:].tolist()]
-    return {"starts": starts, **points(pair_estimates(tables, scale))}
-
-
-def pair_estimates(tables: np.ndarray, scale: QuestionScale) -> dict[str, Estimate]:
-    """Name -> Estimate (T,) of tables (T, k, k)."""
-    found = {}
-    for name, matrix in scale.weightings().items():
-        found[weighted("cohen_kappa", name)] = cohen.kappa(tables, matrix)
-    if scale.kind != "nominal":
-        found["mean_difference"] = two_raters.mean_difference(tables, scale.values)
-    return found
+    return {"starts": starts, **points(scale.pair_trend(tables))}

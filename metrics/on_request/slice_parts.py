@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from metrics import periods
-from metrics.agreement import pattern_coefficients
 from metrics.agreement.counts import tally
 from metrics.readings import bootstrap, disputes, findings, project
+from metrics.readings.value import resting_on
 from metrics.scale import QuestionScale, headlines
 from ratings.recording.days import date_of
 
@@ -28,28 +28,19 @@ RATERS = 500  # rows of the raters' table: those with the most ratings
 def dashboard(ratings: np.ndarray, scale: QuestionScale) -> Body:
     """Everything of a filtered dashboard."""
     counted = tally.patterns(ratings["item"], ratings["code"], scale.k)
-    estimates = pattern_coefficients(
-        counted.counts,
-        counted.n_items,
-        scale=scale.kind,
-        values=scale.values,
-        weight_matrix=scale.matrix,
-    )
+    estimates = scale.patterns(counted.counts, counted.n_items)
     coefficients = {name: estimate.reading() for name, estimate in estimates.items()}
     resampled = bootstrap.bootstrap(counted.counts, counted.n_items, scale)
     coefficients = bootstrap.filled(coefficients, resampled)
     raters, n_ratings = np.unique(ratings["rater"], return_counts=True)
     busiest = raters[np.lexsort((raters, -n_ratings))]
     pairwise, by_rater = slice_pairs.mean_pairwise(ratings, raters, scale)
-    rests_on = {name: coefficients["percent_agreement"][name] for name in ("n_items", "n_ratings")}
-    for name, reading in pairwise.items():
-        coefficients[name] = reading | rests_on
     shown = np.sort(busiest[:SHOWN_RATERS])
     mine = ratings[np.isin(ratings["rater"], shown)]
     tables = tally.pair_tables(mine["item"], mine["rater"], mine["code"], scale.k)
     return {
         "n_ratings": len(ratings),
-        "coefficients": coefficients,
+        "coefficients": coefficients | resting_on(pairwise, coefficients["percent_agreement"]),
         "details": project.whole_details(counted.counts, counted.n_items, scale),
         "trend": trend(ratings, scale),
         "n_raters": len(raters),
@@ -78,14 +69,7 @@ def trend(ratings: np.ndarray, scale: QuestionScale) -> Body:
         for part in _trend_chunks(
             place.ravel(), pattern.ravel(), counted.n_items, (len(begins), len(distinct))
         ):
-            estimates = pattern_coefficients(
-                distinct,
-                part,
-                scale=scale.kind,
-                values=scale.values,
-                weight_matrix=scale.matrix,
-                names=headlines(scale),
-            )
+            estimates = scale.patterns(distinct, part, names=headlines(scale))
             for name, estimate in estimates.items():
                 own, total = estimate[0].readings(), estimate[1].readings()
                 for one, other in zip(own, total, strict=True):

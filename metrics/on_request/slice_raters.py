@@ -9,8 +9,10 @@ from metrics.agreement.counts import tally
 from metrics.agreement.counts.additive import MOMENTS_UP_TO
 from metrics.agreement.counts.tally import PairTables
 from metrics.agreement.estimate import Estimate, number
-from metrics.readings.raters import peer_estimates
-from metrics.scale import QuestionScale, weighted
+from metrics.agreement.registry import MEAN_PAIRWISE
+from metrics.agreement.weights import weighted
+from metrics.readings.value import resting_on
+from metrics.scale import QuestionScale
 from ratings.recording.days import date_of
 
 from .slice_numbers import CELLS, POINTS, Body, median_seconds, points
@@ -27,7 +29,7 @@ def rater_rows(
 ) -> list[Body]:
     """One dict a rater: id, number of ratings, readings, median seconds, sparklines."""
     ids, tables, moments, n_items = _peers(ratings, raters, scale)
-    estimates = peer_estimates(tables, moments, n_items, scale)
+    estimates = scale.peers(tables, moments, n_items)
     sparks = _sparks(ratings, raters[:SPARK_RATERS], scale)
     order = np.argsort(ratings["rater"], kind="stable")
     starts, ends = np.searchsorted(ratings["rater"][order], [ids, ids + 1])
@@ -36,9 +38,7 @@ def rater_rows(
     for rater, place in zip(raters.tolist(), places, strict=True):
         own = ratings[order[starts[place] : ends[place]]]
         coefficients = {name: estimate.reading((place,)) for name, estimate in estimates.items()}
-        rests_on = {name: coefficients["vs_peers"][name] for name in ("n_items", "n_ratings")}
-        for name, reading in pairwise[rater].items():
-            coefficients[name] = reading | rests_on
+        coefficients |= resting_on(pairwise[rater], coefficients["vs_peers"])
         rows.append(
             {
                 "id": rater,
@@ -84,7 +84,7 @@ def _sparks(ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale) -> di
     day = np.where(told, weeks, LUMP)
     of_weeks, _starts, estimates = _over_time(ratings, day, scale)
     sparks: dict[int, Body] = {}
-    for weights in scale.weightings():
+    for weights in scale.weighting_names():
         name = weighted("vs_peers", weights)
         values = estimates[name].value.tolist() if estimates else []
         for rater, value in zip(of_weeks.tolist(), values, strict=True):
@@ -103,7 +103,7 @@ def _over_time(
         return np.zeros(0, np.int64), np.zeros(0, np.int64), {}
     kept = found.day > LUMP
     moments = None if found.moments is None else found.moments[kept]
-    estimates = peer_estimates(found.tables[kept], moments, found.n_items[kept], scale)
+    estimates = scale.peers(found.tables[kept], moments, found.n_items[kept])
     return found.rater[kept], found.day[kept], estimates
 
 
@@ -116,12 +116,12 @@ def rater(ratings: np.ndarray, rater_id: int, scale: QuestionScale) -> Body:
     ratings = ratings[np.isin(ratings["item"], own["item"])]
     wanted = np.array([rater_id])
     _ids, tables, moments, n_items = _peers(ratings, wanted, scale)
-    estimates = peer_estimates(tables, moments, n_items, scale)
+    estimates = scale.peers(tables, moments, n_items)
     coefficients = {name: estimate.reading((0,)) for name, estimate in estimates.items()}
     pairs = _pairs_with(ratings, rater_id, scale)
-    for name in scale.weightings():
+    for name in scale.weighting_names():
         kappas = [row[name][0] for row in pairs if row[name][0] is not None]
-        coefficients[weighted("mean_pairwise_kappa", name)] = mean(sum(kappas), len(kappas))
+        coefficients[weighted(MEAN_PAIRWISE, name)] = mean(sum(kappas), len(kappas))
     return {
         "n_ratings": len(own),
         "seconds": median_seconds(own["seconds"]),

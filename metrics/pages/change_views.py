@@ -52,7 +52,7 @@ def change(request: HttpRequest, project_id: int) -> HttpResponse:
         "bars": bars,
         "bars_size": charts.bars_height(bars)[0],
         "sentences": change_page.sentences(asked, found) if found else [],
-        "ordered": chosen.scale.kind != "nominal",
+        "ordered": chosen.ordered,
         "keep": {"weights": chosen.weights},
     }
     return render(request, "metrics/change.html", context, status=400 if asked.problem else 200)

@@ -6,12 +6,14 @@ from typing import Any
 
 from django.http import HttpRequest
 
+from metrics.agreement import registry
+from metrics.agreement.weights import WEIGHTINGS
 from metrics.models import Reading
 from metrics.readings import pairs
 from metrics.scale import headlines, weighted
 from projects.models import Rater
 
-from . import charts, words
+from . import charts
 from .live import Live
 from .rater_table import rater_table
 from .selection import Selection
@@ -57,7 +59,7 @@ def context(request: HttpRequest, chosen: Selection, numbers: ProjectNumbers) ->
         "older": course.older,
         "matrix_raters": raters,
         "matrix_size": charts.matrix_height(len(raters))[0],
-        "pairwise_name": weighted("mean_pairwise_kappa", chosen.weights),
+        "pairwise_name": weighted(registry.MEAN_PAIRWISE, chosen.weights),
         "matrix": matrix_rows(raters, matrix),
         "has_pairs": has_pairs,
         # The charts that the page has a place for; when others are there, the page is loaded anew.
@@ -73,17 +75,9 @@ def beside(chosen: Selection, reading: Reading | None) -> list[tuple[str, dict[s
     """The coefficients that stand beside the headline, with their readings."""
     if reading is None:
         return []
-    alpha = {"interval": "interval", "ratio": "ratio", "ordinal": "ordinal"}.get(
-        chosen.scale.kind, "nominal"
-    )
-    names = [
-        "fleiss_kappa",
-        "krippendorff_alpha_nominal",
-        f"krippendorff_alpha_{alpha}",
-        "gwet_ac1",
-    ]
-    names += ["percent_agreement", weighted("mean_pairwise_kappa", chosen.weights)]
-    wanted = [name for name in dict.fromkeys(names) if name != chosen.coefficient]
+    names = registry.beside(chosen.scale.kind)
+    names.append(weighted(registry.MEAN_PAIRWISE, chosen.weights))
+    wanted = [name for name in names if name != chosen.coefficient]
     return [(name, reading.coefficients[name]) for name in wanted if name in reading.coefficients]
 
 
@@ -91,7 +85,7 @@ def sensitivity(chosen: Selection, reading: Reading | None) -> list[tuple[str, d
     """Fleiss' kappa under each weighting that the scale gives sense to."""
     if reading is None:
         return []
-    names = [(weights, weighted("fleiss_kappa", weights)) for weights in words.WEIGHTS]
+    names = [(weights, weighted("fleiss_kappa", weights)) for weights in WEIGHTINGS]
     return [
         (weights, reading.coefficients[name])
         for weights, name in names

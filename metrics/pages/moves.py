@@ -120,7 +120,7 @@ class Turn:
 
 
 def _raters(chosen: Selection, raters: list[Rater], newest: datetime.date) -> list[Move]:
-    if chosen.scale.kind == "nominal" or not raters:
+    if not chosen.ordered or not raters:
         return []
     since = newest - datetime.timedelta(weeks=WEEKS)
     rows = RaterReading.objects.filter(

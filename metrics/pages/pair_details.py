@@ -4,12 +4,11 @@ categories alike."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from metrics.agreement.coefficients import cohen, marginal
-from metrics.agreement.estimate import REASONS, number
+from metrics.agreement.estimate import REASONS, Value, number
 from metrics.models import PairTally
 from metrics.readings import pairs
 from metrics.scale import QuestionScale
@@ -32,7 +31,7 @@ class PairDetails:
     """Everything about two raters, ``a`` in rows."""
 
     table: np.ndarray  # (k, k), declared order
-    kappas: dict[str, dict[str, Any]]  # weighting -> READING
+    kappas: dict[str, Value]  # weighting -> READING
     tests: list[MarginalTest]
 
     @property

@@ -15,6 +15,7 @@ from django.db.models import F, QuerySet
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.models import RaterReading, number_at
 from metrics.scale import weighted
 
@@ -97,7 +98,7 @@ def _vs_peers(chosen: Selection) -> str:
 
 
 def _pairwise(chosen: Selection) -> str:
-    return f"{COEFFICIENTS}{weighted('mean_pairwise_kappa', chosen.weights)}"
+    return f"{COEFFICIENTS}{weighted(MEAN_PAIRWISE, chosen.weights)}"
 
 
 def _ordered(chosen: Selection, _rows: Sequence[RaterRow]) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.models import RaterReading
 from metrics.scale import QuestionScale, weighted
 
@@ -35,7 +36,7 @@ def context(chosen: Selection, numbers: RaterNumbers) -> dict[str, Any]:
     course = numbers.newest_course(chosen.vs_peers, "vs_peers_bias")
     points, bias_points = course.lines
     use = category_use(whole, chosen.scale)
-    pairwise = weighted("mean_pairwise_kappa", chosen.weights)
+    pairwise = weighted(MEAN_PAIRWISE, chosen.weights)
     shown = (numbers.waiting, bool(whole), bool(points), bool(bias_points), bool(use))
     return {
         "whole": whole,

@@ -16,8 +16,6 @@ from metrics.filters import Filter
 from metrics.scale import QuestionScale, headlines, weighted
 from projects.models import Item, Project, Question, Rater
 
-from . import words
-
 Named = TypeVar("Named", Item, Rater)
 
 
@@ -40,12 +38,12 @@ class Selection:
     @property
     def weightings(self) -> list[str]:
         """The weightings that this question knows."""
-        return [name for name in words.WEIGHTS if name != "custom" or self.scale.matrix is not None]
+        return self.scale.weighting_names()
 
     @property
     def ordered(self) -> bool:
         """Whether "higher" and "lower" mean something: bias is shown only then."""
-        return self.scale.kind != "nominal"
+        return self.scale.type.ordered
 
     @property
     def vs_peers(self) -> str:
@@ -66,7 +64,7 @@ def select(request: HttpRequest, project: Project, *, filtered: bool = False) ->
     if question is None:
         raise Http404(_("No such question."))
     scale = QuestionScale.of(question)
-    allowed = [name for name in words.WEIGHTS if name != "custom" or scale.matrix is not None]
+    allowed = scale.weighting_names()
     weights = one_of(request.GET, "weights", allowed) or question.weights
     return Selection(
         project=project,

@@ -12,19 +12,20 @@ from typing import Any
 import numpy as np
 from django.db.models import F
 
-from metrics.agreement import intervals, pattern_coefficients
+from metrics.agreement import intervals, registry
+from metrics.agreement.scales import SCALES
 from metrics.counting import store
 from metrics.models import EVER, CountState, PatternTally
 from metrics.scale import QuestionScale
-from projects.models import Question, Scale
+from projects.models import Question
 
 logger = logging.getLogger(__name__)
 
 REPLICATES = 2000
 # at most, over all replicates: a scale of very many patterns gets fewer replicates
 DRAWS = 2_000_000
-# its metric depends on the margins: no analytic standard error
-NAMES = ("krippendorff_alpha_ordinal",)
+# the types of scale on which some coefficient has no analytic standard error
+SOME = [name for name in SCALES if registry.bootstrapped(name)]
 
 Intervals = dict[str, dict[str, Any]]
 
@@ -36,17 +37,16 @@ def bootstrap(counts: np.ndarray, n_items: np.ndarray, scale: QuestionScale) -> 
     Percentile intervals, seeded: the same counts give the same interval. Nothing where none can be
     had.
     """
-    if scale.kind == Scale.NOMINAL or n_items[counts.sum(axis=1) >= 2].sum() < 2:
+    names = registry.bootstrapped(scale.kind)
+    if not names or n_items[counts.sum(axis=1) >= 2].sum() < 2:
         return {}
 
     def statistic(name: str) -> intervals.Statistic:
-        return lambda sample: pattern_coefficients(
-            counts, sample, scale=scale.kind, values=scale.values, names=[name], interval=False
-        )[name]
+        return lambda sample: scale.patterns(counts, sample, names=[name], interval=False)[name]
 
     replicates = int(np.clip(DRAWS // len(counts), 200, REPLICATES))
     found = intervals.bootstrap_patterns(
-        n_items, {name: statistic(name) for name in NAMES}, replicates=replicates
+        n_items, {name: statistic(name) for name in names}, replicates=replicates
     )
     return {
         name: {"low": one.low, "high": one.high, "bootstrap": one.replicates}
@@ -68,9 +68,7 @@ def filled(coefficients: dict[str, Any], found: Intervals) -> dict[str, Any]:
 def sweep() -> None:
     """Renew the intervals that are older than the readings; a failure of one does not keep the
     others waiting."""
-    states = CountState.objects.exclude(bootstrapped=F("version")).exclude(
-        question__scale=Scale.NOMINAL
-    )
+    states = CountState.objects.exclude(bootstrapped=F("version")).filter(question__scale__in=SOME)
     for question_id in list(states.order_by("pk").values_list("pk", flat=True)):
         try:
             renew(question_id)

@@ -60,7 +60,7 @@ def of(
         counts,
         n_items,
         pairs=tables if len(tables) else None,
-        ordered=scale.kind != "nominal",
+        ordered=scale.type.ordered,
         values=scale.values,
     )
     return [{"name": one.name, "figures": one.figures} for one in found]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,12 +23,26 @@ WIDE = 0.4  # an interval wider than this is faded
 
 @dataclass(frozen=True)
 class Pair:
-    """Two raters, and a READING of their kappa under the weighting of the page."""
+    """Two raters, and what is kept of their kappa under the weighting of the page."""
 
     rater_a: Rater
     rater_b: Rater
-    reading: dict[str, Any]
+    reading: Mapping[str, Any]
     n_items: int
+
+    @classmethod
+    def of(cls, rater_a: Rater, rater_b: Rater, kappa: Sequence[Any], n_items: int) -> Pair:
+        """``kappa``: its value, low, high and reason."""
+        value, low, high, reason = kappa
+        reading = {
+            "value": value,
+            "low": low,
+            "high": high,
+            "reason": reason,
+            "n_items": n_items,
+            "n_ratings": 2 * n_items,
+        }
+        return cls(rater_a, rater_b, reading, n_items)
 
     @property
     def wide(self) -> bool:
@@ -131,17 +145,11 @@ def _with_raters(rows: list[PairTally], weights: str) -> list[Pair]:
 
 
 def _pair(row: PairTally, raters: dict[int, Rater], weights: str) -> Pair:
-    value = getattr(row, f"kappa_{weights}")
-    reading = {
-        "value": value,
-        "low": getattr(row, f"low_{weights}"),
-        "high": getattr(row, f"high_{weights}"),
-        # A pair is stored while it shares an item: then nothing else leaves kappa undefined.
-        "reason": "single_category" if value is None else None,
-        "n_items": row.n_items,
-        "n_ratings": 2 * row.n_items,
-    }
-    return Pair(raters[row.rater_a_id], raters[row.rater_b_id], reading, row.n_items)
+    value, low, high = (getattr(row, f"{part}_{weights}") for part in store.KAPPA_PARTS)
+    # A pair is stored while it shares an item: then nothing else leaves kappa undefined.
+    reason = "single_category" if value is None else None
+    a, b = raters[row.rater_a_id], raters[row.rater_b_id]
+    return Pair.of(a, b, (value, low, high, reason), row.n_items)
 
 
 def declared(rows: Sequence[tuple[int, bytes | memoryview]], scale: QuestionScale) -> np.ndarray:

@@ -20,8 +20,9 @@ from django.utils import timezone
 
 from groundwork.database import bulk
 from metrics import periods
-from metrics.agreement import pattern_coefficients
 from metrics.agreement.coefficients import fleiss
+from metrics.agreement.registry import MEAN_PAIRWISE
+from metrics.agreement.weights import CUSTOM, weighted
 from metrics.counting import store
 from metrics.counting.count import lock
 from metrics.models import (
@@ -39,6 +40,7 @@ from projects.models import Question
 from ratings.recording.days import date_of
 
 from . import findings, raters
+from .value import mean_of_pairs, resting_on
 
 TAIL = 62  # days of cumulative readings made at once; a longer tail is put off
 
@@ -271,9 +273,7 @@ def _readings(
     counts: np.ndarray, n_items: np.ndarray, scale: QuestionScale
 ) -> Iterable[dict[str, Any]]:
     """One dict of readings for each row of n_items (D, P), in order."""
-    estimates = pattern_coefficients(
-        counts, n_items, scale=scale.kind, values=scale.values, weight_matrix=scale.matrix
-    )
+    estimates = scale.patterns(counts, n_items)
     for row in zip(*(estimate.readings() for estimate in estimates.values()), strict=True):
         yield dict(zip(estimates, row, strict=True))
 
@@ -308,18 +308,14 @@ def mean_pairwise(
     (Light 1971)."""
     found = {}
     for name, (total, pairs) in (store.no_sums() | sums).items():
-        if name == "custom" and not pairs:
+        if name == CUSTOM and not pairs:
             continue
-        key = "mean_pairwise_kappa" if name == "none" else f"mean_pairwise_kappa_{name}"
-        found[key] = {
-            **dict.fromkeys(("low", "high", "se", "observed", "expected")),
-            "value": total / pairs / store.UNIT if pairs else None,
-            "n_items": like["n_items"],
-            "n_ratings": like["n_ratings"],
-            "n_pairs": pairs,
-            "reason": None if pairs else _why_no_mean(question_id),
-        }
-    return found
+        if pairs:
+            mean = mean_of_pairs(total / pairs / store.UNIT, pairs)
+        else:
+            mean = mean_of_pairs(None, 0, undefined=_why_no_mean(question_id))
+        found[weighted(MEAN_PAIRWISE, name)] = mean
+    return resting_on(found, like)
 
 
 def _why_no_mean(question_id: int) -> str:

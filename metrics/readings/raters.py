@@ -10,7 +10,6 @@ from __future__ import annotations
 import datetime
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
-from functools import partial
 from operator import itemgetter
 from statistics import median
 from typing import Any
@@ -22,15 +21,18 @@ from django.utils import timezone
 
 from groundwork.database import bulk
 from metrics import periods
-from metrics.agreement.coefficients import peers as peer_agreement
 from metrics.agreement.counts.additive import MOMENTS_UP_TO
 from metrics.agreement.estimate import Estimate
+from metrics.agreement.registry import MEAN_PAIRWISE
+from metrics.agreement.weights import CUSTOM, WEIGHTINGS, weighted
 from metrics.counting import store
 from metrics.models import ALL_START, EVER, PeerTally, RaterReading, Span
-from metrics.scale import QuestionScale, weighted
+from metrics.scale import QuestionScale
 from projects.models import Question, Rater
 from ratings.models import NOTHING, Rating
 from ratings.recording.days import date_of
+
+from .value import mean_of_pairs, resting_on
 
 STORED = (Span.WEEK.value, Span.MONTH.value)  # beside Span.ALL
 ROWS_AT_ONCE = 4_000
@@ -196,7 +198,7 @@ class _Sums:
         """Name -> Estimate (G,), of all coefficients or of those named."""
         tables = scale.ordered(self.tables, axes=2)
         moments = None if self.moments is None else scale.ordered(self.moments, axes=3)
-        return peer_estimates(tables, moments, self.n_items, scale, names=names)
+        return scale.peers(tables, moments, self.n_items, names=names)
 
 
 def _save(
@@ -274,26 +276,6 @@ def of_days(
     return list(zip(dates, *(estimates[name].readings() for name in names), strict=True))
 
 
-def peer_estimates(
-    tables: np.ndarray,
-    moments: np.ndarray | None,
-    n_items: np.ndarray,
-    scale: QuestionScale,
-    *,
-    names: Collection[str] | None = None,
-) -> dict[str, Estimate]:
-    """Name -> Estimate (G,) of raters against their peers, all or those named; tables (G, k, k) in
-    declared order."""
-    counts = tables, moments, n_items
-    formulas = {
-        weighted("vs_peers", name): partial(peer_agreement.kappa, *counts, weights=matrix)
-        for name, matrix in scale.weightings().items()
-    }
-    formulas["vs_peers_percent"] = partial(peer_agreement.percent_agreement, *counts)
-    formulas["vs_peers_bias"] = partial(peer_agreement.bias, *counts, values=scale.values)
-    return {name: formula() for name, formula in formulas.items() if names is None or name in names}
-
-
 def _row(
     question_id: int, rater: int, span: str, date: datetime.date, *rest: Any
 ) -> tuple[Any, ...]:
@@ -306,8 +288,7 @@ def _row(
 
 def means_beside(readings: dict[str, Any], means: dict[str, Any]) -> dict[str, Any]:
     """A rater's means over pairs, which rest on what the readings against the peers rest on."""
-    rests_on = {name: readings["vs_peers"][name] for name in ("n_items", "n_ratings")}
-    return {name: {**mean, **rests_on} for name, mean in means.items()}
+    return resting_on(means, readings["vs_peers"])
 
 
 def mean_pairwise_by_rater(question_id: int, raters: list[int]) -> dict[int, dict[str, Any]]:
@@ -315,7 +296,7 @@ def mean_pairwise_by_rater(question_id: int, raters: list[int]) -> dict[int, dic
     each other rater."""
     if not raters:
         return {}
-    kappas = [f"kappa_{name}" for name in store.KAPPAS]
+    kappas = [f"kappa_{name}" for name in WEIGHTINGS]
     columns, sums = (
         ", ".join(kappas),
         ", ".join(f"SUM({kappa}), COUNT({kappa})" for kappa in kappas),
@@ -341,16 +322,11 @@ def mean_pairwise_by_rater(question_id: int, raters: list[int]) -> dict[int, dic
 
 
 def _mean_readings(sums: list[tuple[float | None, int]]) -> dict[str, Any]:
-    """Of the sum and the number of the defined kappas, for each of KAPPAS."""
-    readings = {}
-    for name, (total, pairs) in zip(store.KAPPAS, sums, strict=True):
-        if name == "custom" and not pairs:
+    """Of the sum and the number of the defined kappas, for each of WEIGHTINGS."""
+    readings: dict[str, Any] = {}
+    for name, (total, pairs) in zip(WEIGHTINGS, sums, strict=True):
+        if name == CUSTOM and not pairs:
             continue
-        key = "mean_pairwise_kappa" if name == "none" else f"mean_pairwise_kappa_{name}"
-        readings[key] = {
-            "value": (total or 0.0) / pairs if pairs else None,
-            **dict.fromkeys(("low", "high", "se", "observed", "expected", "n_items", "n_ratings")),
-            "n_pairs": pairs,
-            "reason": None if pairs else "no_pairable_items",
-        }
+        mean = (total or 0.0) / pairs if pairs else None
+        readings[weighted(MEAN_PAIRWISE, name)] = mean_of_pairs(mean, pairs)
     return readings

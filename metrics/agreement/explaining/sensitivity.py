@@ -3,12 +3,11 @@ custom weights."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy.typing as npt
 
 from metrics.agreement.bands import Band, band_of
-from metrics.agreement.estimate import Estimate
+from metrics.agreement.estimate import Estimate, Value
 from metrics.agreement.weights import NONE, weightings
 
 
@@ -16,7 +15,7 @@ from metrics.agreement.weights import NONE, weightings
 class Sensitivity:
     """Per weighting the reading and its band; robust when all defined ones lie in the same band."""
 
-    readings: dict[str, dict[str, Any]]
+    readings: dict[str, Value]
     bands: dict[str, Band | None]
     spread: float | None  # largest less smallest defined value
     robust: bool | None  # None when fewer than two weightings are defined

@@ -224,12 +224,7 @@ def _pairs(rows: list[dict[str, Any]], raters: dict[int, Rater], weights: str) -
     for row in rows:
         if row["a"] not in raters or row["b"] not in raters or weights not in row:
             continue
-        reading = {
-            **dict(zip(READING, row[weights], strict=False)),
-            "n_items": row["n"],
-            "n_ratings": 2 * row["n"],
-        }
-        found.append(pairs.Pair(raters[row["a"]], raters[row["b"]], reading, row["n"]))
+        found.append(pairs.Pair.of(raters[row["a"]], raters[row["b"]], row[weights], row["n"]))
     return found
 
 
