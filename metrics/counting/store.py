@@ -157,7 +157,9 @@ def add_pairs(
         if len(place) < 50:
             stored = stored.filter(rater_a__in=np.unique(a).tolist())
         before = []
-        columns = ("rater_a_id", "rater_b_id", "width", "table", *KAPPA_COLUMNS)
+        # Their sums rest on the values alone, not on the ends of the intervals.
+        values = [f"kappa_{name}" for name in KAPPAS]
+        columns = ("rater_a_id", "rater_b_id", "width", "table", *values)
         for row_a, row_b, width, data, *kappas in stored.values_list(*columns):
             index = place.get((row_a, row_b))
             if index is not None:
