@@ -1,25 +1,20 @@
 """Intervals for coefficients that have no standard error of their own: the bootstrap over items,
 from patterns.
 
-They cost more than a counting does, so the sweep makes them, seconds after the numbers moved.
+They cost more than a counting does, so they are made later (readings.later).
 """
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 import numpy as np
-from django.db.models import F
 
 from metrics.agreement import intervals, registry
 from metrics.agreement.scales import SCALES
 from metrics.counting import store
-from metrics.models import EVER, CountState, PatternTally
+from metrics.models import EVER, PatternTally
 from metrics.scale import QuestionScale
-from projects.models import Question
-
-logger = logging.getLogger(__name__)
 
 REPLICATES = 2000
 # at most, over all replicates: a scale of very many patterns gets fewer replicates
@@ -65,31 +60,10 @@ def filled(coefficients: dict[str, Any], found: Intervals) -> dict[str, Any]:
     return coefficients | {name: coefficients[name] | one for name, one in known.items()}
 
 
-def sweep() -> None:
-    """Renew the intervals that are older than the readings; a failure of one does not keep the
-    others waiting."""
-    states = CountState.objects.exclude(bootstrapped=F("version")).filter(question__scale__in=SOME)
-    for question_id in list(states.order_by("pk").values_list("pk", flat=True)):
-        try:
-            renew(question_id)
-        except Exception:
-            logger.exception(
-                "the bootstrap of question %s failed; the next sweep tries again", question_id
-            )
-
-
-def renew(question_id: int) -> None:
-    """Make a question's intervals anew. Counting may go on meanwhile: then they are not stored, but
-    made again."""
-    question = Question.objects.select_related("count_state").get(pk=question_id)
-    version = question.count_state.version
+def of_question(question_id: int, scale: QuestionScale) -> Intervals:
+    """`bootstrap` of a question's stored patterns; nothing where none are stored."""
     row = PatternTally.objects.filter(question_id=question_id, day=EVER).first()
-    found: Intervals = {}
-    if row is not None:
-        scale = QuestionScale.of(question)
-        counts, n_items = store.decode_patterns(row, scale.width)
-        found = bootstrap(scale.ordered(counts), n_items, scale)
-    # The version rises, so that open pages show the interval.
-    CountState.objects.filter(pk=question_id, version=version).update(
-        bootstrap=found, bootstrapped=version + 1, version=version + 1
-    )
+    if row is None:
+        return {}
+    counts, n_items = store.decode_patterns(row, scale.width)
+    return bootstrap(scale.ordered(counts), n_items, scale)

@@ -23,21 +23,13 @@ from . import disputes, pairs
 Findings = list[dict[str, Any]]
 
 
-def renew(question_id: int, scale: QuestionScale) -> None:
-    """Make what is stored anew, from the counts and the readings of raters. Under the question's
-    lock, after these."""
-    row = Diagnosis(
+def diagnosis_of(question_id: int, scale: QuestionScale) -> Diagnosis:
+    """What is to be stored of a question, from its counts and what is counted of its ratings."""
+    return Diagnosis(
         question_id=question_id,
         findings=of_question(question_id, scale),
         disputes=disputes.newest_disputed(question_id, scale),
         computed_at=timezone.now(),
-    )
-    # One statement, for a row that is there or not: every changed rating comes by here.
-    Diagnosis.objects.bulk_create(
-        [row],
-        update_conflicts=True,
-        unique_fields=["question"],
-        update_fields=["findings", "disputes", "computed_at"],
     )
 
 

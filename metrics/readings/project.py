@@ -29,6 +29,7 @@ from metrics.models import (
     ALL_START,
     EVER,
     CountState,
+    Diagnosis,
     PairTally,
     PatternTally,
     PeerTally,
@@ -39,7 +40,7 @@ from metrics.scale import QuestionScale
 from projects.models import Question
 from ratings.recording.days import date_of
 
-from . import findings, raters
+from . import raters
 from .value import mean_of_pairs, resting_on
 
 TAIL = 62  # days of cumulative readings made at once; a longer tail is put off
@@ -83,13 +84,11 @@ def _refresh_some(question_id: int) -> bool | None:
     more = raters.refresh_some(question_id, scale)
     if not days and more is None:
         if rescaled or state.unread:  # changes that took each other back, so that no count moved
-            findings.renew(question_id, scale)
             state.unread = 0
             state.version += 1
             state.save()
         return None
     if not more:
-        findings.renew(question_id, scale)
         state.unread = 0
     state.read_at = timezone.now()
     state.version += 1
@@ -154,6 +153,7 @@ def _renew_all(state: CountState, scale: QuestionScale) -> None:
     state.pair_sums = store.renew_pairs(state.question_id, scale)
     for model in (PatternTally, PeerTally):
         model.objects.filter(question_id=state.question_id).update(stale=True)
+    Diagnosis.objects.filter(question_id=state.question_id).delete()
     # until all are made: the readings wait, although no rating does
     state.unread = max(1, state.unread)
 

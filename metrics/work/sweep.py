@@ -22,7 +22,7 @@ from metrics.models import (
     RaterReading,
     Reading,
 )
-from metrics.readings import bootstrap, project
+from metrics.readings import later, project
 from projects import locks
 from projects.models import Question
 from ratings.importing import leases
@@ -58,6 +58,7 @@ def bring_up_to_date(question_id: int) -> int:
         more, left = work_on(question_id)
         items += more
         if left is Left.NOTHING:
+            later.renew(question_id)
             return items
         time.sleep(LOOK_SECONDS)
 
@@ -143,7 +144,7 @@ def sweep() -> int:
     while turn:
         # Who has not finished gets another turn, after all others.
         turn = [question_id for question_id in turn if _sweep_one(question_id) is Left.MORE]
-    bootstrap.sweep()
+    later.sweep()
     return len(found)
 
 

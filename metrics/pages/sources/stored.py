@@ -67,7 +67,12 @@ class StoredProject(ProjectNumbers):
 
     @cached_property
     def diagnosis(self) -> Diagnosis:
-        return Diagnosis.objects.filter(question=self.question).first() or Diagnosis()
+        """Empty while there is none, or only one of an older scale."""
+        found = Diagnosis.objects.select_related("question__count_state")
+        row = found.filter(question=self.question).first()
+        if row is None or row.question.count_state.scale_version != row.question.scale_version:
+            return Diagnosis()
+        return row
 
     def n_items(self) -> int:
         return n_items(self.chosen.project)

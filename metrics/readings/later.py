@@ -1,0 +1,53 @@
+"""What is made a moment after the readings, by the sweep: intervals by the bootstrap, and what
+there is to say of disagreement.
+
+Both look at more than what a changed rating moved, so no rater waits for them. A page shows the
+older ones meanwhile. ``CountState.bootstrapped`` is the version for which they were made.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from django.db import transaction
+from django.db.models import F
+
+from metrics.models import CountState
+from metrics.scale import QuestionScale
+from projects.models import Question
+
+from . import bootstrap, findings
+
+logger = logging.getLogger(__name__)
+
+
+def sweep() -> None:
+    """Renew what is older than the readings; a failure of one question does not keep the others
+    waiting."""
+    behind = CountState.objects.exclude(bootstrapped=F("version"))
+    for question_id in list(behind.order_by("pk").values_list("pk", flat=True)):
+        try:
+            renew(question_id)
+        except Exception:
+            logger.exception(
+                "what follows the readings of question %s failed; the next sweep tries again",
+                question_id,
+            )
+
+
+def renew(question_id: int) -> None:
+    """Make both anew where they are behind. Counting may go on meanwhile: then they are not stored,
+    but made again."""
+    state = CountState.objects.exclude(bootstrapped=F("version")).filter(pk=question_id).first()
+    if state is None:
+        return
+    question = Question.objects.get(pk=question_id)
+    scale = QuestionScale.of(question)
+    version = state.version
+    intervals = bootstrap.of_question(question_id, scale)
+    diagnosis = findings.diagnosis_of(question_id, scale)
+    same = CountState.objects.filter(pk=question_id, version=version)
+    with transaction.atomic():
+        # The version rises, so that open pages show what is new.
+        if same.update(bootstrap=intervals, bootstrapped=version + 1, version=version + 1):
+            diagnosis.save()  # of a key that is there, or not yet
