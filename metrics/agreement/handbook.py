@@ -1,5 +1,5 @@
-"""docs/statistics.md, written from the registry: `python -m metrics.agreement.handbook >
-docs/statistics.md`.
+"""docs/statistics.md, written from the registry:
+`python -m metrics.agreement.handbook > docs/statistics.md`.
 
 A test compares the file with render(), so the page cannot say anything else than the code.
 """
@@ -14,52 +14,58 @@ from .weights import WEIGHTINGS
 _HEAD = """\
 # Statistics: what is computed, how sure it is, and when it is undefined
 
-This page is written from the registry of `metrics.agreement` (`python -m metrics.agreement.handbook`); edit that.
-Every example is checked by the tests against the printed value.
+This page is written from the registry of `metrics.agreement`
+(`python -m metrics.agreement.handbook`); edit that. Every example is checked by the tests against
+the printed value.
 
 ## Symbols
 
-Items i, raters g, k **declared** categories in their declared order (never inferred from the data). n_ij is the
-number of ratings of item i in category j, m_i their sum over j, n the items with m_i >= 1, n2 the items with m_i >=
-2, M the sum of m_i. W are agreement weights with w_jj = 1 and T_w their sum. Items without a rating and raters
-without a rating do not exist. `.se`, `.ci_low` and `.ci_high` follow a name in the report.
+Items i, raters g, k **declared** categories in their declared order (never inferred from the
+data). n_ij is the number of ratings of item i in category j, m_i their sum over j, n the items
+with m_i >= 1, n2 the items with m_i >= 2, M the sum of m_i. W are agreement weights with w_jj = 1
+and T_w their sum. Items without a rating and raters without a rating do not exist. `.se`,
+`.ci_low` and `.ci_high` follow a name in the report.
 
-Agreement is corrected for chance by **(P_o - P_e) / (1 - P_e)**: what the raters reach beyond chance, as a share of
-what they could reach. The coefficients differ in what they call chance.
+Agreement is corrected for chance by **(P_o - P_e) / (1 - P_e)**: what the raters reach beyond
+chance, as a share of what they could reach. The coefficients differ in what they call chance.
 
 ## Weights
 
-By rank of the declared category: `linear` 1 - |i-j| / (k-1), `quadratic` 1 - ((i-j) / (k-1))^2, `custom` any
-symmetric matrix with ones on the diagonal and values in 0..1. On numeric scores, quadratic weights make weighted
-kappa of two raters equal to Lin's concordance, and nearly to the intraclass correlation ICC(A,1).
+By rank of the declared category: `linear` 1 - |i-j| / (k-1), `quadratic` 1 - ((i-j) / (k-1))^2,
+`custom` any symmetric matrix with ones on the diagonal and values in 0..1. On numeric scores,
+quadratic weights make weighted kappa of two raters equal to Lin's concordance, and nearly to the
+intraclass correlation ICC(A,1).
 
 ## Missing ratings
 
-Any item may have any number of ratings. An item with one rating has no pair to compare: it stays out of P_o, but
-its rating is in the pooled margins of `fleiss_kappa` and in the item means of `fleiss_kappa_gwet`. The two
-definitions are equal when all items have the same number of ratings; when they part by more than 0.01, the number
-of ratings probably depends on the difficulty of the item, and the page says so. Coefficients of two raters rest on
-the items that both rated; ICCs and Kendall's W on the items that all raters rated.
+Any item may have any number of ratings. An item with one rating has no pair to compare: it stays
+out of P_o, but its rating is in the pooled margins of `fleiss_kappa` and in the item means of
+`fleiss_kappa_gwet`. The two definitions are equal when all items have the same number of ratings;
+when they part by more than 0.01, the number of ratings probably depends on the difficulty of the
+item, and the page says so. Coefficients of two raters rest on the items that both rated; ICCs and
+Kendall's W on the items that all raters rated.
 
 ## Intervals
 
-95 %, value -/+ t quantile x standard error, the upper end clipped to 1, the lower end not clipped. Degrees of
-freedom: n - 1 for coefficients of many raters, n2 - 1 for alpha, shared items - 1 for two raters and for a rater
-against peers. The last have items as clusters: ratings of the same item are not taken as independent. Where no
-analytic standard error exists, or for a second opinion, the bootstrap resamples items: percentile or BCa, seeded,
-undefined replicates dropped and their share told. It draws distinct rating patterns (a multinomial), which is the
-same distribution as drawing items and costs the same for ten thousand items as for ten million.
+95 %, value -/+ t quantile x standard error, the upper end clipped to 1, the lower end not
+clipped. Degrees of freedom: n - 1 for coefficients of many raters, n2 - 1 for alpha, and one less
+than the shared items for two raters and for a rater against peers. The last have items as clusters: ratings of the
+same item are not taken as independent. Where no analytic standard error exists, or for a second
+opinion, the bootstrap resamples items: percentile or BCa, seeded, undefined replicates dropped
+and their share told. It draws distinct rating patterns (a multinomial), which is the same
+distribution as drawing items and costs the same for ten thousand items as for ten million.
 """
 
 _REASONS = """\
 ## When there is no value
 
-Undefined is `null` with a reason, never NaN, never an invented 0 or 1. A scale of one category is refused.
+Undefined is `null` with a reason, never NaN, never an invented 0 or 1. A scale of one category is
+refused.
 
 | reason | meaning |
 |---|---|
 | `no_pairable_items` | no item has two ratings (of the raters in question) |
-| `single_category` | all ratings are in one category: chance agreement is 1 and nothing is left to explain |
+| `single_category` | all ratings are in one category: chance agreement is 1, nothing is left |
 | `too_few_items` | a standard error needs two items (alpha: two items with two ratings) |
 | `needs_two_raters` | defined for two raters only, or fewer than two raters rated |
 | `needs_2x2` | defined for two categories only |
@@ -70,35 +76,40 @@ Undefined is `null` with a reason, never NaN, never an invented 0 or 1. A scale 
 | `no_discordant_pairs` | the test compares disagreements and there are none |
 | `needs_bootstrap` | no analytic standard error exists; the bootstrap gives one |
 
-When all ratings are in one category of a declared scale of two or more, Cohen, Scott, Fleiss, Conger and alpha are
-undefined, but AC1, Brennan-Prediger, PABAK and percent agreement are 1: their chance agreement does not become 1.
+When all ratings are in one category of a declared scale of two or more, Cohen, Scott, Fleiss,
+Conger and alpha are undefined, but AC1, Brennan-Prediger, PABAK and percent agreement are 1:
+their chance agreement does not become 1.
 """
 
 _PEERS = """\
 ## One rater against peers
 
-`vs_peers` is kappa of the table of the rater's own category against every other rating of the same items (Williams
-1976, Biometrics 32, 619-627 has the idea of one against a group), `vs_peers_percent` its percent agreement, and
-`vs_peers_bias` the mean signed difference own less others in category values or ranks. Their standard errors are
-the delta method with items as clusters (Liang & Zeger 1986, Biometrika 73, 13-22), exact from additive integer
-counts. On scales of more than 12 categories the counts for that are not kept and the interval is the wider one that
-takes an item's other raters as one voice. Of the whole time, weeks and months the values are stored; a single day's are
-computed when somebody asks, by the same formulas from the day's counts.
+`vs_peers` is kappa of the table of the rater's own category against every other rating of the
+same items (Williams 1976, Biometrics 32, 619-627 has the idea of one against a group),
+`vs_peers_percent` its percent agreement, and `vs_peers_bias` the mean signed difference own less
+others in category values or ranks. Their standard errors are the delta method with items as
+clusters (Liang & Zeger 1986, Biometrika 73, 13-22), exact from additive integer counts. On scales
+of more than 12 categories the counts for that are not kept and the interval is the wider one that
+takes an item's other raters as one voice. Of the whole time, weeks and months the values are
+stored; a single day's are computed when somebody asks, by the same formulas from the day's
+counts.
 
 ## Two raters over time
 
-An item that both rated belongs to the day of the later of the two ratings. `mean_difference` is the mean of first less
-second in category values or ranks, its standard error s / sqrt(n) over the period's items, its interval that of
-t(n - 1). A drift is told at the period that splits the course most clearly, when the means before and after are more
-than three standard errors and 0.15 apart.
+An item that both rated belongs to the day of the later of the two ratings. `mean_difference` is
+the mean of first less second in category values or ranks, its standard error s / sqrt(n) over the
+period's items, its interval that of t(n - 1). A drift is told at the period that splits the
+course most clearly, when the means before and after are more than three standard errors and 0.15
+apart.
 
 ## What explains a move
 
-Leave-one-out: with the move of Fleiss' kappa between two periods on all ratings, the contribution of a rater, a
-category or a group of items is the move less the move that is left without their ratings in both periods. What two
-raters do together shows in both, or in neither, so contributions need not add up. Beside it stand the pairs of raters
-whose mean signed difference on shared items (10 or more in each period) moved by more than three standard errors: a
-drift that weighted kappa may hardly see.
+Leave-one-out: with the move of Fleiss' kappa between two periods on all ratings, the contribution
+of a rater, a category or a group of items is the move less the move that is left without their
+ratings in both periods. What two raters do together shows in both, or in neither, so
+contributions need not add up. Beside it stand the pairs of raters whose mean signed difference on
+shared items (10 or more in each period) moved by more than three standard errors: a drift that
+weighted kappa may hardly see.
 """
 
 
@@ -115,13 +126,14 @@ def render() -> str:
 
 def _section(entry: Coefficient) -> str:
     example = entry.example
+    values = example.value.replace(" ", ", ")
     rows = {
         "names": ", ".join(f"`{key}`" for key in entry.names(WEIGHTINGS)),
         "range": f"{_bound(entry.low)} to {_bound(entry.high)}",
         "undefined": ", ".join(f"`{reason}`" for reason in entry.undefined),
         "uncertainty": entry.error,
         "source": entry.source,
-        "example": f"`{example.name}` = {example.value.replace(' ', ', ')} ({example.printed}; case `{example.case}`)",
+        "example": f"`{example.name}` = {values} ({example.printed}; case `{example.case}`)",
     }
     lines = [
         f"### {entry.title}",
@@ -141,8 +153,8 @@ def _bands() -> str:
     lines = [
         "## Words for values",
         "",
-        "Bands are conventions, half-open and without gaps, as their printed tables say; the probability of a band is",
-        "given with it where there is a standard error.",
+        "Bands are conventions, half-open and without gaps, as their printed tables say; the",
+        "probability of a band is given with it where there is a standard error.",
         "",
         "| scheme | bands |",
         "|---|---|",

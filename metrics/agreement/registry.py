@@ -1,4 +1,4 @@
-"""The one list of coefficients; batch, report(), pages, API, command line, handbook and tests ask it.
+"""The one list of coefficients: batch, report(), pages, API, command line and handbook ask it.
 
 Adding a coefficient: its formula and its declaration in a file of coefficients/, and its name here.
 The pages call it by words in metrics/pages/words.py; a test says when they are missing.
@@ -128,7 +128,7 @@ def headlines(
 
 
 def bootstrapped(scale: str) -> list[str]:
-    """The coefficients of patterns to which only the bootstrap gives an interval, on such a scale."""
+    """The coefficients of patterns on such a scale to which only the bootstrap gives an interval."""
     forms = pattern_forms(scale=scale)
     return [name for name, (entry, _weighting) in forms.items() if entry.bootstrapped]
 

@@ -17,6 +17,16 @@ class Scale(models.TextChoices):
     INTERVAL = "interval", _("interval")
     RATIO = "ratio", _("ratio")
 
+    @property
+    def numeric(self) -> bool:
+        """Each category needs a number."""
+        return self in (Scale.INTERVAL, Scale.RATIO)
+
+    @property
+    def from_zero(self) -> bool:
+        """No number of a category may be below 0."""
+        return self is Scale.RATIO
+
 
 class Weights(models.TextChoices):
     NONE = "none", _("none")

@@ -19,7 +19,8 @@ from . import weight_matrix
 MOST_QUESTIONS = 50  # of a project
 MOST_CATEGORIES = 50  # of a question
 KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-NUMERIC = (Scale.INTERVAL, Scale.RATIO)
+NUMERIC = [scale for scale in Scale if scale.numeric]
+FROM_ZERO = [scale for scale in Scale if scale.from_zero]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ def _category_problems(category: NewCategory, scale: str) -> dict[str, str]:
             }
     elif not math.isfinite(category.value):
         found["value"] = _("A finite number is needed.")
-    elif scale == Scale.RATIO and category.value < 0:
+    elif scale in FROM_ZERO and category.value < 0:
         found["value"] = _("On a ratio scale values are 0 or more.")
     return found
 

@@ -6,13 +6,49 @@ import pytest
 
 from metrics.agreement.bands import SCHEMES
 from metrics.agreement.estimate import REASONS
+from metrics.agreement.registry import (
+    PAIR_TREND,
+    PAIR_TREND_ORDERED,
+    mean_names,
+    pattern_forms,
+    peer_names,
+)
+from metrics.agreement.scales import SCALES
+from metrics.agreement.weights import WEIGHTINGS
 from metrics.pages import figures, words
 from metrics.templatetags import readings
+from projects.models import Scale, Weights
 
 
 @pytest.mark.parametrize("reason", [name for name in REASONS if name])
 def test_words_every_reason_has_words(reason: str) -> None:
     assert str(words.reason(reason)) != reason
+
+
+# Everything that a page can be asked for or that stands in a reading.
+SHOWN = [
+    *pattern_forms(scale="ratio", values=[0, 1], custom=True),
+    *peer_names(WEIGHTINGS),
+    *mean_names(WEIGHTINGS),
+    *PAIR_TREND["cohen_kappa"].forms("cohen_kappa", WEIGHTINGS),
+    *PAIR_TREND_ORDERED,
+]
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_words_every_coefficient_that_is_shown_has_words(name: str) -> None:
+    assert str(words.coefficient(name)) != name
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+def test_words_every_weighting_has_words(weighting: str) -> None:
+    assert weighting in words.WEIGHTS
+    assert weighting in Weights.values
+
+
+@pytest.mark.parametrize("scale", Scale)
+def test_scale_is_known_to_the_formulas(scale: Scale) -> None:
+    assert SCALES[scale].numeric is scale.numeric
 
 
 @pytest.mark.parametrize("band", SCHEMES["landis_koch"])

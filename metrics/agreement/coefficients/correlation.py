@@ -1,4 +1,4 @@
-"""Consistency of two raters on a scale with order or values, from tables of the items rated by both.
+"""Consistency of two raters on a scale with order or values, from tables of the items of both.
 
     Pearson         r = s_xy / (s_x s_y) of the categories' values
     Spearman        Pearson's r of average ranks
