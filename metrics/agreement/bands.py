@@ -4,11 +4,12 @@ Each scheme's bands follow its printed table, half-open and without gaps: where 
 "0.21-0.40" after "0.00-0.20", a value belongs to the lower band up to and including 0.20 and to the
 next from there on.
 
-    landis_koch   Landis & Koch 1977, Biometrics 33, 159-174 fleiss        Fleiss 1981, Statistical
-    Methods for Rates and Proportions, 2nd ed., p. 218 altman        Altman 1991, Practical
-    Statistics for Medical Research, p. 404 cicchetti     Cicchetti 1994, Psychological Assessment
-    6, 284-290 krippendorff  Krippendorff 2004, Human Communication Research 30, 411-433 (customary
-    cut-offs for alpha)
+    landis_koch   Landis & Koch 1977, Biometrics 33, 159-174
+    fleiss        Fleiss 1981, Statistical Methods for Rates and Proportions, 2nd ed., p. 218
+    altman        Altman 1991, Practical Statistics for Medical Research, p. 404
+    cicchetti     Cicchetti 1994, Psychological Assessment 6, 284-290
+    krippendorff  Krippendorff 2004, Human Communication Research 30, 411-433 (customary cut-offs
+                  for alpha)
 
 The probability of a band is Gwet's benchmarking (2014, ch. 6): the share in the band of a normal
 distribution around the value, cut off at -1 and 1.
@@ -39,9 +40,14 @@ def _bands(*parts: tuple[str, float], includes_low: bool) -> tuple[Band, ...]:
 
 
 _POOR, _SLIGHT, *_ABOVE = _bands(
-    ("poor", -np.inf), ("slight", 0.0), ("fair", 0.2), ("moderate", 0.4), ("substantial", 0.6), ("almost perfect", 0.8),
+    ("poor", -np.inf),
+    ("slight", 0.0),
+    ("fair", 0.2),
+    ("moderate", 0.4),
+    ("substantial", 0.6),
+    ("almost perfect", 0.8),
     includes_low=False,
-)  # fmt: skip
+)
 
 SCHEMES: dict[str, tuple[Band, ...]] = {
     "landis_koch": (_POOR, Band("slight", "slight", 0.0, includes_low=True), *_ABOVE),
@@ -51,7 +57,12 @@ SCHEMES: dict[str, tuple[Band, ...]] = {
         Band("excellent", "excellent", 0.75, includes_low=False),
     ),
     "altman": _bands(
-        ("poor", -np.inf), ("fair", 0.2), ("moderate", 0.4), ("good", 0.6), ("very good", 0.8), includes_low=False
+        ("poor", -np.inf),
+        ("fair", 0.2),
+        ("moderate", 0.4),
+        ("good", 0.6),
+        ("very good", 0.8),
+        includes_low=False,
     ),
     "cicchetti": _bands(
         ("poor", -np.inf), ("fair", 0.4), ("good", 0.6), ("excellent", 0.75), includes_low=True
@@ -59,7 +70,7 @@ SCHEMES: dict[str, tuple[Band, ...]] = {
     "krippendorff": _bands(
         ("unreliable", -np.inf), ("tentative", 0.667), ("reliable", 0.8), includes_low=True
     ),
-}  # fmt: skip
+}
 
 
 def bands(scheme: str) -> tuple[Band, ...]:

@@ -41,7 +41,8 @@ def checked_codes(codes: npt.ArrayLike, k: int) -> npt.NDArray[np.int64]:
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
         raise ValueError(
-            f"row {row}, column {column}: code {table[row, column]} is not allowed; one of {allowed}"
+            f"row {row}, column {column}: code {table[row, column]} is not allowed; "
+            f"one of {allowed}"
         )
     return numbers.astype(np.int64)
 

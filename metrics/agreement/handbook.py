@@ -49,11 +49,12 @@ Kendall's W on the items that all raters rated.
 
 95 %, value -/+ t quantile x standard error, the upper end clipped to 1, the lower end not
 clipped. Degrees of freedom: n - 1 for coefficients of many raters, n2 - 1 for alpha, and one less
-than the shared items for two raters and for a rater against peers. The last have items as clusters: ratings of the
-same item are not taken as independent. Where no analytic standard error exists, or for a second
-opinion, the bootstrap resamples items: percentile or BCa, seeded, undefined replicates dropped
-and their share told. It draws distinct rating patterns (a multinomial), which is the same
-distribution as drawing items and costs the same for ten thousand items as for ten million.
+than the shared items for two raters and for a rater against peers. The last have items as
+clusters: ratings of the same item are not taken as independent. Where no analytic standard error
+exists, or for a second opinion, the bootstrap resamples items: percentile or BCa, seeded,
+undefined replicates dropped and their share told. It draws distinct rating patterns (a
+multinomial), which is the same distribution as drawing items and costs the same for ten thousand
+items as for ten million.
 """
 
 _REASONS = """\

@@ -7,9 +7,10 @@ is lost, and 10,000 replicates of a million items cost 10,000 draws over some hu
 a pair of raters the patterns are its table's cells.
 
     percentile  the 2.5 % and 97.5 % quantiles of the defined replicates (Efron & Tibshirani 1993,
-    ch. 13) bca         bias-corrected and accelerated: the quantiles move by the share of
-    replicates below the value (z0)
-                and by the skewness of the leave-one-out values (a) (Efron 1987, JASA 82, 171-185)
+                ch. 13)
+    bca         bias-corrected and accelerated: the quantiles move by the share of replicates below
+                the value (z0) and by the skewness of the leave-one-out values (a) (Efron 1987,
+                JASA 82, 171-185)
 
 Replicates where a coefficient is undefined are dropped; their share is reported. The same seed
 gives the same interval.

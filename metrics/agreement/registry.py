@@ -128,7 +128,7 @@ def headlines(
 
 
 def bootstrapped(scale: str) -> list[str]:
-    """The coefficients of patterns on such a scale to which only the bootstrap gives an interval."""
+    """The coefficients of patterns on such a scale that only the bootstrap gives an interval."""
     forms = pattern_forms(scale=scale)
     return [name for name, (entry, _weighting) in forms.items() if entry.bootstrapped]
 

@@ -34,7 +34,9 @@ class ReadingOut(serializers.Serializer):
     )
     reason = serializers.CharField(
         allow_null=True,
-        help_text="single_category, no_pairable_items, not_counted, ...; null where value is defined",
+        help_text=(
+            "single_category, no_pairable_items, not_counted, ...; null where value is defined"
+        ),
     )
 
 

@@ -105,7 +105,8 @@ def _load_fleiss(owner: Any) -> Project:
         by=owner,
         name=FLEISS,
         description=_(
-            "30 patients, 6 diagnoses each; the example of the paper that introduced Fleiss' kappa (0.430)."
+            "30 patients, 6 diagnoses each; "
+            "the example of the paper that introduced Fleiss' kappa (0.430)."
         ),
         overlap=6,
         questions=[question],
@@ -144,7 +145,8 @@ def _load_translations(owner: Any) -> Project:
         by=owner,
         name=TRANSLATIONS,
         description=_(
-            "Eight people and a model rate 1,500 translations over ten weeks. Made by a seeded generator."
+            "Eight people and a model rate 1,500 translations over ten weeks. "
+            "Made by a seeded generator."
         ),
         guidelines=GUIDELINES,
         questions=[question],

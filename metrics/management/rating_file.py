@@ -122,10 +122,12 @@ def _columns(line: int, header: list[str], question: str | None) -> dict[str, in
     missing = [name for name in wanted if name not in names]
     if missing:
         found = ", ".join(repr(name) for name in header) or "nothing"
-        raise BadFile(
-            _at(line, f"No column named {' or '.join(map(repr, missing))}: the first line must name item, rater, label "
-                f"and may name timestamp and question, separated by commas; it has {found}.")
-        )  # fmt: skip
+        wrong = f"No column named {' or '.join(map(repr, missing))}"
+        allowed = (
+            "the first line must name item, rater, label and may name timestamp and question, "
+            "separated by commas"
+        )
+        raise BadFile(_at(line, f"{wrong}: {allowed}; it has {found}."))
     return {name: names.index(name) for name in (*REQUIRED, *OPTIONAL) if name in names}
 
 

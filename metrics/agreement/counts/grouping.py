@@ -89,7 +89,8 @@ def checked(item: npt.ArrayLike, code: npt.ArrayLike, k: int) -> tuple[Ints, Int
     items, codes = np.asarray(item), np.asarray(code, np.int64)
     if items.shape != codes.shape or items.ndim != 1:
         raise ValueError(
-            f"item and code must be one-dimensional and equally long, not {items.shape} and {codes.shape}"
+            "item and code must be one-dimensional and equally long, "
+            f"not {items.shape} and {codes.shape}"
         )
     if codes.size and (codes.min() < 0 or codes.max() >= k):
         place = int(np.flatnonzero((codes < 0) | (codes >= k))[0])

@@ -247,5 +247,10 @@ def shifts(
     spread = (tables * (difference - bias[..., None, None]) ** 2).sum(axis=(-2, -1))
     se = np.sqrt(divided(spread, n * (n - 1)))
     enough = (n >= max(least, 2)).all(axis=1)
-    return Shifts(before.rater_a[one][enough], before.rater_b[one][enough], bias[enough], se[enough],
-                  n[enough].astype(np.int64))  # fmt: skip
+    return Shifts(
+        rater_a=before.rater_a[one][enough],
+        rater_b=before.rater_b[one][enough],
+        bias=bias[enough],
+        se=se[enough],
+        n_items=n[enough].astype(np.int64),
+    )

@@ -1,15 +1,17 @@
 """Why statistics of the same ratings disagree, in plain words, each with the figures it rests on.
 
     prevalence_paradox    high observed agreement, low kappa: one category takes most ratings, so
-    much agreement is
-                          expected by chance (Feinstein & Cicchetti 1990, J. Clin. Epidemiol. 43,
-                          543-549)
+                          much agreement is expected by chance (Feinstein & Cicchetti 1990, J. Clin.
+                          Epidemiol. 43, 543-549)
     rater_bias            raters use the categories unequally often (Stuart-Maxwell, Bonferroni over
-    pairs) unequal_numbers       items have unequal numbers of ratings and the two definitions of
-    Fleiss' kappa part by > 0.01 little_overlap        few items have two or more ratings
+                          pairs)
+    unequal_numbers       items have unequal numbers of ratings and the two definitions of Fleiss'
+                          kappa part by > 0.01
+    little_overlap        few items have two or more ratings
     confused_categories   most disagreement is between two of three or more categories (the
-    coincidence matrix) consistency_only      raters order items alike but not on the same level:
-    high correlation, low agreement
+                          coincidence matrix)
+    consistency_only      raters order items alike but not on the same level: high correlation, low
+                          agreement
 
 The thresholds are conventions, named here, and given with the figures.
 """
@@ -88,8 +90,9 @@ def _paradox(value: dict[str, float | None], totals: npt.NDArray[np.float64]) ->
     share = float(totals[category] / totals.sum())
     return Finding(
         "prevalence_paradox",
-        f"Raters agree on {observed:.0%} of comparisons, but {share:.0%} of all ratings are in one category, so that "
-        f"much agreement is expected by chance: kappa is {kappa:.2f}, AC1 is {ac1:.2f}.",
+        f"Raters agree on {observed:.0%} of comparisons, but {share:.0%} of all ratings are in one "
+        "category, so that much agreement is expected by chance: "
+        f"kappa is {kappa:.2f}, AC1 is {ac1:.2f}.",
         {
             "percent_agreement": observed,
             "fleiss_kappa": kappa,
@@ -110,8 +113,9 @@ def _unequal(
     least, most = int(sizes[sizes > 0].min()), int(sizes.max())
     return Finding(
         "unequal_numbers",
-        f"Items have {least} to {most} ratings, and it matters how they are averaged: Fleiss' kappa is {pooled:.3f} "
-        f"when all ratings count alike and {by_item:.3f} when all items do. Harder items may have got more ratings.",
+        f"Items have {least} to {most} ratings, and it matters how they are averaged: "
+        f"Fleiss' kappa is {pooled:.3f} when all ratings count alike and {by_item:.3f} when all "
+        "items do. Harder items may have got more ratings.",
         {
             "fleiss_kappa": pooled,
             "fleiss_kappa_gwet": by_item,
@@ -127,7 +131,8 @@ def _overlap(n: npt.NDArray[np.float64], n2: npt.NDArray[np.float64]) -> Finding
         return None
     return Finding(
         "little_overlap",
-        f"Only {shared} of {rated} rated items have two or more ratings: everything about agreement rests on these.",
+        f"Only {shared} of {rated} rated items have two or more ratings: "
+        "everything about agreement rests on these.",
         {"rated_items": rated, "shared_items": shared},
     )
 
@@ -146,8 +151,8 @@ def _confused(counts: npt.NDArray[np.float64], n_items: npt.NDArray[np.float64])
         return None
     return Finding(
         "confused_categories",
-        f"{share:.0%} of all disagreement is between two categories: the guidelines should draw the line between them "
-        "more clearly.",
+        f"{share:.0%} of all disagreement is between two categories: the guidelines should draw "
+        "the line between them more clearly.",
         {"category_a": a, "category_b": b, "share": share},
     )
 
@@ -165,13 +170,18 @@ def _bias(pairs: PairTables) -> Finding | None:
     a, b = int(pairs.rater_a[worst]), int(pairs.rater_b[worst])
     return Finding(
         "rater_bias",
-        f"{differing} of {tested} pairs of raters use the categories unequally often. The clearest pair differs by "
-        f"{abs(difference[category]):.0%} of its items in one category.",
+        f"{differing} of {tested} pairs of raters use the categories unequally often. The clearest "
+        f"pair differs by {abs(difference[category]):.0%} of its items in one category.",
         {
-            "differing_pairs": differing, "tested_pairs": tested, "rater_a": a, "rater_b": b,
-            "category": category, "difference": float(difference[category]), "p": float(test.p[worst]),
+            "differing_pairs": differing,
+            "tested_pairs": tested,
+            "rater_a": a,
+            "rater_b": b,
+            "category": category,
+            "difference": float(difference[category]),
+            "p": float(test.p[worst]),
         },
-    )  # fmt: skip
+    )
 
 
 def _consistency(pairs: PairTables, values: npt.ArrayLike | None) -> Finding | None:
@@ -188,7 +198,8 @@ def _consistency(pairs: PairTables, values: npt.ArrayLike | None) -> Finding | N
         return None
     return Finding(
         "consistency_only",
-        f"Raters put items in nearly the same order (mean correlation {mean_r:.2f}) but on different levels (mean "
-        f"quadratic kappa {mean_kappa:.2f}): they are consistent without agreeing.",
+        f"Raters put items in nearly the same order (mean correlation {mean_r:.2f}) but on "
+        f"different levels (mean quadratic kappa {mean_kappa:.2f}): "
+        "they are consistent without agreeing.",
         {"mean_pearson": mean_r, "mean_quadratic_kappa": mean_kappa, "pairs": int(both.sum())},
     )

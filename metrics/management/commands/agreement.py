@@ -18,7 +18,10 @@ from metrics.management import rating_file
 
 
 class Command(BaseCommand):
-    help = "Agreement of the ratings in a CSV file: item,rater,label and, if you like, timestamp and question."
+    help = (
+        "Agreement of the ratings in a CSV file: "
+        "item,rater,label and, if you like, timestamp and question."
+    )
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -13,7 +13,10 @@ from metrics.work import sweep
 
 
 class Command(BaseCommand):
-    help = "Forget the counts and readings of one question, or of all, and make them again from the ratings."
+    help = (
+        "Forget the counts and readings of one question, or of all, "
+        "and make them again from the ratings."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_question_argument(parser)
