@@ -77,7 +77,7 @@ def count_shares(question_id: int, *, seconds: float = 0.0) -> int | None:
             else:
                 done = finish(share, change)
         except BaseException:
-            with suppress(DatabaseError):  # else its time runs out
+            with suppress(DatabaseError), transaction.atomic():  # else its time runs out
                 give_back(share)
             raise
         if done:

@@ -87,7 +87,9 @@ def _write(sent: Sent) -> Outcome:
 
 
 def _write_once(sent: Sent) -> Outcome:
-    return record(incoming.resolve(sent), by=sent.user, source=Revision.Source.API)
+    judgements = incoming.resolve(sent)
+    with transaction.atomic():
+        return record(judgements, by=sent.user, source=Revision.Source.API)
 
 
 def _stand_in_line(turn: _Turn) -> None:

@@ -20,13 +20,13 @@ from .standing import InForce, Standing, read_and_lock
 Judgements = Mapping[Question, Sequence[Judgement]]
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def record(judgements: Judgements, *, by: Any, source: str) -> Outcome:
     """Write what ``by`` said about questions of one project, with its history; after the commit,
     hint that there is something to count.
 
-    All or nothing. The judgements of a question name each (item, rater) once.
-    Raises UnknownCode when a code is not an active category.
+    All or nothing: what it raises ends the transaction that it is part of. The judgements of a
+    question name each (item, rater) once. Raises UnknownCode when a code is not an active category.
     A judgement that says what already stands changes nothing. ``rated_at`` stays what it was unless
     the source brings one; a rating given again after a withdrawal is a new rating.
     """
