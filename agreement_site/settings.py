@@ -145,6 +145,11 @@ MIDDLEWARE = [
 ]
 ROOT_URLCONF = "agreement_site.urls"
 WSGI_APPLICATION = "agreement_site.wsgi.application"
+# Processes of the web server, and requests that each works on at a time.
+WEB_PROCESSES = env_int("WEB_PROCESSES", 2)
+WEB_THREADS = env_int("WEB_THREADS", 16)
+if WEB_PROCESSES < 1 or WEB_THREADS < 1:
+    raise ImproperlyConfigured("WEB_PROCESSES and WEB_THREADS are 1 at least")
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
@@ -336,7 +341,6 @@ LOGGING = {
         "django.server": {"level": "WARNING"},
         "celery.worker.strategy": {"level": "WARNING"},
         "celery.app.trace": {"level": "WARNING"},
-        # Gunicorn has made its own handlers when this is read.
-        "gunicorn.error": {"level": "WARNING", "handlers": ["stderr"], "propagate": False},
+        "_granian": {"level": "ERROR"},
     },
 }

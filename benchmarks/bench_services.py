@@ -30,7 +30,7 @@ def name_of(command: str) -> str:
         "manage.py": "supervisor",
         "while read": "watcher (shell)",
         "celery": "worker (Celery)",
-        "gunicorn": "web (gunicorn)",
+        "web_server": "web (granian)",
         "valkey": "broker (Valkey)",
     }.items():
         if word in command:

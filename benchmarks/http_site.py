@@ -87,7 +87,7 @@ class Processes:
         if self.installation is not None:
             for pid, command in self.installation.processes().items():
                 kind = "worker" if "celery" in command or "valkey" in command else "web"
-                if "gunicorn" in command or kind == "worker":
+                if "web_server" in command or kind == "worker":
                     found[kind].append(pid)
         if self.root:
             found["web"] = tree(self.root)

@@ -12,12 +12,13 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from . import embedded
+from . import embedded, web_server
 from .supervisor import Program, Supervisor, say
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
@@ -92,12 +93,10 @@ def lock(data_dir: Path) -> IO[str]:
     return file
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """The site's listening socket. The supervisor holds it, so that requests wait while the web
-    server restarts."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+def choose_address(host: str, port: int) -> tuple[str, int]:
+    """Where the web server will listen, in numbers. Raises CannotStart where somebody else listens already."""
     try:
-        return socket.create_server((host, port), family=family, backlog=2048)
+        return web_server.free_address(host, port)
     except OSError as error:
         raise CannotStart(
             f"Cannot listen on {host}, port {port}: {error.strerror or error}. Choose another port, e.g. PORT=8001, "
@@ -122,15 +121,13 @@ def prepare(environment: dict[str, str]) -> str:
     return done.stdout.strip()
 
 
-def programs(
-    installation: Installation, environment: dict[str, str], listener: socket.socket
-) -> list[Program]:
+def programs(installation: Installation, environment: dict[str, str]) -> list[Program]:
     """Broker (where none is given), workers, web server: in the order of their start."""
     chosen = [
         worker(installation, environment, number)
         for number in range(1, installation.worker_processes + 1)
     ]
-    chosen.append(web(installation, environment, listener))
+    chosen.append(web(installation, environment))
     if not installation.redis_url:
         broker = Program(
             "The broker",
@@ -166,43 +163,27 @@ def worker(installation: Installation, environment: dict[str, str], number: int)
     return Program(f"Worker {number}", command, {**environment, **own}, stop_patience=20)
 
 
-def web(
-    installation: Installation, environment: dict[str, str], listener: socket.socket
-) -> Program:
-    command = [
-        sys.executable,
-        "-m",
-        "gunicorn",
-        "--config",
-        "python:agreement_site.running.web_server",
-    ]
-    command += ["--bind", f"fd://{listener.fileno()}"]
-    command += [
-        "--workers",
-        str(installation.web_processes),
-        "--threads",
-        str(installation.web_threads),
-    ]
+def web(installation: Installation, environment: dict[str, str]) -> Program:
+    own = {
+        "HOST": installation.host,
+        "PORT": str(installation.port),
+        "WEB_PROCESSES": str(installation.web_processes),
+        "WEB_THREADS": str(installation.web_threads),
+    }
+    command = [sys.executable, "-m", "agreement_site.running.web_server"]
     return Program(
         "The web server",
         command,
-        environment,
-        file_descriptors=[listener.fileno()],
-        stop_patience=32,
-        stop_repeatedly=True,  # a process that gunicorn has just forked misses the first signal
+        {**environment, **own},
+        stop_patience=web_server.STOP_SECONDS + 5,
     )
 
 
 def announce(host: str, port: int, sign_in: str) -> None:
     """Waits for the first answer of the site, then prints its address. Runs in a thread."""
     reachable = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared, not bound
-    try:
-        with socket.create_connection((reachable, port)) as connection:
-            connection.sendall(b"GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n")
-            if not connection.recv(1):
-                return
-    except OSError:
-        return  # stopped meanwhile; the supervisor reports what failed
+    while not answers(reachable, port):
+        time.sleep(0.05)
     shown = f"[{reachable}]" if ":" in reachable else reachable
     say(
         f"\nConcord is at http://{shown}:{port}/\n{sign_in}\nCtrl+C stops it.\n".replace(
@@ -211,10 +192,21 @@ def announce(host: str, port: int, sign_in: str) -> None:
     )
 
 
+def answers(host: str, port: int) -> bool:
+    """Whether a site answers there; not yet, while the web server starts."""
+    try:
+        with socket.create_connection((host, port)) as connection:
+            connection.sendall(b"GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n")
+            return bool(connection.recv(1))
+    except OSError:
+        return False
+
+
 def start(installation: Installation, *, end_with_parent: bool) -> int:
     """Prepares and runs the installation until it is told to stop."""
-    held = lock(installation.data_dir)
-    with held, listen(installation.host, installation.port) as listener:
+    with lock(installation.data_dir):
+        host, port = choose_address(installation.host, installation.port)
+        installation = replace(installation, host=host, port=port)
         broker_url = f"redis+socket://{embedded.broker_socket(installation.data_dir)}"
         environment = {
             **{name: value for name, value in FRUGAL.items() if name not in os.environ},
@@ -229,12 +221,9 @@ def start(installation: Installation, *, end_with_parent: bool) -> int:
             )
         sign_in = prepare(environment)
         supervisor = Supervisor(
-            programs(installation, environment, listener), end_with_parent=end_with_parent
+            programs(installation, environment), end_with_parent=end_with_parent
         )
-        port = listener.getsockname()[1]
-        threading.Thread(
-            target=announce, args=(installation.host, port, sign_in), daemon=True
-        ).start()
+        threading.Thread(target=announce, args=(host, port, sign_in), daemon=True).start()
         return supervisor.run()
 
 

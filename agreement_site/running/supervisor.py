@@ -21,7 +21,6 @@ FIRST_PAUSE = 0.2  # seconds before a program that ended is started again; doubl
 LONGEST_PAUSE = 30.0
 SETTLED = 10.0  # seconds after which a running program counts as healthy
 READY_PATIENCE = 10.0  # seconds that a program may take until the next one is started
-STOP_AGAIN = 1.0  # seconds between two SIGTERM to a program that asks for repetition
 LOOK_EVERY = 1.0  # seconds between two looks when nothing was signalled
 
 # Reads lines of process groups and remembers the last one; at the end of the pipe, ends them.
@@ -50,10 +49,7 @@ class Program:
     name: str
     command: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
-    file_descriptors: Sequence[int] = ()
     stop_patience: float = 10.0  # seconds between SIGTERM and SIGKILL
-    # SIGTERM every second to the whole group: some child may not be listening yet
-    stop_repeatedly: bool = False
     ready: Callable[[], bool] | None = None
 
 
@@ -73,7 +69,6 @@ class Child:
             self.program.command,
             env={**os.environ, **self.program.environment},
             stdin=subprocess.DEVNULL,
-            pass_fds=self.program.file_descriptors,
             start_new_session=True,
         )
 
@@ -106,12 +101,8 @@ class Child:
             return
         self.process.send_signal(signal.SIGTERM)
         deadline = time.monotonic() + self.program.stop_patience
-        again = time.monotonic() + STOP_AGAIN
         while self.process.poll() is None and time.monotonic() < deadline and not hurry():
             time.sleep(0.02)
-            if self.program.stop_repeatedly and time.monotonic() > again:
-                self.signal_group(signal.SIGTERM)
-                again = time.monotonic() + STOP_AGAIN
         self.signal_group(signal.SIGKILL)
         self.process.wait()
         self.process = None

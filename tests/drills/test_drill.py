@@ -50,7 +50,7 @@ def site(request: pytest.FixtureRequest) -> Iterator[Site]:
 
 def faults(site: Site, chance: random.Random) -> list[Any]:
     chosen = [
-        lambda: site.kill("gunicorn", chance),
+        lambda: site.kill("web_server", chance),
         lambda: site.kill("celery", chance),
         lambda: site.kill("valkey-server", chance),
         lambda: site.freeze_broker(chance.uniform(0.5, 4)),

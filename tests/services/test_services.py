@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
-import json
 import os
 import signal
 import socket
@@ -15,7 +13,7 @@ import pytest
 import redis
 
 from agreement_site.running import embedded
-from tests.services.conftest import PATIENCE, Installation, wait_for
+from tests.services.conftest import Installation, wait_for
 
 pytestmark = pytest.mark.services
 
@@ -60,28 +58,29 @@ def test_start_tells_address_and_sign_in(running: Installation) -> None:
     assert "Traceback" not in running.said(), running.said()
 
 
-@pytest.mark.parametrize("name", ["celery", "valkey-server", "gunicorn"])
+@pytest.mark.parametrize("name", ["celery", "valkey-server", "web_server"])
 def test_killed_program_comes_back(running: Installation, name: str) -> None:
     wait_for(lambda: worker_listens(running), "the worker at the broker")
     before = running.pids(name)
-    os.kill(min(before), signal.SIGKILL)  # of gunicorn the master, whose pid is the lowest
+    os.kill(min(before), signal.SIGKILL)  # of the web server the parent, whose pid is the lowest
 
     wait_for(
         lambda: running.pids(name) and not running.pids(name) & before, f"new processes of {name}"
     )
-    assert running.status() == 200
+    wait_for(lambda: running.status() == 200, "an answer of the site")
     wait_for(lambda: worker_listens(running), "the worker at the broker")
 
 
 def test_killed_web_process_comes_back(running: Installation) -> None:
     wait_for(
-        lambda: len(running.pids("gunicorn")) == 3, "the web server's master and its two processes"
+        lambda: len(running.pids("web_server")) == 3,
+        "the web server's parent and its two processes",
     )
-    master, killed, _other = sorted(running.pids("gunicorn"))
+    parent, killed, _other = sorted(running.pids("web_server"))
     os.kill(killed, signal.SIGKILL)
 
-    wait_for(lambda: len(running.pids("gunicorn") - {killed}) == 3, "another web process")
-    assert master in running.pids("gunicorn")
+    wait_for(lambda: len(running.pids("web_server") - {killed}) == 3, "another web process")
+    assert parent in running.pids("web_server")
     assert running.status() == 200
 
 
@@ -142,36 +141,6 @@ def test_given_database_and_broker_are_used(
     assert installation.process is not None
     installation.process.terminate()
     assert installation.process.wait(timeout=60) == 0
-
-
-def test_kept_connections_take_turns_on_one_thread(
-    new_installation: Callable[[], Installation],
-) -> None:
-    """A thread stays with its client only while nobody else waits for it."""
-    installation = new_installation()
-    installation.more = {
-        "WEB_PROCESSES": "1",
-        "WEB_THREADS": "1",
-        "GUNICORN_CMD_ARGS": "--keep-alive 60",
-    }
-    installation.start()
-    clients = [
-        http.client.HTTPConnection("127.0.0.1", installation.port, timeout=PATIENCE)
-        for _ in range(3)
-    ]
-    for client in clients:
-        client.connect()
-    kept = [client.sock for client in clients]
-    for _ in range(3):
-        for client in clients:
-            client.request("GET", "/healthz")
-        for client in clients:
-            answer = client.getresponse()
-            assert answer.status == 200
-            assert json.load(answer)["status"] == "ok"
-    assert [client.sock for client in clients] == kept
-    for client in clients:
-        client.close()
 
 
 def test_kill_9_of_the_supervisor_leaves_nothing_and_it_starts_again(running: Installation) -> None:

@@ -17,13 +17,12 @@ pytestmark = pytest.mark.services
 SCRIPT = """
 import sys
 from agreement_site.running.supervisor import Program, Supervisor
-patience = 30 if sys.argv[1] == "patient" else 1
-program = Program("The program", ["/bin/sh", "-c", sys.argv[2]], stop_patience=patience, stop_repeatedly=patience > 1)
+program = Program("The program", ["/bin/sh", "-c", sys.argv[2]], stop_patience=1)
 sys.exit(Supervisor([program], end_with_parent=sys.argv[1] == "bound").run())
 """
 
 
-def supervise(program: str, kind: str = "impatient") -> list[str]:
+def supervise(program: str, kind: str = "free") -> list[str]:
     return [sys.executable, "-c", SCRIPT, kind, program]
 
 
@@ -74,21 +73,6 @@ def test_signal_ends_program_and_supervisor(tmp_path: Path, number: signal.Signa
     process.send_signal(number)
     assert process.wait(timeout=30) == 0
     assert not is_alive(pid.read_text())
-
-
-def test_child_that_missed_a_signal_gets_another(tmp_path: Path) -> None:
-    """As gunicorn with a process that it has just forked: it waits for a child that heeds its
-    second SIGTERM only."""
-    child, ready, log = tmp_path / "child.sh", tmp_path / "ready", tmp_path / "log"
-    child.write_text(
-        f"trap 'trap \"echo ended > {log}; exit\" TERM' TERM; echo yes > {ready}; while :; do sleep 0.1; done"
-    )
-    parent = f"trap : TERM; sh {child} & while kill -0 $! 2>/dev/null; do wait; done"
-    process = subprocess.Popen(supervise(parent, kind="patient"), cwd=BASE_DIR)
-    wait_for(ready.exists, "the child")
-    process.terminate()
-    assert process.wait(timeout=60) == 0
-    assert log.read_text() == "ended\n"
 
 
 def test_program_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
