@@ -19,7 +19,7 @@ TWO := -n 2 --dist loadfile --no-loadscope-reorder
 # Tests that need no database, or a browser, are not repeated on PostgreSQL.
 ONCE := not sqlite_only and not browser and not services and not drill
 
-.PHONY: help run setup setup-dev test test-sqlite test-postgres check check-lint check-format check-types \
+.PHONY: help run setup setup-dev test test-sqlite test-postgres test-lowest check check-lint check-format check-types \
 	check-imports check-templates check-migrations check-deployment format messages bench example drill \
 	screenshots constraints clean
 
@@ -44,6 +44,16 @@ test-sqlite: setup-dev ## the suite on SQLite
 
 test-postgres: setup-dev ## the suite on PostgreSQL
 	$(SERVICES) --postgres $(PYTEST) $(TWO) -m "$(ONCE)" --ignore=tests/metrics/agreement
+
+# All direct requirements at once at their lower bounds, in an environment of their own.
+LOWEST := build/lowest/bin/python
+test-lowest: setup-dev ## start everything once with the lowest versions that requirements.txt allows
+	@mkdir -p build
+	$(RUN) tests/lowest.py > build/lowest.txt
+	$(RUN) -m venv --clear build/lowest
+	$(LOWEST) -m pip install -qq --disable-pip-version-check -r requirements.txt -c build/lowest.txt
+	$(LOWEST) tests/smoke.py
+	$(SERVICES) --postgres $(LOWEST) tests/smoke.py
 
 check: setup-dev ## lint, format, types, import rules, templates, migrations, deployment settings
 	@$(MAKE) --no-print-directory --keep-going \
