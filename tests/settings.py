@@ -15,6 +15,10 @@ from agreement_site.settings import *  # noqa: E402, F403 - the environment abov
 # the default takes 0.3 s a user
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
+# Each test's client makes its own chain of middleware: WhiteNoise would read all static files anew
+# for each. So it looks for a file when somebody asks for it.
+WHITENOISE_AUTOREFRESH = True
+
 _database = DATABASES["default"]  # noqa: F405 - comes with the star
 if _database["ENGINE"].endswith("sqlite3"):
     # A file, not memory: tests with several threads or processes need SQLite's real locks.
