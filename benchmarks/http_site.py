@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.http_load import Target
 from tests import with_services
-from tests.services.conftest import Installation, free_port
+from tests.agreement_site.running.conftest import Installation, free_port
 
 ROOT = Path(__file__).resolve().parent.parent
 TICK = os.sysconf("SC_CLK_TCK")

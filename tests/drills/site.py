@@ -25,8 +25,8 @@ import redis
 
 from agreement_site.running import embedded
 from tests import with_services
+from tests.agreement_site.running.conftest import BASE_DIR, Installation, free_port, wait_for
 from tests.drills.history import History, Key, Stored
-from tests.services.conftest import BASE_DIR, Installation, free_port, wait_for
 
 LABELS = ["none", "minor", "major", "critical"]
 

@@ -24,9 +24,9 @@ from typing import Any
 
 import pytest
 
+from tests.agreement_site.running.conftest import wait_for
 from tests.drills.history import judge
 from tests.drills.site import Clients, Site, hurt, running_site
-from tests.services.conftest import wait_for
 
 ROUNDS = int(os.environ.get("DRILL_ROUNDS", "2"))
 SECONDS = float(os.environ.get("DRILL_SECONDS", "20"))

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.agreement_site.running.conftest import wait_for
 from tests.drills.history import judge
 from tests.drills.site import LABELS, Clients, running_site
-from tests.services.conftest import wait_for
 
 pytestmark = [pytest.mark.services, pytest.mark.patient, pytest.mark.timeout(300)]
 

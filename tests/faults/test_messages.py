@@ -26,7 +26,7 @@ from projects.models import Item, Rater
 from ratings import tasks as rating_tasks
 from ratings.models import ImportRun, Rating, Revision
 from tests.metrics import invariants
-from tests.ratings.import_wizard import Wizard
+from tests.ratings.importing.import_wizard import Wizard
 
 pytestmark = pytest.mark.django_db
 

@@ -20,7 +20,7 @@ from metrics.readings import raters
 from metrics.scale import QuestionScale, weighted
 from projects.models import Question
 from ratings.models import Rating
-from tests.metrics.counting_oracle import recounted, stored
+from tests.metrics.counting.counting_oracle import recounted, stored
 
 EPOCH = datetime.date(1970, 1, 1)
 SPANS = ("all", "day", "week", "month")

@@ -15,7 +15,7 @@ from django.conf import settings as site
 from projects.models import Project
 from ratings.importing import files
 from ratings.models import ImportRun
-from tests.ratings.import_wizard import Wizard, said, stored, words, world
+from tests.ratings.importing.import_wizard import Wizard, said, stored, words, world
 
 HEAD = b"item,rater,label\n"
 

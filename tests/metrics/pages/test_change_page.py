@@ -11,7 +11,7 @@ from django.test import Client
 
 from metrics import tasks
 from metrics.models import Attribution
-from tests.metrics.test_attributing import moved  # noqa: F401 - a fixture
+from tests.metrics.on_request.test_attributing import moved  # noqa: F401 - a fixture
 
 WEEKS = "span=week&from=2026-05-04&to=2026-05-11"
 OPEN = {"X-Shown": "waiting"}  # the page that stands open asks

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.services.conftest import BASE_DIR, PATIENCE, Installation, wait_for
+from tests.agreement_site.running.conftest import BASE_DIR, PATIENCE, Installation, wait_for
 
 pytestmark = pytest.mark.services
 

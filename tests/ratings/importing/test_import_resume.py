@@ -17,7 +17,7 @@ from ratings import tasks
 from ratings.importing import files, leases, steps, work, writing
 from ratings.models import ImportRun, Rating, Revision
 from ratings.recording.record import record
-from tests.ratings.import_wizard import Wizard, said, stored, words, world
+from tests.ratings.importing.import_wizard import Wizard, said, stored, words, world
 
 # Every third row repeats the one before; the first stands in the history.
 ROWS = [

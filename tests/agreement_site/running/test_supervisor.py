@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agreement_site.running import embedded
-from tests.services.conftest import BASE_DIR, wait_for
+from tests.agreement_site.running.conftest import BASE_DIR, wait_for
 
 pytestmark = pytest.mark.services
 

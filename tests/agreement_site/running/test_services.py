@@ -13,7 +13,7 @@ import pytest
 import redis
 
 from agreement_site.running import embedded
-from tests.services.conftest import Installation, wait_for
+from tests.agreement_site.running.conftest import Installation, wait_for
 
 pytestmark = pytest.mark.services
 

@@ -39,7 +39,7 @@ from ratings.recording.judgement import Judgement
 from ratings.recording.record import record
 from tests.faults.crashes import Crash, crash_at
 from tests.metrics import invariants
-from tests.metrics.counting_oracle import recounted, stored
+from tests.metrics.counting.counting_oracle import recounted, stored
 
 pytestmark = pytest.mark.django_db
 

@@ -13,7 +13,7 @@ import pytest
 
 from projects.models import Item, Project, Rater
 from ratings.models import Rating, Revision
-from tests.ratings.import_wizard import Wizard, said
+from tests.ratings.importing.import_wizard import Wizard, said
 
 pytestmark = pytest.mark.timeout(600)  # up to 92,721 ratings each; a machine may be busy
 

@@ -16,7 +16,7 @@ from ratings.importing.columns import Guess, Look
 from ratings.importing.judging import Judge, Row
 from ratings.importing.mapping import Mapping
 from ratings.importing.sources import SOURCES, Reader, Source, source_of
-from tests.ratings.import_wizard import Wizard, said
+from tests.ratings.importing.import_wizard import Wizard, said
 
 FIELDS = ["task", "by", "choice"]
 TOLD = [

@@ -13,7 +13,7 @@ from projects.models import Item, Member, Project, Rater
 from ratings import tasks
 from ratings.importing import files, work
 from ratings.models import ImportRun, Rating, Revision
-from tests.ratings.import_wizard import Wizard, said, stored, words, world
+from tests.ratings.importing.import_wizard import Wizard, said, stored, words, world
 
 LONG = b"item,rater,label\ni1,ann,minor\ni1,ben,major\ni2,ann,none\n"
 WIDE = b"item,ann,ben,chris\ni1,minor,major,\ni2,none,,none\ni3,,,\n"

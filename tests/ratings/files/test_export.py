@@ -18,7 +18,7 @@ from ratings.files.formulas import guard, unguard
 from ratings.models import NOTHING, Rating
 from ratings.recording.judgement import Judgement
 from ratings.recording.record import record
-from tests.ratings.import_wizard import Wizard, said
+from tests.ratings.importing.import_wizard import Wizard, said
 
 NAMES = ["item", "rater", "question", "label", "rated_at", "comment", "guidelines"]
 

@@ -21,7 +21,7 @@ from ratings.models import NOTHING, Rating
 from ratings.recording.judgement import Judgement
 from ratings.recording.record import record
 from tests.metrics import invariants
-from tests.metrics.counting_oracle import recounted, stored
+from tests.metrics.counting.counting_oracle import recounted, stored
 
 pytestmark = pytest.mark.django_db
 START = datetime.datetime(2026, 2, 15, 12, tzinfo=datetime.UTC)

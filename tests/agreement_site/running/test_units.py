@@ -17,8 +17,8 @@ import psycopg
 import pytest
 
 from tests import deployment
+from tests.agreement_site.running.conftest import Installation, wait_for
 from tests.deployment import BASE_DIR, DEPLOY
-from tests.services.conftest import Installation, wait_for
 
 pytestmark = pytest.mark.services
 

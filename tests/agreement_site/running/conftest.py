@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-BASE_DIR = Path(__file__).resolve().parents[2]
+BASE_DIR = Path(__file__).resolve().parents[3]
 PATIENCE = 40.0  # seconds; a machine under load may be slow, a broken supervisor never gets there
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from tests.services.conftest import BASE_DIR, wait_for
+from tests.agreement_site.running.conftest import BASE_DIR, wait_for
 
 pytestmark = pytest.mark.services
 

@@ -7,7 +7,7 @@ from typing import Any
 from projects.catalogue.items import put_items
 from projects.catalogue.sizes import n_items, n_items_by_project
 from projects.models import Project
-from tests.ratings.import_wizard import Wizard
+from tests.ratings.importing.import_wizard import Wizard
 
 
 def put(project: Project, *keys: str) -> Project:
