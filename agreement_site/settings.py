@@ -274,7 +274,9 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Concord",
-    "DESCRIPTION": "Ratings in, agreement out: projects, items, raters, ratings and their reliability.",
+    "DESCRIPTION": (
+        "Ratings in, agreement out: projects, items, raters, ratings and their reliability."
+    ),
     "VERSION": "1",
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,

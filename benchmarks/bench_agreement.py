@@ -55,7 +55,8 @@ class Table:
         self.repeat = repeat
         self.ours: float | None = None
         print(
-            f"\n## {job}\n\n| who | seconds | ratio to Concord | differs by at most |\n|---|---|---|---|"
+            f"\n## {job}\n\n| who | seconds | ratio to Concord | differs by at most "
+            "|\n|---|---|---|---|"
         )
 
     def row(
@@ -264,7 +265,8 @@ def irrcac(data: Longform, python: str, coefficient: str) -> tuple[float, float]
 
 def bench_many(data: Longform, options: argparse.Namespace) -> None:
     table = Table(
-        f"Fleiss, AC1, alpha nominal and ordinal together (Concord, with intervals) against single coefficients, "
+        "Fleiss, AC1, alpha nominal and ordinal together (Concord, with intervals) against single "
+        "coefficients, "
         f"{data[0].size:,} ratings",
         options.repeat,
     )
@@ -283,7 +285,8 @@ def bench_many(data: Longform, options: argparse.Namespace) -> None:
         for name, like in (("fleiss", kappa), ("gwet", ac1), ("krippendorff", nominal)):
             seconds, value = irrcac(data, options.irrcac, name)
             print(
-                f"| irrCAC {name} | {seconds:.4g} | {seconds / table.ours:.3g} | {abs(value - like):.1e} |",
+                f"| irrCAC {name} | {seconds:.4g} | {seconds / table.ours:.3g} | "
+                f"{abs(value - like):.1e} |",
                 flush=True,
             )  # type: ignore[operator]  # ours is measured by now
 
@@ -394,7 +397,8 @@ def _icc_values(values: np.ndarray) -> list[float | None]:
 def bench_icc(data: Longform, options: argparse.Namespace) -> None:
     values = data[2][: 20_000 * PER_ITEM].reshape(-1, PER_ITEM).astype(float)
     table = Table(
-        f"Six intraclass correlations with F and intervals, {len(values):,} items x {PER_ITEM} raters",
+        f"Six intraclass correlations with F and intervals, {len(values):,} items x {PER_ITEM} "
+        "raters",
         options.repeat,
     )
     ours = table.row("**Concord**", lambda: _icc_values(values))
@@ -415,8 +419,10 @@ def peak(job: Callable[[Longform], Any], data: Longform) -> int:
 
 def bench_growth(_: Longform, options: argparse.Namespace) -> None:
     print(
-        "\n## Growth and memory (peak beyond the input, as a multiple of the three input arrays)\n\n"
-        "| ratings | pairs, s | pairs, memory | four coefficients, s | their memory | peers by day, s | memory |\n"
+        "\n## Growth and memory (peak beyond the input, as a multiple of the three input "
+        "arrays)\n\n"
+        "| ratings | pairs, s | pairs, memory | four coefficients, s | their memory | peers by "
+        "day, s | memory |\n"
         "|---|---|---|---|---|---|---|"
     )
     for n_items in (20_000, 200_000, 2_000_000):

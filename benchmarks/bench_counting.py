@@ -58,7 +58,8 @@ def main() -> None:
         from django.db import connection
 
         print(
-            f"{connection.vendor}: {PER_ITEM} ratings an item, k = {LABELS}, {options.raters} raters, "
+            f"{connection.vendor}: {PER_ITEM} ratings an item, k = {LABELS}, {options.raters} "
+            "raters, "
             f"{options.days} days"
         )
         growth(list(map(int, options.sizes.split(","))), options)
@@ -80,7 +81,8 @@ def growth(sizes: list[int], options: Any) -> None:
     from metrics.work import sweep
 
     print(
-        "\n| ratings | one recent change, ms | processor, ms | one change of any day, ms | recent / smallest |"
+        "\n| ratings | one recent change, ms | processor, ms | one change of any day, ms | recent "
+        "/ smallest |"
     )
     print("|---|---|---|---|---|")
     smallest = None
@@ -93,7 +95,8 @@ def growth(sizes: list[int], options: Any) -> None:
         anywhere, _processor = one_change(question, None, options.changes)
         smallest = smallest or recent
         print(
-            f"| {size:,} | {recent:.1f} | {processor:.1f} | {anywhere:.1f} | {recent / smallest:.2f} |",
+            f"| {size:,} | {recent:.1f} | {processor:.1f} | {anywhere:.1f} | "
+            f"{recent / smallest:.2f} |",
             flush=True,
         )
 
@@ -103,8 +106,10 @@ def growth(sizes: list[int], options: Any) -> None:
 
 def backlogs(size: int, workers: list[int], options: Any) -> None:
     print(
-        "\n| backlog | workers | read into NumPy, s | count + readings, s | ratings/s | count / read "
-        "| processor of workers / of reading | one worker / this | peak MB a worker | page meanwhile p50, p95, ms |"
+        "\n| backlog | workers | read into NumPy, s | count + readings, s | ratings/s | count / "
+        "read "
+        "| processor of workers / of reading | one worker / this | peak MB a worker | page "
+        "meanwhile p50, p95, ms |"
     )
     print("|---|---|---|---|---|---|---|---|---|---|")
     first = None
@@ -114,8 +119,10 @@ def backlogs(size: int, workers: list[int], options: Any) -> None:
         pages = "{:.0f}, {:.0f}".format(*np.percentile(row["pages"], [50, 95])) if looked_at else ""
         first = first or row["count"]
         print(
-            f"| {size:,} | {number} | {row['read']:.2f} | {row['count']:.2f} | {size / row['count']:,.0f} "
-            f"| {row['count'] / row['read']:.1f} | {row['processor']:.1f} | {first / row['count']:.2f} "
+            f"| {size:,} | {number} | {row['read']:.2f} | {row['count']:.2f} | "
+            f"{size / row['count']:,.0f} "
+            f"| {row['count'] / row['read']:.1f} | {row['processor']:.1f} | "
+            f"{first / row['count']:.2f} "
             f"| {row['peak']:.0f} | {pages} |",
             flush=True,
         )
@@ -232,7 +239,8 @@ def burst(seconds: int, options: Any) -> None:
     print("|---|---|---|---|")
     figures = ", ".join(f"{np.percentile(fresh, q):.2f}" for q in (50, 95, 100))
     print(
-        f"| {RATE}/s for {seconds} s | {written / took:,.0f}/s | {figures} ({len(fresh)} probes) | {max(lengths)} |"
+        f"| {RATE}/s for {seconds} s | {written / took:,.0f}/s | {figures} ({len(fresh)} probes) | "
+        f"{max(lengths)} |"
     )
 
 

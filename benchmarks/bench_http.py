@@ -54,7 +54,8 @@ def main() -> None:
                 rest += rest_rows(site, options)
     if rest:
         print(
-            "\n| server | what | rows | seconds | rows/s | CPU s: web | database | web MB before | peak web MB |"
+            "\n| server | what | rows | seconds | rows/s | CPU s: web | database | web MB before | "
+            "peak web MB |"
         )
         print("|" + "---|" * 9)
         print("\n".join(rest))
@@ -131,7 +132,8 @@ def row(name: str, done: http_load.Result, cpu: dict[str, float], *, said: str) 
     milliseconds = {key: 1000 * value / count for key, value in cpu.items()}
     parts = " | ".join(f"{milliseconds.get(key, 0.0):.2f}" for key in ("web", "worker", "database"))
     return (
-        f"| {name} | {count / done.seconds:,.0f} | {done.percentile(0.5):.1f} | {done.percentile(0.95):.1f} "
+        f"| {name} | {count / done.seconds:,.0f} | {done.percentile(0.5):.1f} | "
+        f"{done.percentile(0.95):.1f} "
         f"| {done.percentile(0.99):.1f} | {len(done.errors)} | {done.reconnects} | {parts} "
         f"| {sum(milliseconds.values()):.2f} | {1000 * done.own_cpu / count:.2f} | {said} |"
     )
@@ -209,8 +211,10 @@ def timed_row(site: Site, what: str, rows: int, work: Any) -> str:
     seconds = time.perf_counter() - started
     used = site.processes.cpu()
     return (
-        f"| {site.name} | {what} | {rows:,} | {seconds:.2f} | {rows / seconds:,.0f} | {used['web'] - cpu['web']:.2f} "
-        f"| {used['database'] - cpu['database']:.2f} | {peak:.0f} | {site.processes.memory('VmHWM'):.0f} |"
+        f"| {site.name} | {what} | {rows:,} | {seconds:.2f} | {rows / seconds:,.0f} | "
+        f"{used['web'] - cpu['web']:.2f} "
+        f"| {used['database'] - cpu['database']:.2f} | {peak:.0f} | "
+        f"{site.processes.memory('VmHWM'):.0f} |"
     )
 
 
@@ -297,7 +301,8 @@ def next_item(site: Site, count: int) -> str:
     middle = sorted(times)[len(times) // 2]
     queue = site.time_next_item()
     return (
-        f"| {site.name} | next item of {count:,}: page {1000 * middle:.1f} ms, of it the queue {queue:.1f} ms | 60 "
+        f"| {site.name} | next item of {count:,}: page {1000 * middle:.1f} ms, of it the queue "
+        f"{queue:.1f} ms | 60 "
         f"| {sum(times):.2f} | {60 / sum(times):.0f} | {used['web'] - cpu['web']:.2f} "
         f"| {used['database'] - cpu['database']:.2f} | | |"
     )

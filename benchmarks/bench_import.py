@@ -44,7 +44,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="concord-bench-") as folder:
         os.environ["DATA_DIR"] = folder
         print(
-            "| database | rows | csv alone, s | check, s | bare insert, s | import, s | CPU, s | rows/s "
+            "| database | rows | csv alone, s | check, s | bare insert, s | import, s | CPU, s | "
+            "rows/s "
             "| import / bare | same file again, s | export, s | MB at start | peak MB |"
         )
         print("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
@@ -101,8 +102,10 @@ def measure(path: Path) -> str:
     client.get("/healthz")  # loads the site's pages
     export = timed(lambda: sum(map(len, client.get(address).streaming_content)))[0]
     return (
-        f"| {connection.vendor} | {rows:,} | {read:.2f} | {check:.2f} | {bare:.2f} | {write:.2f} | {spent:.2f} "
-        f"| {rows / write:,.0f} | {write / bare:.1f} | {again:.2f} | {export:.2f} | {start:.0f} | {peak():.0f} |"
+        f"| {connection.vendor} | {rows:,} | {read:.2f} | {check:.2f} | {bare:.2f} | {write:.2f} | "
+        f"{spent:.2f} "
+        f"| {rows / write:,.0f} | {write / bare:.1f} | {again:.2f} | {export:.2f} | {start:.0f} | "
+        f"{peak():.0f} |"
     )
 
 

@@ -77,7 +77,8 @@ def describe(project: Any) -> str:
     raters = project.raters.count()
     met = PairTally.objects.filter(question=question).count()
     return (
-        f"{Rating.objects.filter(question=question).count():,} ratings, {project.items.count():,} items, "
+        f"{Rating.objects.filter(question=question).count():,} ratings, {project.items.count():,} "
+        "items, "
         f"{raters:,} raters, {met:,} of {raters * (raters - 1) // 2:,} pairs met"
     )
 

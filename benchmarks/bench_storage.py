@@ -51,7 +51,8 @@ def report(project: Any, options: Any) -> None:
     sizes = postgresql() if connection.vendor == "postgresql" else sqlite()
     numbers = rows(project)
     print(
-        f"{connection.vendor}: {options.ratings:,} ratings, {options.raters:,} raters, {options.days} days\n"
+        f"{connection.vendor}: {options.ratings:,} ratings, {options.raters:,} raters, "
+        f"{options.days} days\n"
     )
     print("| of a | rows | bytes each | with indexes | MB |")
     print("|---|---|---|---|---|")
@@ -59,7 +60,8 @@ def report(project: Any, options: Any) -> None:
         bare, whole = (sum(sizes[table][which] for table in tables) for which in (0, 1))
         number = numbers[name]
         print(
-            f"| {name} | {number:,} | {bare / number:.0f} | {whole / number:.0f} | {whole / 1e6:.0f} |"
+            f"| {name} | {number:,} | {bare / number:.0f} | {whole / number:.0f} | "
+            f"{whole / 1e6:.0f} |"
         )
     everything = sum(whole for _bare, whole in sizes.values())
     print(f"\n{everything / 1e6:.0f} MB in all, {everything / options.ratings:.0f} bytes a rating")
@@ -87,7 +89,8 @@ def postgresql() -> dict[str, tuple[int, int]]:
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE")
         cursor.execute(
-            "SELECT relname, pg_table_size(relid), pg_total_relation_size(relid) FROM pg_stat_user_tables"
+            "SELECT relname, pg_table_size(relid), pg_total_relation_size(relid) FROM "
+            "pg_stat_user_tables"
         )
         return {name: (bare, whole) for name, bare, whole in cursor.fetchall()}
 

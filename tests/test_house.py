@@ -1,4 +1,5 @@
-"""The house is in order: tests stand where the rooms stand, and every package is under a contract."""
+"""The house is in order: tests stand where the rooms stand, and every package is under a
+contract."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ import pytest
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 TESTS = BASE_DIR / "tests"
-# Tests of no single room: the contract of the whole API, the browser, and what is broken on purpose.
+# Tests of no single room: the contract of the whole API, the browser, and what is broken on
+# purpose.
 BETWEEN_ROOMS = {"api", "browser", "drills", "faults"}
 PACKAGES = sorted(path.parent.name for path in BASE_DIR.glob("*/__init__.py"))
 

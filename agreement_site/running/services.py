@@ -94,12 +94,14 @@ def lock(data_dir: Path) -> IO[str]:
 
 
 def choose_address(host: str, port: int) -> tuple[str, int]:
-    """Where the web server will listen, in numbers. Raises CannotStart where somebody else listens already."""
+    """Where the web server will listen, in numbers. Raises CannotStart where somebody else listens
+    already."""
     try:
         return web_server.free_address(host, port)
     except OSError as error:
         raise CannotStart(
-            f"Cannot listen on {host}, port {port}: {error.strerror or error}. Choose another port, e.g. PORT=8001, "
+            f"Cannot listen on {host}, port {port}: {error.strerror or error}. Choose another "
+            "port, e.g. PORT=8001, "
             "or another address with HOST."
         ) from error
 
@@ -217,7 +219,8 @@ def start(installation: Installation, *, end_with_parent: bool) -> int:
         }
         if os.geteuid() == 0:
             say(
-                "Running as root. It works, but a user of its own is safer for a server on a network."
+                "Running as root. It works, but a user of its own is safer for a server on a "
+                "network."
             )
         sign_in = prepare(environment)
         supervisor = Supervisor(

@@ -83,7 +83,8 @@ class Child:
         pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** max(0, self.failures - 1))
         self.start_at = time.monotonic() + pause
         say(
-            f"{self.program.name} ended ({ending(self.process.returncode)}); it is started again in {pause:g} s."
+            f"{self.program.name} ended ({ending(self.process.returncode)}); it is started again "
+            f"in {pause:g} s."
         )
         self.process = None
         return True

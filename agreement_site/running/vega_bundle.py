@@ -16,8 +16,9 @@ SNIPPET = "window.vegaEmbed = vegaEmbed; window.vegaLite = vegaLite; window.vega
 
 NOTICE = """\
 vega-bundle.js was made from the wheel vl-convert-python {version}. It holds Vega {vega},
-Vega-Lite {vega_lite} and vega-embed {vega_embed} (https://vega.github.io), which are published under the
-BSD 3-Clause License by the University of Washington Interactive Data Lab and contributors.
+Vega-Lite {vega_lite} and vega-embed {vega_embed} (https://vega.github.io), which are published
+under the BSD 3-Clause License by the University of Washington Interactive Data Lab and
+contributors.
 The licence of vl-convert itself follows.
 
 """

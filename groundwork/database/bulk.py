@@ -226,7 +226,8 @@ def _copy(cursor: Any, table: str, columns: Sequence[str], rows: Sequence[Sequen
     names = _names(columns)
     cursor.execute("DROP TABLE IF EXISTS pg_temp.incoming")
     cursor.execute(
-        f"CREATE TEMPORARY TABLE incoming ON COMMIT DROP AS SELECT {names} FROM {table} WITH NO DATA"
+        f"CREATE TEMPORARY TABLE incoming ON COMMIT DROP AS SELECT {names} FROM {table} WITH NO "
+        "DATA"
     )
     copy_rows(cursor, f"incoming ({names})", rows)
 

@@ -109,7 +109,8 @@ def _asked_for(request: HttpRequest, span: str, known: list[Period]) -> Change:
             start = datetime.date.fromisoformat(text)
         except ValueError:
             problem = _(
-                "“%(name)s” must be the first day of a period, written like 2026-03-02; not “%(text)s”."
+                "“%(name)s” must be the first day of a period, written like 2026-03-02; not "
+                "“%(text)s”."
             )
             return Change(span, known, problem=problem % {"name": name, "text": text[:40]})
         period = next((period for period in known if period.start == start), None)
@@ -252,7 +253,9 @@ def sentences(change: Change, found: Told) -> list[str]:
         "to": change.after.named if change.after else "",
     }
     if move is None:
-        side, name = ((before, names["from"]) if before["value"] is None else (after, names["to"]))  # fmt: skip
+        undefined = "from" if before["value"] is None else "to"
+        side = before if undefined == "from" else after
+        name = names[undefined]
         why = words.reason(side["reason"])
         return [
             _("There is no move to explain: agreement in %(period)s is undefined, %(why)s.")
@@ -272,7 +275,8 @@ def sentences(change: Change, found: Told) -> list[str]:
     if not found.clear:
         lines.append(
             _(
-                "That is within two standard errors: it may be chance, and so may what seems to explain it."
+                "That is within two standard errors: it may be chance, and so may what seems to "
+                "explain it."
             )
         )
     else:
@@ -290,7 +294,8 @@ def _shifted(shift: Mapping[str, Any]) -> str:
     }
     return (
         _(
-            "%(a)s moved against %(b)s: a mean difference of %(before)s became %(after)s on the items that both rated."
+            "%(a)s moved against %(b)s: a mean difference of %(before)s became %(after)s on the "
+            "items that both rated."
         )
         % told
     )
@@ -331,7 +336,8 @@ def _against(part: Part) -> str:
     }
     return (
         _(
-            "%(name)s pulled the other way: without, it would have gone from %(before)s to %(after)s."
+            "%(name)s pulled the other way: without, it would have gone from %(before)s to "
+            "%(after)s."
         )
         % values
     )
@@ -353,7 +359,8 @@ def _without(part: Part) -> str:
     values["kind"] = part.kind
     return (
         _(
-            "Without the items with %(kind)s “%(name)s” it would have gone from %(before)s to %(after)s."
+            "Without the items with %(kind)s “%(name)s” it would have gone from %(before)s to "
+            "%(after)s."
         )
         % values
     )

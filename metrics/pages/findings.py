@@ -65,7 +65,8 @@ Sentence = Callable[[dict[str, Any], list[str], dict[int, str]], str]
 
 def _paradox(figures: dict[str, Any], labels: list[str], _names: dict[int, str]) -> str:
     return _(
-        "Raters agree in %(observed)s of all comparisons, but %(share)s of the ratings are “%(label)s”, so much of "
+        "Raters agree in %(observed)s of all comparisons, but %(share)s of the ratings are "
+        "“%(label)s”, so much of "
         "that agreement is expected by chance: kappa is %(kappa)s, AC1 is %(ac1)s. Read both."
     ) % {
         "observed": percent(figures["percent_agreement"]),
@@ -78,8 +79,10 @@ def _paradox(figures: dict[str, Any], labels: list[str], _names: dict[int, str])
 
 def _unequal(figures: dict[str, Any], _labels: list[str], _names: dict[int, str]) -> str:
     return _(
-        "Items have %(fewest)s to %(most)s ratings, and it matters how they are averaged: Fleiss’ kappa is %(pooled)s "
-        "when all ratings count alike and %(by_item)s when all items do. Harder items may have got more ratings."
+        "Items have %(fewest)s to %(most)s ratings, and it matters how they are averaged: Fleiss’ "
+        "kappa is %(pooled)s "
+        "when all ratings count alike and %(by_item)s when all items do. Harder items may have got "
+        "more ratings."
     ) % {
         "fewest": whole(figures["fewest_ratings"]),
         "most": whole(figures["most_ratings"]),
@@ -90,13 +93,15 @@ def _unequal(figures: dict[str, Any], _labels: list[str], _names: dict[int, str]
 
 def _overlap(figures: dict[str, Any], _labels: list[str], _names: dict[int, str]) -> str:
     return _(
-        "Only %(shared)s of %(rated)s rated items have two or more ratings: everything about agreement rests on these."
+        "Only %(shared)s of %(rated)s rated items have two or more ratings: everything about "
+        "agreement rests on these."
     ) % {"shared": whole(figures["shared_items"]), "rated": whole(figures["rated_items"])}
 
 
 def _confused(figures: dict[str, Any], labels: list[str], _names: dict[int, str]) -> str:
     return _(
-        "%(share)s of all disagreement is between “%(one)s” and “%(other)s”: the guidelines should draw the line "
+        "%(share)s of all disagreement is between “%(one)s” and “%(other)s”: the guidelines should "
+        "draw the line "
         "between them more clearly."
     ) % {
         "share": percent(figures["share"]),
@@ -109,7 +114,8 @@ def _bias(figures: dict[str, Any], labels: list[str], names: dict[int, str]) -> 
     a, b = names.get(figures["rater_a"], "?"), names.get(figures["rater_b"], "?")
     more, less = (a, b) if figures["difference"] > 0 else (b, a)
     return _(
-        "%(differing)s of %(tested)s pairs of raters use the categories unequally often. Clearest: %(more)s says "
+        "%(differing)s of %(tested)s pairs of raters use the categories unequally often. Clearest: "
+        "%(more)s says "
         "“%(label)s” more often than %(less)s, by %(difference)s of the items both rated."
     ) % {
         "differing": whole(figures["differing_pairs"]),
@@ -123,7 +129,8 @@ def _bias(figures: dict[str, Any], labels: list[str], names: dict[int, str]) -> 
 
 def _consistency(figures: dict[str, Any], _labels: list[str], _names: dict[int, str]) -> str:
     return _(
-        "Raters put items in nearly the same order (mean correlation %(r)s) but on different levels (mean quadratic "
+        "Raters put items in nearly the same order (mean correlation %(r)s) but on different "
+        "levels (mean quadratic "
         "kappa %(kappa)s): they are consistent without agreeing."
     ) % {"r": figure(figures["mean_pearson"]), "kappa": figure(figures["mean_quadratic_kappa"])}
 

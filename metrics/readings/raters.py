@@ -239,12 +239,9 @@ def _save(
                 moment,
             )
         )
-    columns = (
-        "question_id", "rater_id", "span", "start", "n_ratings", "coefficients", "details", "computed_at",
-    )  # fmt: skip
-    bulk.upsert(
-        "metrics_raterreading", columns, rows, key=("question_id", "span", "rater_id", "start")
-    )
+    key = ("question_id", "span", "rater_id", "start")
+    columns = (*key, "n_ratings", "coefficients", "details", "computed_at")
+    bulk.upsert("metrics_raterreading", columns, rows, key=key)
     for rater, span, date in gone:
         RaterReading.objects.filter(
             question_id=question_id, rater_id=rater, span=span, start=date
@@ -281,9 +278,8 @@ def _row(
 ) -> tuple[Any, ...]:
     n_ratings, readings, details, moment = rest
     start = connection.ops.adapt_datefield_value(date)
-    return (
-        question_id, rater, span, start, n_ratings, store.json_text(readings), store.json_text(details), moment,
-    )  # fmt: skip
+    values = (n_ratings, store.json_text(readings), store.json_text(details), moment)
+    return (question_id, span, rater, start, *values)
 
 
 def means_beside(readings: dict[str, Any], means: dict[str, Any]) -> dict[str, Any]:
@@ -307,7 +303,8 @@ def mean_pairwise_by_rater(question_id: int, raters: list[int]) -> dict[int, dic
     for side in ("rater_a_id", "rater_b_id"):
         condition, wanted = bulk.among(side, raters)
         sides.append(
-            f"SELECT {side} AS rater, {columns} FROM metrics_pairtally WHERE question_id = %s AND {condition}"
+            f"SELECT {side} AS rater, {columns} FROM metrics_pairtally WHERE question_id = %s AND "
+            f"{condition}"
         )
         values += [question_id, *wanted]
     with connection.cursor() as cursor:

@@ -49,7 +49,8 @@ def reading(value: Reading | None, signed: bool = False) -> SafeString:
     """A reading in a line or a cell: value and interval, or a dash that tells its reason."""
     if not value or value.get("value") is None:
         return format_html(
-            '<span class="reading reading--none" title="{0}">–<span class="visually-hidden"> {0}</span></span>',
+            '<span class="reading reading--none" title="{0}">–<span class="visually-hidden"> '
+            "{0}</span></span>",
             why(value),
         )
     language, sign = get_language(), "+" if signed and value["value"] > 0 else ""
@@ -125,7 +126,8 @@ def spark(values: Sequence[float | None] | None, least: float = 0.4) -> SafeStri
         "last": figures.in_language(known[-1], 2, language),
     }
     return _drawn(
-        f'<svg class="spark" viewBox="0 0 100 24" role="img" aria-label="{escape(title)}"><path d="{path}"/>'
+        f'<svg class="spark" viewBox="0 0 100 24" role="img" aria-label="{escape(title)}"><path '
+        f'd="{path}"/>'
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5"/></svg>'
     )
 
@@ -173,7 +175,8 @@ def share_bar(part: int, of: int) -> SafeString:
     width = 100 * part / of if of else 0
     return format_html(
         '<svg class="share-bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">'
-        '<rect class="share-bar__ground" width="100" height="8"/><rect width="{}" height="8"/></svg>',
+        '<rect class="share-bar__ground" width="100" height="8"/><rect width="{}" '
+        'height="8"/></svg>',
         f"{width:.2f}",
     )
 
@@ -234,15 +237,17 @@ def band_scale(value: Reading) -> SafeString:
     def at(number: float) -> str:
         return f"{4 + 392 * min(max(number, 0.0), 1.0):.1f}"
 
-    steps = format_html_join("", '<rect class="band-scale__step" x="{}" y="6" width="76" height="6" rx="1"/>',
-                             ((f"{4 + 392 * index / 5:.1f}",) for index in range(5)))  # fmt: skip
+    starts = [(f"{4 + 392 * index / 5:.1f}",) for index in range(5)]
+    step = '<rect class="band-scale__step" x="{}" y="6" width="76" height="6" rx="1"/>'
+    steps = format_html_join("", step, starts)
     line = mark_safe("")
     if value.get("low") is not None and value.get("high") is not None:
         line = format_html(
             '<path class="band-scale__line" d="M{} 9H{}"/>', at(value["low"]), at(value["high"])
         )
     return format_html(
-        '<svg class="band-scale" viewBox="0 0 400 18" aria-hidden="true">{}{}<circle cx="{}" cy="9" r="5"/></svg>',
+        '<svg class="band-scale" viewBox="0 0 400 18" aria-hidden="true">{}{}<circle cx="{}" '
+        'cy="9" r="5"/></svg>',
         steps, line, at(value["value"]),
     )  # fmt: skip
 

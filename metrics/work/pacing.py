@@ -2,8 +2,9 @@
 
 Counting takes locks that those who rate need too (on SQLite: the one lock of all writers). So a
 question that was counted just now rests for nine times as long as that took, at most
-LONGEST_REST_SECONDS: counting then takes a tenth of the time, whatever the machine, and the ratings that arrive
-meanwhile are counted together. The first rating after a quiet moment is counted at once.
+LONGEST_REST_SECONDS: counting then takes a tenth of the time, whatever the machine, and the ratings
+that arrive meanwhile are counted together. The first rating after a quiet moment is counted at
+once.
 """
 
 from __future__ import annotations

@@ -43,8 +43,10 @@ def believed_empty() -> Callable[[], None]:
             if cursor.fetchone() != (True,):
                 pytest.skip("only a superuser can tell the planner lies")
             cursor.execute(
-                "UPDATE pg_class SET reltuples = 0, relpages = 10 WHERE relname ~ '^(projects|ratings|metrics)_'"
-                " OR oid IN (SELECT indexrelid FROM pg_index WHERE indrelid::regclass::text ~ '^(projects|ratings)_')"
+                "UPDATE pg_class SET reltuples = 0, relpages = 10 WHERE relname ~ "
+                "'^(projects|ratings|metrics)_'"
+                " OR oid IN (SELECT indexrelid FROM pg_index WHERE indrelid::regclass::text ~ "
+                "'^(projects|ratings)_')"
             )
 
     return fool

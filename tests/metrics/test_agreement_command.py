@@ -83,7 +83,8 @@ def test_the_scale_decides_what_is_printed(file, capsys, scale, shown, hidden):
 def test_text_says_what_it_rests_on(file, capsys):
     text = run(capsys, file(lines(ROWS)))
     assert text.startswith(
-        "3 items, 2 raters, 5 ratings; 2 items with two or more ratings\ncategories: major, minor, none"
+        "3 items, 2 raters, 5 ratings; 2 items with two or more ratings\ncategories: major, minor, "
+        "none"
     )
     assert "undefined" not in text.split("cohen_kappa ")[1].splitlines()[0]
 

@@ -37,7 +37,8 @@ def test_first_it_waits_and_then_it_tells(address: str, lead: Any, client_for: A
     told = text_of(client.get(address))
     assert "being computed" not in told
     assert re.search(
-        r"Agreement fell from 1.00 \[1.00, 1.00\] to 0.\d\d \[0.\d\d, 0.\d\d\] between the week of 4 May 2026 and "
+        r"Agreement fell from 1.00 \[1.00, 1.00\] to 0.\d\d \[0.\d\d, 0.\d\d\] between the week of "
+        r"4 May 2026 and "
         "the week of 11 May 2026.",
         told,
     )

@@ -157,8 +157,8 @@ def test_an_incomplete_answer_is_refused_and_what_was_chosen_is_kept(
     page = response.content.decode()
     assert "half" in page
     assert (
-        f'id="question-{question.pk}-2" name="question-{question.pk}" value="2" data-key="3" checked'
-        in page
+        f'id="question-{question.pk}-2" name="question-{question.pk}" value="2" data-key="3" '
+        "checked" in page
     )
     assert not Rating.objects.exists()
 

@@ -86,7 +86,8 @@ def test_marking_as_counted_touches_no_index(rated: Question) -> None:
 def _updates() -> tuple[int, int]:
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_xact_user_tables WHERE relname = 'ratings_rating'"
+            "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_xact_user_tables WHERE relname = "
+            "'ratings_rating'"
         )
         return cursor.fetchone()
 
