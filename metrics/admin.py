@@ -12,6 +12,7 @@ from .models import (
     Attribution,
     AuditResult,
     CountState,
+    Diagnosis,
     PairTally,
     PatternTally,
     PeerTally,
@@ -93,6 +94,13 @@ class RaterReadingAdmin(ReadOnly):
     list_select_related = ("question", "rater")
     search_fields = ("=rater__key",)
     show_full_result_count = False
+
+
+@admin.register(Diagnosis)
+class DiagnosisAdmin(ReadOnly):
+    list_display = ("question", "computed_at")
+    list_select_related = ("question",)
+    search_fields = ("question__key",)
 
 
 @admin.register(Attribution)

@@ -3,7 +3,7 @@
 Counts are exact integers and the only input of every reading. Blobs are little-endian integer
 arrays in C order, their columns by category *code* (so that re-ordering or adding categories moves
 nothing); ``width`` is the number of codes. Patterns are int64; tables and moments have as many
-bytes a cell as their length says (stores.compact_blobs).
+bytes a cell as their length says (counting.store.compact_blobs).
 """
 
 from .counts import EVER, CountState, PairTally, PatternTally, PeerTally, Share

@@ -69,7 +69,7 @@ class RaterReading(models.Model):
     coefficients = models.JSONField(default=dict)
     details = models.JSONField(default=dict)
     # Of the whole time alone: the median seconds of the newest timed ratings
-    # (rater_readings.TIMED); null: not known.
+    # (readings.raters.TIMED); null: not known.
     seconds = models.FloatField(null=True, blank=True)
     computed_at = models.DateTimeField()
 
@@ -80,7 +80,7 @@ class RaterReading(models.Model):
             models.UniqueConstraint(
                 fields=["question", "span", "rater", "start"], name="rater_reading_unique"
             ),
-            # Single days are not stored (rater_readings.of_days).
+            # Single days are not stored (readings.raters.of_days).
             models.CheckConstraint(
                 condition=Q(span__in=["all", "week", "month"]), name="rater_reading_span_known"
             ),

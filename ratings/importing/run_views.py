@@ -212,7 +212,12 @@ def _choose_columns(request: HttpRequest, run: ImportRun) -> HttpResponse:
     if run.state != State.MAPPING:
         return redirect(address(run))
     mapping = Mapping.of(run)
-    if mapping.encoding and request.POST.get("delimiter") != mapping.delimiter:
+    # A source without a delimiter has none to choose.
+    if (
+        mapping.encoding
+        and mapping.delimiter
+        and request.POST.get("delimiter") != mapping.delimiter
+    ):
         # The columns that were chosen are those of another reading.
         return _read_anew(request, run)
     return _columns_page(request, run, posted=request.POST)
