@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from metrics import tasks
 from metrics.counting import store
@@ -16,6 +15,7 @@ from metrics.pages import item_list, trends
 from metrics.readings import pairs
 from metrics.scale import QuestionScale
 from metrics.work.sweep import bring_up_to_date
+from tests.journeys import journeys
 
 # An open page that asks after numbers moved (metrics/pages/live.py).
 ASKS = {"X-Shown": "", "X-Places": "trend-3"}
@@ -105,9 +105,9 @@ def one_journey(address: str) -> bool:
 
 
 def queries_of(client: Any, path: str, **headers: str) -> int:
-    with CaptureQueriesContext(connection) as queries:
+    with journeys() as taken:
         assert client.get(path, headers=headers).status_code == 200
-    return len(queries)
+    return taken()
 
 
 # --- lists whose order in the database is not that of the keys
