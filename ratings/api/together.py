@@ -1,12 +1,12 @@
-"""On SQLite, small requests to rate share a commit.
+"""Small requests to rate that one process gets at the same time share a transaction.
 
-There all writers stand in one line, and each waits for the disk. So one request leads: when its
-transaction has begun, it writes all that have come meanwhile, one after the other, and who comes
-later waits for the next leader. None is answered before the commit that it was in. On PostgreSQL
-each has a transaction of its own, and nobody waits for another's locks.
+One request leads: it writes all that have come meanwhile, and who comes later waits for the next
+leader. None is answered before the commit that it was in. On SQLite all writers stand in one line
+anyway, and each waits for the disk: so they are written one after the other. On PostgreSQL each
+looks up its own names before it stands in its project's line, and the group is written as one.
 
 The failure of one request never spoils another's. One that is refused leaves nothing behind; and
-when the commit fails, each of the group is done once more by itself.
+when a group or its commit fails, each is done once more by itself.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import defaultdict
 
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, connection, transaction
@@ -21,7 +22,7 @@ from django.db import IntegrityError, connection, transaction
 from groundwork.rest.errors import BadRequest
 from ratings.models import Revision
 from ratings.recording.judgement import Outcome, UnknownCode
-from ratings.recording.record import record
+from ratings.recording.record import Judgements, Said, record, record_each
 
 from . import incoming
 from .incoming import Sent
@@ -35,16 +36,26 @@ REQUESTS_OF_A_GROUP = 32
 # (groundwork.database.sqlite3), and without it this one would be first each time. Meanwhile its
 # group grows.
 COURTESY_SECONDS = 0.005
+PATIENCE_SECONDS = 0.25  # behind a leader on PostgreSQL
+
+Name = tuple[int, int, int]  # ids of question, item, rater
 
 _REFUSALS = (BadRequest, PermissionDenied, UnknownCode)
 
 
 class _Turn:
     """A request in the line. When ``done``, it was written or refused; or the group that it was in
-    failed, and it has neither outcome nor refusal."""
+    failed, and it has neither outcome nor refusal.
 
-    def __init__(self, sent: Sent) -> None:
+    ``judgements`` are known on PostgreSQL alone, and ``names`` the ratings that they are about.
+    """
+
+    def __init__(self, sent: Sent, judgements: Judgements) -> None:
         self.sent = sent
+        self.judgements = judgements
+        self.names: set[Name] = set()
+        for question, said in judgements.items():
+            self.names.update((question.pk, new.item_id, new.rater_id) for new in said)
         self.done = False
         self.outcome: Outcome | None = None
         self.refusal: Exception | None = None
@@ -59,7 +70,9 @@ class _Line:
         self.is_led = False
 
 
-_line = _Line()
+# Of a project on PostgreSQL, under its id; SQLite has one place for writers, and one line.
+_lines: defaultdict[int, _Line] = defaultdict(_Line)
+ONE_FOR_ALL = 0
 
 
 def store(sent: Sent) -> Outcome:
@@ -68,11 +81,13 @@ def store(sent: Sent) -> Outcome:
     Raises BadRequest naming every bad row, PermissionDenied when an annotator names a rater that is
     not theirs, and UnknownCode when a category was removed at this moment.
     """
-    shares = connection.vendor == "sqlite" and not connection.in_atomic_block
-    if not shares or len(sent.rows) > RATINGS_OF_A_SMALL_REQUEST:
+    if connection.in_atomic_block or len(sent.rows) > RATINGS_OF_A_SMALL_REQUEST:
         return _write(sent)
-    turn = _Turn(sent)
-    _stand_in_line(turn)
+    if connection.vendor == "sqlite":
+        line, turn = _lines[ONE_FOR_ALL], _Turn(sent, {})
+    else:
+        line, turn = _lines[sent.project.pk], _Turn(sent, incoming.resolve(sent))
+    _stand_in(line, turn)
     if turn.refusal is not None:
         raise turn.refusal
     return turn.outcome or _write(sent)
@@ -92,37 +107,47 @@ def _write_once(sent: Sent) -> Outcome:
         return record(judgements, by=sent.user, source=Revision.Source.API)
 
 
-def _stand_in_line(turn: _Turn) -> None:
+def _stand_in(line: _Line, turn: _Turn) -> None:
     """Returns when the turn is done; leads until then where nobody else does."""
-    with _line.moved:
-        follows = _line.is_led
-        _line.waiting.append(turn)
-    while _waits_to_lead(turn):
+    with line.moved:
+        follows = line.is_led
+        line.waiting.append(turn)
+    while _waits_to_lead(line, turn):
         try:
-            if follows:
+            if follows and connection.vendor == "sqlite":
                 time.sleep(COURTESY_SECONDS)
-            _lead()
+            _lead(line)
         finally:
-            with _line.moved:
-                _line.is_led = False
-                _line.moved.notify_all()
+            with line.moved:
+                line.is_led = False
+                line.moved.notify_all()
 
 
-def _waits_to_lead(turn: _Turn) -> bool:
-    """True once the turn leads, False once it is done."""
-    with _line.moved:
-        _line.moved.wait_for(lambda: turn.done or not _line.is_led)
+def _waits_to_lead(line: _Line, turn: _Turn) -> bool:
+    """True once the turn leads, False once it is done.
+
+    On PostgreSQL also when it leaves the line, because the leader waits too long for a lock that
+    this one may not need.
+    """
+    patience = None if connection.vendor == "sqlite" else PATIENCE_SECONDS
+    with line.moved:
+        while not line.moved.wait_for(lambda: turn.done or not line.is_led, patience):
+            if turn in line.waiting:
+                line.waiting.remove(turn)
+                return False
         if turn.done:
             return False
-        _line.is_led = True
+        line.is_led = True
         return True
 
 
-def _lead() -> None:
+def _lead(line: _Line) -> None:
     group: list[_Turn] = []
     try:
-        with transaction.atomic():  # waits for other writers; who comes meanwhile is taken along
-            group = _take()
+        with (
+            transaction.atomic()
+        ):  # waits for SQLite's other writers; who comes then is taken along
+            group = _take(line)
             written = _write_group(group)
         for turn, outcome, refusal in written:
             turn.outcome = outcome
@@ -130,21 +155,33 @@ def _lead() -> None:
     except Exception:
         logger.debug("%s requests are done one by one", len(group), exc_info=True)
     finally:
-        for turn in group or _take():
+        for turn in group or _take(line):
             turn.done = True
 
 
-def _take() -> list[_Turn]:
-    """Those who have waited longest."""
-    with _line.moved:
-        group = _line.waiting[:REQUESTS_OF_A_GROUP]
-        del _line.waiting[:REQUESTS_OF_A_GROUP]
+def _take(line: _Line) -> list[_Turn]:
+    """Those who have waited longest. Who names a rating that somebody before names waits on."""
+    group: list[_Turn] = []
+    left: list[_Turn] = []
+    named: set[Name] = set()
+    with line.moved:
+        for turn in line.waiting:
+            if len(group) < REQUESTS_OF_A_GROUP and named.isdisjoint(turn.names):
+                group.append(turn)
+            else:
+                left.append(turn)
+            named |= turn.names
+        line.waiting = left
     return group
 
 
 def _write_group(group: list[_Turn]) -> list[tuple[_Turn, Outcome | None, Exception | None]]:
     """The outcome or the refusal of each turn."""
     found: list[tuple[_Turn, Outcome | None, Exception | None]] = []
+    if connection.vendor != "sqlite":
+        said = [Said(turn.judgements, turn.sent.user) for turn in group]
+        outcomes = record_each(said, source=Revision.Source.API)
+        return [(turn, outcome, None) for turn, outcome in zip(group, outcomes, strict=True)]
     for turn in group:
         try:
             found.append((turn, _write(turn.sent), None))

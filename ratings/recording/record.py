@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.utils import timezone
@@ -20,7 +20,13 @@ from .standing import InForce, Standing, read_and_lock
 Judgements = Mapping[Question, Sequence[Judgement]]
 
 
-@transaction.atomic(savepoint=False)
+class Said(NamedTuple):
+    """What one user says at once."""
+
+    judgements: Judgements
+    by: Any
+
+
 def record(judgements: Judgements, *, by: Any, source: str) -> Outcome:
     """Write what ``by`` said about questions of one project, with its history; after the commit,
     hint that there is something to count.
@@ -30,22 +36,31 @@ def record(judgements: Judgements, *, by: Any, source: str) -> Outcome:
     A judgement that says what already stands changes nothing. ``rated_at`` stays what it was unless
     the source brings one; a rating given again after a withdrawal is a new rating.
     """
-    outcome = Outcome()
-    by_id = by.pk if by is not None else None
+    return record_each([Said(judgements, by)], source=source)[0]
+
+
+@transaction.atomic(savepoint=False)
+def record_each(said: Sequence[Said], *, source: str) -> list[Outcome]:
+    """`record` of what several users say in one go, none of whom names a rating that another one
+    names; the outcome of each."""
+    outcomes = [Outcome() for _one in said]
     written: list[tuple[Judgement, int]] = []
     # In one order for all writers: question by question, and after all ratings the items whose
     # places they take. Who held an item while asking for the next question's ratings could wait in
     # a circle with who came from there.
-    questions = sorted(judgements, key=lambda question: question.pk)
+    asked = {question for one in said for question in one.judgements}
+    questions = sorted(asked, key=lambda question: question.pk)
     for question in questions:
-        said = judgements[question]
-        in_force, standing = read_and_lock(question, {(new.item_id, new.rater_id) for new in said})
-        _check_codes(question, said, in_force)
-        shared = writing.Circumstances(timezone.now(), by_id, source, in_force)
+        each = list(_each(said, outcomes, question))
+        judgements = [new for new, _by_id, _outcome in each]
+        wanted = {(new.item_id, new.rater_id) for new in judgements}
+        in_force, standing = read_and_lock(question, wanted)
+        _check_codes(question, judgements, in_force)
+        shared = writing.Circumstances(timezone.now(), source, in_force)
         rows = []
-        for new in said:
+        for new, by_id, outcome in each:
             old = standing.get((new.item_id, new.rater_id))
-            row = _next_row(new, old, now=shared.now)
+            row = _next_row(new, old, by_id=by_id, now=shared.now)
             _tally(outcome, new, old, row)
             if row is not None:
                 rows.append(row)
@@ -56,7 +71,17 @@ def record(judgements: Judgements, *, by: Any, source: str) -> Outcome:
         writing.write(question.pk, rows, shared, then=then)
         if rows:
             changes.announce(question.pk)
-    return outcome
+    return outcomes
+
+
+def _each(
+    said: Sequence[Said], outcomes: Sequence[Outcome], question: Question
+) -> Iterator[tuple[Judgement, int | None, Outcome]]:
+    """Each judgement of the question, the user who says it, and the outcome that it counts for."""
+    for one, outcome in zip(said, outcomes, strict=True):
+        by_id = one.by.pk if one.by is not None else None
+        for new in one.judgements.get(question, ()):
+            yield new, by_id, outcome
 
 
 def _check_codes(question: Question, said: Sequence[Judgement], in_force: InForce) -> None:
@@ -66,14 +91,14 @@ def _check_codes(question: Question, said: Sequence[Judgement], in_force: InForc
 
 
 def _next_row(
-    new: Judgement, old: Standing | None, *, now: datetime.datetime
+    new: Judgement, old: Standing | None, *, by_id: int | None, now: datetime.datetime
 ) -> writing.Row | None:
     """The row to write, or None when nothing changes."""
     if old is None:
         if new.code == NOTHING:
             return None
         kept = [getattr(new, name) or "" for name in KEPT]
-        return writing.Row(new, new.rated_at or now, tuple(kept))
+        return writing.Row(new, new.rated_at or now, tuple(kept), by_id)
     if new.code == NOTHING:
         rated_at = old.rated_at
     elif old.code == NOTHING:
@@ -86,7 +111,7 @@ def _next_row(
         kept.append(before if sent is None else sent)
     if (new.code, rated_at, tuple(kept)) == old:
         return None
-    return writing.Row(new, rated_at, tuple(kept))
+    return writing.Row(new, rated_at, tuple(kept), by_id)
 
 
 def _tally(outcome: Outcome, new: Judgement, old: Standing | None, row: writing.Row | None) -> None:

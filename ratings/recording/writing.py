@@ -103,11 +103,12 @@ _APPEND_EARLIER_TOO = f"""
 
 
 class Row(NamedTuple):
-    """What is to stand: ``kept`` has a text for each of KEPT."""
+    """What is to stand: ``kept`` has a text for each of KEPT, ``by_id`` is the user who says it."""
 
     new: Judgement
     rated_at: datetime.datetime
     kept: tuple[str, ...]
+    by_id: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,6 @@ class Circumstances:
     """What all rows of one writing share."""
 
     now: datetime.datetime
-    by_id: int | None
     source: str
     in_force: InForce
 
@@ -131,7 +131,7 @@ def write(
     moment = functools.cache(connection.ops.adapt_datetimefield_value)
     ratings = list(_ratings(question_id, rows, shared, moment))
     lines = len(rows) + sum(len(row.new.superseded) for row in rows)
-    if lines <= LINES_ON_ONE_JOURNEY:
+    if lines <= LINES_ON_ONE_JOURNEY or len({row.by_id for row in rows}) > 1:
         history = list(_history(question_id, rows, shared, moment))
         bulk.several([*_writing_few(ratings, history), *then])
         return
@@ -158,12 +158,14 @@ def _writing_few(
 def _appending_many(
     rows: Sequence[Row], shared: Circumstances, lines: int
 ) -> bulk.Statement | None:
-    """What appends the history of the rows that were written; None where each line is sent."""
+    """What appends the history of the rows that were written, all by one user; None where each line
+    is sent."""
+    by_id = rows[0].by_id
     if lines == len(rows):  # each line says what its rating says now
-        return _APPEND_WRITTEN, [shared.by_id, shared.source]
+        return _APPEND_WRITTEN, [by_id, shared.source]
     if connection.vendor == "postgresql":
         earlier = json.dumps(list(_earlier(rows, shared)), default=str)
-        return _APPEND_EARLIER_TOO, [shared.by_id, shared.source, earlier]
+        return _APPEND_EARLIER_TOO, [by_id, shared.source, earlier]
     return None
 
 
@@ -177,7 +179,7 @@ def _ratings(
     day = functools.cache(functools.partial(day_of, zone=shared.in_force.zone))
     stamp = shared.in_force.guidelines.stamp
     now = moment(shared.now)
-    for new, rated_at, kept in rows:
+    for new, rated_at, kept, _by_id in rows:
         key = (question_id, new.item_id, new.rater_id)
         under = stamp(new.rated_at, new.guidelines)
         said = (new.code, moment(rated_at), now, day(rated_at), under, *kept)
@@ -192,9 +194,10 @@ def _history(
 ) -> Iterator[tuple[Any, ...]]:
     """Values of the columns of _LINE, and the rating's key."""
     stamp = shared.in_force.guidelines.stamp
-    recorded = (moment(shared.now), shared.by_id, shared.source)
+    now = moment(shared.now)
     nothing_kept = [""] * len(KEPT)
-    for new, rated_at, kept in rows:
+    for new, rated_at, kept, by_id in rows:
+        recorded = (now, by_id, shared.source)
         key = (question_id, new.item_id, new.rater_id)
         for code, earlier in new.superseded:
             under = stamp(earlier or new.rated_at)
@@ -205,7 +208,7 @@ def _history(
 
 def _earlier(rows: Sequence[Row], shared: Circumstances) -> Iterator[tuple[Any, ...]]:
     stamp = shared.in_force.guidelines.stamp
-    for new, stands_since, _kept in rows:
+    for new, stands_since, _kept, _by_id in rows:
         for code, rated_at in new.superseded:
             under = stamp(rated_at or new.rated_at)
             yield new.item_id, new.rater_id, code, rated_at or stands_since, under

@@ -4,6 +4,7 @@ as if it had been alone, and none at another's cost."""
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -47,7 +48,7 @@ def writers_held(question: Question) -> Iterator[Held]:
 
 @pytest.fixture
 def groups(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The sizes of the groups that were written, or tried; on PostgreSQL there are none."""
+    """The sizes of the groups that were written, or tried."""
     sizes: list[int] = []
     write_group = together._write_group
 
@@ -56,6 +57,7 @@ def groups(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return write_group(group)
 
     monkeypatch.setattr(together, "_write_group", counted)
+    monkeypatch.setattr(together, "PATIENCE_SECONDS", PATIENCE)
     return sizes
 
 
@@ -67,23 +69,40 @@ def wait_until(true: Callable[[], Any]) -> None:
 
 
 def behind(*works: Callable[[], Any]) -> list[Future[Any]]:
-    """On SQLite the first work leads and waits for its turn to write; the others wait behind it, in
-    this order. On PostgreSQL nobody waits behind another."""
+    """The first work leads and waits for its turn to write; the others wait behind it, in this
+    order. On PostgreSQL the leader has begun to write, and is a group of its own."""
     futures = []
-    for number, work in enumerate(works, 1):
+    first = 0 if connection.vendor == "postgresql" else 1
+    for number, work in enumerate(works, first):
         futures += start(work)
-        if connection.vendor == "sqlite":
-            wait_until(lambda number=number: len(together._line.waiting) == number)
+        wait_until(functools.partial(stands_behind, number, futures))
     return futures
 
 
-def shared(*sizes: int) -> list[int]:
-    """The sizes of the groups on this database."""
-    return list(sizes) if connection.vendor == "sqlite" else []
+def stands_behind(number: int, futures: list[Future[Any]]) -> bool:
+    return is_led() and len(waiting()) + refused(futures) == number
+
+
+def refused(futures: list[Future[Any]]) -> int:
+    """Those who were told so before they stood in the line."""
+    return sum(future.done() for future in futures)
+
+
+def waiting() -> list[Any]:
+    return [turn for line in together._lines.values() for turn in line.waiting]
+
+
+def is_led() -> bool:
+    return any(line.is_led for line in together._lines.values())
+
+
+def shared(number: int) -> list[int]:
+    """The sizes of the groups of so many works, started by ``behind``."""
+    return [1, number - 1] if connection.vendor == "postgresql" else [number]
 
 
 def nobody_waits() -> bool:
-    return not together._line.waiting and not together._line.is_led
+    return not waiting() and not is_led()
 
 
 @pytest.fixture
@@ -179,7 +198,6 @@ def test_each_keeps_its_user_and_its_outcome(
     ]
 
 
-@pytest.mark.sqlite_only("PostgreSQL has a transaction for each")
 def test_nobody_is_answered_before_the_commit(
     items: Any, question: Any, post: Any, groups: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,8 +213,9 @@ def test_nobody_is_answered_before_the_commit(
         futures = behind(*(lambda item=item: post(item, "major") for item in items))
         monkeypatch.setattr(BaseDatabaseWrapper, "_commit", slowly)
     gate.wait_until_reached()
-    assert not any(future.done() for future in futures)
-    assert not Rating.objects.exists()
+    last = shared(REQUESTS)[-1]
+    assert not any(future.done() for future in futures[-last:])
+    assert Rating.objects.count() == REQUESTS - last
     gate.open()
     finish(futures)
     assert Rating.objects.count() == REQUESTS
@@ -279,12 +298,11 @@ def test_who_may_not_rate_spoils_no_other(
             send(annotator, "i4"),
         )
     assert [answer.status_code for answer in finish(futures)] == [200, 200, 403, 403, 200]
-    assert groups == shared(5)
+    assert groups == shared(3 if connection.vendor == "postgresql" else 5)
     stored = Rating.objects.order_by("item__key").values_list("item__key", "rater__key")
     assert list(stored) == [("i0", "ann"), ("i1", "ann"), ("i4", "ann")]
 
 
-@pytest.mark.sqlite_only("PostgreSQL has a transaction for each")
 def test_a_commit_that_fails_is_done_again_one_by_one(
     items: Any, question: Any, post: Any, groups: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -304,7 +322,6 @@ def test_a_commit_that_fails_is_done_again_one_by_one(
     assert Rating.objects.count() == Revision.objects.count() == REQUESTS
 
 
-@pytest.mark.sqlite_only("PostgreSQL has a transaction for each")
 def test_a_leader_that_is_ended_holds_nobody(
     items: Any, question: Any, post: Any, groups: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -318,14 +335,18 @@ def test_a_leader_that_is_ended_holds_nobody(
     monkeypatch.setattr(together, "_write_group", ended)
     with writers_held(question):
         futures = behind(*(lambda item=item: post(item, "major") for item in items))
-    with pytest.raises(SystemExit):
-        futures.pop(0).result(timeout=PATIENCE)
+    ended_at = [
+        place
+        for place, future in enumerate(futures)
+        if isinstance(future.exception(timeout=PATIENCE), SystemExit)
+    ]
+    (leader,) = ended_at
+    del futures[leader]
     assert [answer.status_code for answer in finish(futures)] == [200] * (REQUESTS - 1)
-    assert set(Rating.objects.values_list("item__key", flat=True)) == set(items) - {items[0]}
+    assert set(Rating.objects.values_list("item__key", flat=True)) == set(items) - {items[leader]}
     assert nobody_waits()
 
 
-@pytest.mark.sqlite_only("PostgreSQL has a transaction for each")
 def test_who_names_the_same_rating_comes_after_it(
     items: Any, question: Any, post: Any, groups: list[int]
 ) -> None:
@@ -339,12 +360,11 @@ def test_who_names_the_same_rating_comes_after_it(
         {name for name, number in answer.json().items() if number} for answer in finish(futures)
     ]
     assert outcomes == [{"created"}, {"created"}, {"changed"}, {"created"}, {"changed"}]
-    assert groups == [5]
+    assert groups == ([1, 2, 1, 1] if connection.vendor == "postgresql" else [5])
     history = Revision.objects.filter(rating__item__key="i1").order_by("pk")
     assert list(history.values_list("code", flat=True)) == [0, 1, 2]
 
 
-@pytest.mark.sqlite_only("PostgreSQL has a transaction for each")
 def test_a_group_is_bounded(
     items: Any, question: Any, post: Any, groups: list[int], monkeypatch: Any
 ) -> None:
@@ -357,7 +377,7 @@ def test_a_group_is_bounded(
             lambda: post("i5", "none"),
         )
     assert [answer.json()["created"] for answer in finish(futures)] == [1, 2, 2, 1]
-    assert groups == [3, 1]
+    assert groups == ([1, 3] if connection.vendor == "postgresql" else [3, 1])
 
 
 def test_projects_do_not_mix(
@@ -397,6 +417,7 @@ def test_nobody_waits_for_one_who_waits_for_a_lock(items: Any, post: Any) -> Non
     with transaction.atomic():
         Rating.objects.select_for_update().get(item__key="i0")
         blocked = start(lambda: post("i0", "minor"))
+        wait_until(lambda: is_led() and not waiting())
         others = start(lambda: post("i1", "minor"), lambda: post("i2", "minor"))
         assert [answer.status_code for answer in finish(others)] == [200, 200]
         assert not blocked[0].done()
