@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from metrics.agreement import intervals, registry
-from metrics.agreement.scales import SCALES
 from metrics.counting import store
 from metrics.models import EVER, PatternTally
 from metrics.scale import QuestionScale
@@ -19,8 +18,6 @@ from metrics.scale import QuestionScale
 REPLICATES = 2000
 # at most, over all replicates: a scale of very many patterns gets fewer replicates
 DRAWS = 2_000_000
-# the types of scale on which some coefficient has no analytic standard error
-SOME = [name for name in SCALES if registry.bootstrapped(name)]
 
 Intervals = dict[str, dict[str, Any]]
 

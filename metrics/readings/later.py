@@ -14,7 +14,6 @@ from django.db.models import F
 
 from metrics.models import CountState
 from metrics.scale import QuestionScale
-from projects.models import Question
 
 from . import bootstrap, findings
 
@@ -38,11 +37,11 @@ def sweep() -> None:
 def renew(question_id: int) -> None:
     """Make both anew where they are behind. Counting may go on meanwhile: then they are not stored,
     but made again."""
-    state = CountState.objects.exclude(bootstrapped=F("version")).filter(pk=question_id).first()
+    behind = CountState.objects.exclude(bootstrapped=F("version"))
+    state = behind.select_related("question").filter(pk=question_id).first()
     if state is None:
         return
-    question = Question.objects.get(pk=question_id)
-    scale = QuestionScale.of(question)
+    scale = QuestionScale.of(state.question)
     version = state.version
     intervals = bootstrap.of_question(question_id, scale)
     diagnosis = findings.diagnosis_of(question_id, scale)

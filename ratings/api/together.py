@@ -144,9 +144,8 @@ def _waits_to_lead(line: _Line, turn: _Turn) -> bool:
 def _lead(line: _Line) -> None:
     group: list[_Turn] = []
     try:
-        with (
-            transaction.atomic()
-        ):  # waits for SQLite's other writers; who comes then is taken along
+        # SQLite waits here for other writers; who comes meanwhile is taken along.
+        with transaction.atomic():
             group = _take(line)
             written = _write_group(group)
         for turn, outcome, refusal in written:

@@ -17,6 +17,7 @@ from typing import Any
 import nh3
 
 from groundwork.safe_html import can_show, clean_html
+from groundwork.text import one_line
 
 MEDIA = ("image", "audio", "video")
 TURNS = ("turns", "messages")
@@ -72,8 +73,7 @@ def excerpt(body: Any) -> str:
         first = body["text"]
     else:
         first = next(_strings(body), "")
-    words = " ".join(first.split())
-    return words if len(words) <= EXCERPT else words[:EXCERPT].rstrip() + "…"
+    return one_line(first, longest=EXCERPT)
 
 
 def _strings(value: Any) -> Iterator[str]:
