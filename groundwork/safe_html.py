@@ -3,6 +3,8 @@ load."""
 
 from __future__ import annotations
 
+import html
+import re
 from urllib.parse import urlsplit
 
 import nh3
@@ -10,6 +12,7 @@ from django.conf import settings
 
 # What a document needs; nothing that navigates, nothing that asks for input.
 _TAGS = nh3.ALLOWED_TAGS - {"area", "map", "nav"}
+_BLANKS = re.compile(r"[\x00-\x20\x7f]+")
 _SCHEMES = {"http", "https", "mailto", "data"}
 
 
@@ -23,6 +26,11 @@ def clean_html(text: str) -> str:
         attribute_filter=_keep_attribute,
         link_rel="noopener noreferrer nofollow",
     )
+
+
+def words(text: str) -> str:
+    """What HTML says without its tags; a blank where one stood keeps the words of a table apart."""
+    return html.unescape(nh3.clean(text.replace("<", " <"), tags=set()))
 
 
 def can_show(kind: str, address: str) -> bool:
@@ -41,6 +49,7 @@ def can_show(kind: str, address: str) -> bool:
 def _keep_attribute(tag: str, attribute: str, value: str) -> str | None:
     if attribute == "src":
         return value if tag == "img" and can_show("image", value) else None
-    if attribute in ("href", "cite") and value.strip().lower().startswith("data:"):
+    # Browsers take blanks and control signs out of a scheme.
+    if attribute in ("href", "cite") and _BLANKS.sub("", value).lower().startswith("data:"):
         return None
     return value

@@ -38,10 +38,22 @@ def page(
     following = None
     if len(rows) > size:
         rows = rows[:size]
-        query = request.query_params.copy()
-        query["cursor"] = _encoded(rows[-1][0])
-        following = f"{request.build_absolute_uri(request.path)}?{query.urlencode()}"
+        following = _following(request, rows[-1][0])
     return {"next": following, "results": [result for _, result in rows]}
+
+
+def searched(
+    request: Request,
+    found: dict[str, str],
+    *,
+    key: int,
+    read: Callable[[Key | None, int], tuple[list[Any], Key | None]],
+) -> dict[str, Any]:
+    """One page of a list that is searched a part at a time: ``read(after, size)`` gives up to
+    ``size`` results above ``after``, and the key behind which to go on, None at the end."""
+    after = _decoded(found["cursor"], key) if "cursor" in found else None
+    results, last = read(after, _size(found.get("page_size"), PAGE_SIZE))
+    return {"next": None if last is None else _following(request, last), "results": results}
 
 
 def of_texts(found: dict[str, Any]) -> HttpResponse:
@@ -52,6 +64,13 @@ def of_texts(found: dict[str, Any]) -> HttpResponse:
         f'{{"next":{json.dumps(found["next"])},"results":[{texts}]}}',
         content_type="application/json",
     )
+
+
+def _following(request: Request, last: Key) -> str:
+    """The address of the page behind this key."""
+    query = request.query_params.copy()
+    query["cursor"] = _encoded(last)
+    return f"{request.build_absolute_uri(request.path)}?{query.urlencode()}"
 
 
 def _size(text: str | None, default: int) -> int:

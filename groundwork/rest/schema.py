@@ -37,7 +37,7 @@ _MEANINGS = {
     400: "Something is not acceptable; nothing was changed",
     401: "No valid token or session",
     403: "The caller's role, or the token's scope, does not allow this",
-    404: "No such project for this caller",
+    404: "No such project for this caller, or nothing of this key in it",
     409: "Changed by somebody else at the same moment; nothing was stored",
     413: "The body is too large",
     415: "The body is not plain JSON",
@@ -111,4 +111,13 @@ def writes(operation: str, summary: str, *, body: Any, answer: Any, status: int 
         summary=summary,
         request=body,
         responses={status: answer, **errors(WRITING_ERRORS)},
+    )
+
+
+def removes(operation: str, summary: str, answer: Any) -> Any:
+    """Decorator of a DELETE."""
+    return extend_schema(
+        operation_id=operation,
+        summary=summary,
+        responses={200: answer, **errors((*READING_ERRORS, 409, 503))},
     )

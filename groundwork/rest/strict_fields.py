@@ -8,6 +8,8 @@ from typing import Any
 
 from rest_framework import serializers
 
+MOST_NAMED = 20  # unknown fields that an answer names
+
 
 class StrictSerializer(serializers.Serializer):
     """Refuses fields that it does not know, naming those it knows."""
@@ -17,13 +19,12 @@ class StrictSerializer(serializers.Serializer):
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict):
             known = [name for name, field in self.fields.items() if not field.read_only]
-            unknown = {
-                str(name)[:60]: [f"unknown field; one of {', '.join(known)}"]
-                for name in data
-                if name not in known
-            }
+            unknown = [name for name in data if name not in known]
             if unknown:
-                raise serializers.ValidationError(unknown)
+                said = [f"unknown field; one of {', '.join(known)}"]
+                raise serializers.ValidationError(
+                    {str(name)[:60]: said for name in unknown[:MOST_NAMED]}
+                )
         return super().to_internal_value(data)
 
 
@@ -43,6 +44,13 @@ class Whole(serializers.IntegerField):
         return data
 
 
+class Flag(serializers.BooleanField):
+    def to_internal_value(self, data: Any) -> bool:
+        if not isinstance(data, bool):
+            raise serializers.ValidationError(f"true or false is needed, not {_shown(data)}.")
+        return data
+
+
 class Number(serializers.FloatField):
     def to_internal_value(self, data: Any) -> float:
         try:
@@ -52,6 +60,16 @@ class Number(serializers.FloatField):
         if not math.isfinite(value):
             raise serializers.ValidationError(f"A finite number is needed, not {_shown(data)}.")
         return value
+
+
+class Short(serializers.ListField):
+    """A list of ``max_length`` values at most, which are counted before they are looked at."""
+
+    def to_internal_value(self, data: Any) -> list[Any]:
+        if isinstance(data, list) and self.max_length is not None and len(data) > self.max_length:
+            said = self.error_messages["max_length"]
+            raise serializers.ValidationError(said.format(max_length=self.max_length))
+        return super().to_internal_value(data)
 
 
 class Choice(serializers.ChoiceField):

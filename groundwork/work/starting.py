@@ -11,6 +11,8 @@ from collections.abc import Callable
 from celery import current_app
 from django.conf import settings
 
+from groundwork.meters import HINTS_FAILED
+
 logger = logging.getLogger(__name__)
 
 # without a try after a failure, so that a frozen broker costs one request in many, not each
@@ -36,6 +38,7 @@ def start_task(task: str, number: int, *, unless: Callable[[], bool] | None = No
         current_app.send_task(task, [number], ignore_result=True, retry=False)
     except Exception as error:  # any: redis, kombu and socket errors have no common base
         _paused_until = time.monotonic() + PAUSE_SECONDS
+        HINTS_FAILED.inc()
         logger.warning(
             "no hint: %s %s was not started (%s); the sweep will find it",
             task,

@@ -18,7 +18,7 @@ def announce(
     monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> Callable[..., None]:
     """Announces changes of questions in one transaction that is committed; nobody listens yet."""
-    monkeypatch.setattr(changes, "_listeners", [])
+    monkeypatch.setattr(changes.listeners, "registered", [])
 
     def committed(*question_ids: int) -> None:
         with django_capture_on_commit_callbacks(execute=True):
@@ -65,4 +65,4 @@ def test_a_listener_that_is_registered_twice_hears_once(announce: Callable[..., 
 
 
 def test_the_hints_of_metrics_listen() -> None:
-    assert hints.send in changes._listeners
+    assert hints.send in changes.listeners.registered

@@ -52,7 +52,7 @@ def test_a_statement_with_a_list_is_planned_each_time() -> None:
 def test_none_behind_a_pooler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PREPARED_STATEMENTS", "0")
     options = settings.database("postgresql:///")["OPTIONS"]
-    assert options == {"prepare_threshold": None}
+    assert options["prepare_threshold"] is None
     monkeypatch.setitem(connection.settings_dict, "OPTIONS", options)
     assert bulk.several([(ADD, [1, 1]), (ADD, [2, 1])]) == [[(2,)], [(3,)]]
     assert prepared() == []
