@@ -1,0 +1,45 @@
+"""What happened in a project, for whoever wants to be told."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from projects.models import Project
+
+
+class Event(models.Model):
+    """One thing that happened. Written once, in the transaction that made it happen, and never
+    changed."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="events", db_index=False)
+    # What happened, as the app that made it happen calls it: alarm_raised, alarm_resolved, ...
+    kind = models.CharField(max_length=40)
+    # What it happened to: "alarm/12".
+    subject = models.CharField(max_length=100, blank=True)
+    # What there is to tell, as plain names and figures.
+    data = models.JSONField(default=dict)
+    # Null: the program did it.
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.CheckConstraint(condition=~Q(kind=""), name="event_kind_given")]
+        indexes = [models.Index(fields=["project", "id"], name="event_by_project")]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.subject}"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if self.pk is not None:
+            raise TypeError("An event is written once and never changed.")
+        super().save(*args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise TypeError("An event is never deleted.")
