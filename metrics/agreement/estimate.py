@@ -174,6 +174,15 @@ def quantile_t(df: npt.ArrayLike, level: float = LEVEL) -> Floats:
     return quantile[index].reshape(df.shape)
 
 
+def wilson(right: int, n: int, level: float = LEVEL) -> tuple[float, float]:
+    """Wilson's interval of a share of `right` among n > 0 (Wilson 1927, JASA 22, 209-212)."""
+    z = float(special.ndtri((1 + level) / 2))
+    share, pull = right / n, z**2 / n
+    centre = (share + pull / 2) / (1 + pull)
+    half = z / (1 + pull) * math.sqrt(share * (1 - share) / n + pull / (4 * n))
+    return max(centre - half, 0.0), min(centre + half, 1.0)
+
+
 @dataclass(frozen=True)
 class Basis:
     """What an estimate rests on. All (...): items and ratings compared, degrees of freedom of the

@@ -8,6 +8,7 @@ import sys
 
 from .bands import SCHEMES, Band
 from .coefficient import Coefficient
+from .prose import SECTIONS
 from .registry import COEFFICIENTS
 from .weights import WEIGHTINGS
 
@@ -82,37 +83,6 @@ Conger and alpha are undefined, but AC1, Brennan-Prediger, PABAK and percent agr
 their chance agreement does not become 1.
 """
 
-_PEERS = """\
-## One rater against peers
-
-`vs_peers` is kappa of the table of the rater's own category against every other rating of the
-same items (Williams 1976, Biometrics 32, 619-627 has the idea of one against a group),
-`vs_peers_percent` its percent agreement, and `vs_peers_bias` the mean signed difference own less
-others in category values or ranks. Their standard errors are the delta method with items as
-clusters (Liang & Zeger 1986, Biometrika 73, 13-22), exact from additive integer counts. On scales
-of more than 12 categories the counts for that are not kept and the interval is the wider one that
-takes an item's other raters as one voice. Of the whole time, weeks and months the values are
-stored; a single day's are computed when somebody asks, by the same formulas from the day's
-counts.
-
-## Two raters over time
-
-An item that both rated belongs to the day of the later of the two ratings. `mean_difference` is
-the mean of first less second in category values or ranks, its standard error s / sqrt(n) over the
-period's items, its interval that of t(n - 1). A drift is told at the period that splits the
-course most clearly, when the means before and after are more than three standard errors and 0.15
-apart.
-
-## What explains a move
-
-Leave-one-out: with the move of Fleiss' kappa between two periods on all ratings, the contribution
-of a rater, a category or a group of items is the move less the move that is left without their
-ratings in both periods. What two raters do together shows in both, or in neither, so
-contributions need not add up. Beside it stand the pairs of raters whose mean signed difference on
-shared items (10 or more in each period) moved by more than three standard errors: a drift that
-weighted kappa may hardly see.
-"""
-
 
 def render() -> str:
     """The page as Markdown."""
@@ -122,7 +92,7 @@ def render() -> str:
         "## Coefficients\n",
         *map(_section, COEFFICIENTS.values()),
     ]
-    return "\n".join([*parts, _PEERS, _bands()])
+    return "\n".join([*parts, *SECTIONS, _bands()])
 
 
 def _section(entry: Coefficient) -> str:

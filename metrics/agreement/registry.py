@@ -74,6 +74,8 @@ PAIR_TREND_ORDERED = {
 }
 # Light's kappa, of all pairs and of each rater's, where it is made of sums of stored kappas.
 MEAN_PAIRWISE = "mean_pairwise_kappa"
+# The same mean with each pair counted by the items that both rated (coefficients.light).
+MEAN_BY_ITEMS = "mean_pairwise_kappa_by_items"
 
 # Where the pages show them, in the order of the page: each of the first can be the headline and the
 # line of the trend, on a scale where it makes sense.
@@ -85,6 +87,7 @@ HEADLINES = (
     "krippendorff_alpha_nominal",
     "krippendorff_alpha_ordinal",
     "krippendorff_alpha_interval",
+    "krippendorff_alpha_ratio",
     "gwet_ac1",
     "percent_agreement",
 )

@@ -60,6 +60,26 @@ def fleiss_kappa(
     return estimated(point, sums.standard_error(spread), sums.basis())
 
 
+def influence(
+    counts: npt.ArrayLike, n_items: npt.ArrayLike, weights: npt.ArrayLike | None = None
+) -> npt.NDArray[np.float64]:
+    """f (P,) of an item of each pattern on fleiss_kappa, from patterns (P, k) and their numbers of
+    items (P,); not-a-number where kappa is undefined, 0 for the pattern without a rating."""
+    sums = pattern_sums(counts, n_items)
+    w = weighting(weights, sums.k)
+    agreement = sums.agreement(weights)
+    share = divided(sums.totals, sums.ratings)
+    observed, expected = sums.observed(agreement), share @ w @ share
+    kappa = Corrected.of(observed, np.asarray(expected), sums.has_pairs).value
+    pull = share @ (w + w.T)
+    own = divided(sums.n, sums.n2) * sums.pairable * (agreement - observed)
+    margin = divided(sums.n, sums.ratings) * (sums.counts @ pull - sums.sizes * (share @ pull))
+    rated = np.asarray(counts, float).sum(axis=1) > 0
+    found = np.zeros(rated.size)
+    found[rated] = divided(own - (1 - kappa) * margin, 1 - expected)
+    return found
+
+
 def fleiss_kappa_gwet(
     counts: npt.ArrayLike,
     n_items: npt.ArrayLike,

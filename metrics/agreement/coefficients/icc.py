@@ -60,23 +60,60 @@ class MeanSquares:
 
     @classmethod
     def of(cls, values: npt.NDArray[np.float64]) -> "MeanSquares":
+        """Of values (n, R)."""
         n, raters = values.shape
         centred = values - values.mean()
         items, columns = centred.mean(axis=1), centred.mean(axis=0)
         residual = centred - items[:, None] - columns[None, :]
         within = centred - items[:, None]
-        largest = max(float((centred**2).mean()), 1e-300)
+        sums = (
+            raters * float((items**2).sum()),
+            n * float((columns**2).sum()),
+            float((residual**2).sum()),
+            float((within**2).sum()),
+        )
+        return cls._of_sums(n, raters, sums, total=float((centred**2).sum()))
+
+    @classmethod
+    def of_counts(
+        cls,
+        counts: npt.ArrayLike,
+        n_items: npt.ArrayLike,
+        raters: npt.ArrayLike,
+        values: npt.ArrayLike,
+    ) -> "MeanSquares":
+        """Of the patterns (P, k) of complete items, their numbers of items (P,), how often each
+        rater uses each category on them (R, k), and the categories' values (k,)."""
+        patterns, items = np.asarray(counts, float), np.asarray(n_items, float)
+        own, v = np.asarray(raters, float), np.asarray(values, float)
+        n, size = int(items.sum()), len(own)
+        pooled = items @ patterns
+        v = v - (pooled @ v) / pooled.sum()
+        total = float(pooled @ v**2)
+        of_items = size * float(items @ (patterns @ v / size) ** 2)
+        of_raters = n * float(((own @ v / n) ** 2).sum())
+        within = max(total - of_items, 0.0)
+        sums = (of_items, of_raters, max(within - of_raters, 0.0), within)
+        return cls._of_sums(n, size, sums, total=total)
+
+    @classmethod
+    def _of_sums(
+        cls, n: int, raters: int, sums: tuple[float, float, float, float], *, total: float
+    ) -> "MeanSquares":
+        """From the sums of squares of items, raters, error and within items."""
+        largest = max(total / max(n * raters, 1), 1e-300)
 
         def square(total: float, df: int) -> float:
             return total / df if total / df > _ZERO * largest else 0.0
 
+        of_items, of_raters, error, within = sums
         return cls(
             n,
             raters,
-            msr=square(raters * float((items**2).sum()), n - 1),
-            msc=square(n * float((columns**2).sum()), raters - 1),
-            mse=square(float((residual**2).sum()), (n - 1) * (raters - 1)),
-            msw=square(float((within**2).sum()), n * (raters - 1)),
+            msr=square(of_items, n - 1),
+            msc=square(of_raters, raters - 1),
+            mse=square(error, (n - 1) * (raters - 1)),
+            msw=square(within, n * (raters - 1)),
         )
 
 
@@ -84,16 +121,32 @@ def icc(values: npt.ArrayLike) -> dict[str, Icc]:
     """values (n, R): the complete items, one column a rater -> name -> Icc."""
     table = np.asarray(values, float)
     n, raters = table.shape
-    reason = None
-    if raters < 2:
-        reason = "needs_two_raters"
-    elif n < 2:
-        reason = "needs_complete_items" if n == 0 else "too_few_items"
-    elif not np.ptp(table):
-        reason = "zero_variance"
-    if reason:
+    if reason := _why_none(n, raters, varies=bool(table.size and np.ptp(table))):
         return {name: Icc(None, reason) for name in NAMES}
-    squares = MeanSquares.of(table)
+    return _all(MeanSquares.of(table))
+
+
+def icc_of_counts(
+    counts: npt.ArrayLike, n_items: npt.ArrayLike, raters: npt.ArrayLike, values: npt.ArrayLike
+) -> dict[str, Icc]:
+    """The same from counts of complete items (MeanSquares.of_counts): name -> Icc."""
+    own = np.asarray(raters)
+    n = int(np.asarray(n_items).sum())
+    varies = len(np.unique(np.asarray(values, float)[own.any(axis=0)])) > 1 if own.size else False
+    if reason := _why_none(n, len(own), varies=varies):
+        return {name: Icc(None, reason) for name in NAMES}
+    return _all(MeanSquares.of_counts(counts, n_items, own, values))
+
+
+def _why_none(n: int, raters: int, *, varies: bool) -> str | None:
+    if raters < 2:
+        return "needs_two_raters"
+    if n < 2:
+        return "needs_complete_items" if n == 0 else "too_few_items"
+    return None if varies else "zero_variance"
+
+
+def _all(squares: MeanSquares) -> dict[str, Icc]:
     return _one_way(squares) | _agreement(squares) | _consistency(squares)
 
 

@@ -71,7 +71,24 @@ def krippendorff_alpha(
     sums = sums or pattern_sums(counts, n_items)
     if metric == "ordinal":
         return _ordinal(sums)
-    d = distances(metric, sums.k, values)
+    return _of_distance(sums, distances(metric, sums.k, values), interval=interval)
+
+
+def alpha(
+    counts: npt.ArrayLike, n_items: npt.ArrayLike, distance: npt.ArrayLike, *, interval: bool = True
+) -> Estimate:
+    """Alpha with any distance d (k, k): symmetric, not negative, 0 on the diagonal; ValueError
+    otherwise. Patterns (P, k), numbers of items (..., P) -> Estimate (...)."""
+    sums = pattern_sums(counts, n_items)
+    d = np.asarray(distance, float)
+    if d.shape != (sums.k, sums.k):
+        raise ValueError(f"the distances must be {sums.k} x {sums.k}, not of shape {d.shape}")
+    if not np.isfinite(d).all() or (d < 0).any() or (d != d.T).any() or np.diag(d).any():
+        raise ValueError("distances must be finite, not negative, symmetric, 0 on the diagonal")
+    return _of_distance(sums, d / (d.max() or 1.0), interval=interval)
+
+
+def _of_distance(sums: PatternSums, d: Floats, *, interval: bool) -> Estimate:
     paired = np.where(sums.pairable, 1 / np.maximum(sums.sizes - 1, 1), 0.0)
     disagreement = ((sums.counts @ d) * sums.counts).sum(axis=1) * paired
     margins = _margins(sums)

@@ -99,27 +99,34 @@ def peer_tables(
     k: int,
     *,
     day: npt.ArrayLike | None = None,
+    others: npt.ArrayLike | None = None,
 ) -> PeerTables:
     """Each rater (and `day` (M,) of the own rating) against all others; see PeerTables.
 
-    Time and memory grow with the ratings and with G k**2 (G k**3 with moments), not with pairs of
-    raters.
+    `others` (M,): which ratings count as those of others, all when left out; of one rater all or
+    none. Time and memory grow with the ratings and with G k**2 (G k**3 with moments), not with
+    pairs of raters.
     """
     item, code = checked(item, code, k)
     rater = np.asarray(rater, np.int64)
+    other = np.ones(item.size, bool) if others is None else np.asarray(others, bool)
     _, index = compact(item)
-    shared = np.bincount(index)[index] >= 2 if item.size else np.zeros(0, bool)
-    if not shared.any():
+    # whether the item has a rating to compare the own one with
+    own = np.zeros(item.size, bool)
+    if item.size:
+        own = (np.bincount(index, weights=other)[index] - other).astype(bool)
+    if not own.any():
         return PeerTables.empty(k, by_day=day is not None)
-    _, index = compact(index[shared])
-    rater, code = rater[shared], code[shared]
-    keys = [rater] if day is None else [rater, np.asarray(day, np.int64)[shared]]
+    met = np.bincount(index, weights=own)[index] > 0
+    own, other, rater, code = own[met], other[met], rater[met], code[met]
+    _, index = compact(index[met])
+    keys = [rater[own]] if day is None else [rater[own], np.asarray(day, np.int64)[met][own]]
     first, group = rank_rows(keys)
-    n_items = int(index.max()) + 1
-    packed = _Packed.of(index, code, n_items, k)
+    packed = _Packed.of(index[other], code[other], int(index.max()) + 1, k)
     example, pattern = rank_rows(packed.columns)
     counts = packed.unpacked([column[example] for column in packed.columns])
-    tables, moments = _against_others(group * k + code, pattern[index], counts, first.size)
+    row = group * k + code[own]
+    tables, moments = _against_others(row, pattern[index[own]], counts, other[own])
     return PeerTables(
         keys[0][first],
         None if day is None else keys[1][first],
@@ -130,22 +137,25 @@ def peer_tables(
 
 
 def _against_others(
-    row: Ints, pattern: Ints, counts: npt.NDArray[np.int64], n_groups: int
+    row: Ints, pattern: Ints, counts: npt.NDArray[np.int64], within: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
-    """tables (G, k, k) and moments of own ratings given by row = group * k + own category, and
-    their items' pattern.
+    """tables (G, k, k) and moments of own ratings given by row = group * k + own category, their
+    items' pattern, and whether the pattern holds the own rating too; of a group it holds all or
+    none.
 
-    The others' counts are n = pattern - e_c, so sums of n and n n' are sums over patterns less what
-    the own rating put in.
+    The others' counts are then n = pattern - e_c, so sums of n and n n' are sums over patterns less
+    what the own rating put in.
     """
     k = counts.shape[1]
+    n_groups = int(row.max()) // k + 1
     ones = np.ones(row.size, np.int64)
     seen = sparse.csr_array((ones, (row, pattern)), shape=(n_groups * k, len(counts)))
     seen.sum_duplicates()
-    own = np.bincount(row, minlength=n_groups * k).astype(np.int64).reshape(n_groups, k)
-    totals = np.asarray(seen @ counts).reshape(n_groups, k, k)
+    own = np.bincount(row[within], minlength=n_groups * k).astype(np.int64).reshape(n_groups, k)
+    tables = np.asarray(seen @ counts).reshape(n_groups, k, k)
+    # of the groups that are within; a copy
+    totals = np.where(own.sum(axis=1).reshape(-1, 1, 1) > 0, tables, 0)
     each = np.arange(k)
-    tables = totals.copy()
     tables[:, each, each] -= own
     if k > MOMENTS_UP_TO:
         return tables, None

@@ -7,7 +7,8 @@
                           pairs)
     unequal_numbers       items have unequal numbers of ratings and the two definitions of Fleiss'
                           kappa part by > 0.01
-    little_overlap        few items have two or more ratings
+    few_items             fewer than 30 items have two or more ratings
+    little_overlap        less than half of the rated items have two or more ratings
     confused_categories   most disagreement is between two of three or more categories (the
                           coincidence matrix)
     consistency_only      raters order items alike but not on the same level: high correlation, low
@@ -66,6 +67,7 @@ def diagnose(
     findings = [
         _paradox(value, sums.totals),
         _unequal(value, counts, n_items),
+        _few(sums.n2),
         _overlap(sums.n, sums.n2),
     ]
     findings.append(_confused(np.asarray(counts, float), np.asarray(n_items, float)))
@@ -125,9 +127,20 @@ def _unequal(
     )
 
 
+def _few(n2: npt.NDArray[np.float64]) -> Finding | None:
+    shared = int(n2)
+    if not 0 < shared < FEW_ITEMS:
+        return None
+    return Finding(
+        "few_items",
+        f"Agreement rests on {shared} items: with fewer than {FEW_ITEMS} the value may be far off.",
+        {"shared_items": shared},
+    )
+
+
 def _overlap(n: npt.NDArray[np.float64], n2: npt.NDArray[np.float64]) -> Finding | None:
     rated, shared = int(n), int(n2)
-    if rated == 0 or (shared >= FEW_ITEMS and shared >= SMALL_SHARE * rated):
+    if shared >= SMALL_SHARE * rated:
         return None
     return Finding(
         "little_overlap",

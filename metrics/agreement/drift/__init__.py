@@ -1,0 +1,52 @@
+"""Drift of a rater: alarms that hold up, whatever is looked at and how often.
+
+At most one false alarm in 5,000 working days of a rater, 20 rater-years. `evidence` is one channel
+of one rater, `alarms` everybody with what follows from an alarm.
+
+comparisons.py scores ratings against those of their peers, days.py sums the scores by day and
+says what a day is worth, evidence.py weighs the days, charts.py puts one round together, alarms.py
+says who is alarmed and what then.
+"""
+
+from .alarms import (
+    CANNOT_TELL_WHO,
+    NO_PEERS,
+    NORMAL,
+    TOO_SHORT,
+    Alarm,
+    Drift,
+    Excused,
+    Known,
+    Standing,
+    alarms,
+)
+from .charts import Chart
+from .comparisons import UNDATED
+from .evidence import Evidence, evidence
+from .settings import AGREEMENT, BIAS, DOWN, PRIORS, SCORE, SIDE, UP, Prior, Settings
+
+__all__ = [
+    "AGREEMENT",
+    "BIAS",
+    "CANNOT_TELL_WHO",
+    "DOWN",
+    "NORMAL",
+    "NO_PEERS",
+    "PRIORS",
+    "SCORE",
+    "SIDE",
+    "TOO_SHORT",
+    "UNDATED",
+    "UP",
+    "Alarm",
+    "Chart",
+    "Drift",
+    "Evidence",
+    "Excused",
+    "Known",
+    "Prior",
+    "Settings",
+    "Standing",
+    "alarms",
+    "evidence",
+]

@@ -1,0 +1,226 @@
+"""The evidence that one rater's scores have shifted, from the sums of the rater's days.
+
+For today t and each possible onset j the day means y_d are regressed on a step (1 from j on) or a
+ramp (d - j + 1 from j on), and the slope theta is weighed by a one-sided Bayes factor
+
+    E_j = 2 Phi(theta omega / sqrt(V V')) sqrt(V / V') exp(theta^2 / 2 (1/V - 1/V')),
+    V' = V + omega^2,
+
+of a half-normal shift of scale omega against none, the level unknown. The sum over j is an
+e-detector (Shin, Ramdas & Rinaldo 2024, New England Journal of Statistics in Data Science 2,
+229-260): without a shift its mean grows by at most 1 a day, so that whoever is alarmed at A waits
+at least A days on average for a false alarm.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from metrics.agreement.counts.grouping import Ints
+from metrics.agreement.estimate import Floats
+
+from .settings import Prior
+
+# exp(u^2) of u = 27 is no float. Beyond this u^2 grows as its logarithm, so that it stays a number
+# and the order of the onsets stays.
+_MOST = 24.0
+_BLOCK = 4096  # pairs of days that are weighed at once, so that their sums stay in the cache
+_TAIL = 0.025  # of the evidence is for onsets before the earliest, or after the latest likely one
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Of one channel, for each active day t of a segment; all (T,).
+
+    total: sum of E_j over the onsets, 0 where there is none
+    onset: the onset with the largest E_j, -1 where there is none
+    earliest, latest: the onsets between which 95 % of the sum lies, 2.5 % on either side
+    step: how far the mean moved at that onset (0 where there is none), in units of the score
+    error: standard error of the step, were the onset known (0 where there is none)
+    """
+
+    total: Floats
+    onset: Ints
+    earliest: Ints
+    latest: Ints
+    step: Floats
+    error: Floats
+
+
+class _Sums(NamedTuple):
+    """Sums over days: of items n, their scores and squares; of the weights w of the days, and of w
+    with their number d and their mean y."""
+
+    n: Floats
+    s: Floats
+    q: Floats
+    w: Floats
+    wy: Floats
+    wd: Floats
+    wdd: Floats
+    wdy: Floats
+
+
+def evidence(
+    n: npt.ArrayLike,
+    total: npt.ArrayLike,
+    squares: npt.ArrayLike,
+    *,
+    s2: float,
+    kappa2: float,
+    side: int,
+    prior: Prior,
+) -> Evidence:
+    """Evidence for a shift of the scores, day by day.
+
+    n, total, squares (T,): items of each active day (1 or more), sum of their scores, and of the
+    squares; s2: variance of an item about its day; kappa2: variance of days about their level;
+    side: +1 looks for a rise, -1 for a fall. ValueError names what is wrong.
+    """
+    n, total, squares = (np.asarray(column, float) for column in (n, total, squares))
+    _check(n, total, squares, s2=s2, kappa2=kappa2, side=side)
+    today, onset = _onsets(n, prior)
+    days = _cumulated(n, total, squares, 1 / (s2 / n + kappa2))
+    parts = []
+    for start in range(0, max(today.size, 1), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        before = days[:, onset[block]]
+        since = days[:, today[block] + 1] - before
+        sums = _Sums(*before), _Sums(*since)
+        parts.append(_weighed(*sums, today[block], onset[block], s2=s2, side=side, prior=prior))
+    found, step, error = np.concatenate(parts, axis=1)
+    summed, places = _summed(found, today, n.size)
+    # The last place, -1, stands for no onset.
+    best, earliest, latest = np.append(onset, -1)[places]
+    return Evidence(
+        total=summed,
+        onset=best,
+        earliest=earliest,
+        latest=latest,
+        step=np.append(step, 0.0)[places[0]],
+        error=np.append(error, 0.0)[places[0]],
+    )
+
+
+def _weighed(
+    before: _Sums,
+    since: _Sums,
+    today: Ints,
+    onset: Ints,
+    *,
+    s2: float,
+    side: int,
+    prior: Prior,
+) -> Floats:
+    """E_j, the slope of the step, and its standard error (3, P)."""
+    caution = _caution(before, since, s2, prior)
+    shrinkage = side * since.n / (since.n + prior.pseudo)
+    step, spread = _step(before, since)
+    error = np.sqrt(caution / spread)
+    variance = error**2 + prior.tolerance**2
+    found = prior.step * bayes_factor(shrinkage * step, variance, prior.omega)
+    ramp, spread = _ramp(before, since, onset)
+    variance = caution / spread + (prior.tolerance / (today - onset + 1)) ** 2
+    for length in prior.ramps:
+        share = (1 - prior.step) / len(prior.ramps)
+        found += share * bayes_factor(shrinkage * ramp, variance, prior.omega / length)
+    return np.array([found, step, error])
+
+
+def bayes_factor(theta: Floats, variance: Floats, omega: float) -> Floats:
+    """E_j (...) of estimated shifts theta with this variance (both (...)), omega > 0.
+
+    With u = theta omega / sqrt(2 V V') its formula is erfc(-u) exp(u^2) sqrt(V / V'), and
+    erfcx(-u) = erfc(-u) exp(u^2).
+    """
+    wider = variance + omega**2
+    u = theta * (omega / np.sqrt(2 * variance * wider))
+    if u.size and u.max() > _MOST:
+        beyond = np.log1p(np.maximum(u**2 - _MOST**2, 0))
+        u = np.where(u > _MOST, np.sqrt(_MOST**2 + beyond), u)
+    return special.erfcx(-u) * np.sqrt(variance / wider)
+
+
+def _check(
+    n: Floats, total: Floats, squares: Floats, *, s2: float, kappa2: float, side: int
+) -> None:
+    if not (n.ndim == 1 and n.shape == total.shape == squares.shape):
+        raise ValueError("n, total and squares must be three columns of equal length")
+    if not (n > 0).all():
+        raise ValueError(f"day {int(np.argmin(n > 0))}: an active day has at least one item")
+    if not (s2 > 0 and kappa2 >= 0):
+        raise ValueError(f"s2 must be positive and kappa2 not negative, not {s2} and {kappa2}")
+    if side not in {1, -1}:
+        raise ValueError(f"side must be 1 or -1, not {side}")
+
+
+def _onsets(n: Floats, prior: Prior) -> tuple[Ints, Ints]:
+    """today and onset (P,) of all pairs that have enough items before the onset and since, in the
+    order of days."""
+    before = np.concatenate([[0.0], np.cumsum(n)])
+    days = np.arange(n.size)
+    first = max(1, int(np.searchsorted(before[:-1], prior.least_before)))
+    # The last onset with enough items since; day t ends where t + 1 begins.
+    last = np.searchsorted(before[:-1], before[1:] - prior.least_since, side="right") - 1
+    earliest = np.maximum(first, days - prior.window + 1)
+    number = np.maximum(np.minimum(last, days) - earliest + 1, 0)
+    today = np.repeat(days, number)
+    place = np.arange(today.size) - np.repeat(np.cumsum(number) - number, number)
+    return today, np.repeat(earliest, number) + place
+
+
+def _cumulated(n: Floats, total: Floats, squares: Floats, w: Floats) -> Floats:
+    """The sums over the days before each day (8, T + 1), in the order of _Sums."""
+    y = total / n
+    d = np.arange(n.size, dtype=float)
+    columns = np.array([n, total, squares, w, w * y, w * d, w * d * d, w * d * y])
+    return np.concatenate([np.zeros((len(columns), 1)), np.cumsum(columns, axis=1)], axis=1)
+
+
+def _caution(before: _Sums, since: _Sums, s2: float, prior: Prior) -> Floats:
+    """F (P,): how much wider than s2 the items since the onset spread, at least 1."""
+    mean0, mean1 = before.s / before.n, since.s / since.n
+    variance1 = since.q / since.n - mean1**2
+    c = variance1 + prior.caution * (mean1 - mean0) ** 2 / (since.n + prior.caution)
+    return np.maximum(1, c / s2)
+
+
+def _step(before: _Sums, since: _Sums) -> tuple[Floats, Floats]:
+    """Slope (P,) of the weighted regression on a step, and sum w (f - fbar)^2."""
+    slope = since.wy / since.w - before.wy / before.w
+    return slope, before.w * since.w / (before.w + since.w)
+
+
+def _ramp(before: _Sums, since: _Sums, onset: Ints) -> tuple[Floats, Floats]:
+    """Slope (P,) of the weighted regression on f = d - j + 1 from the onset j on, and
+    sum w (f - fbar)^2."""
+    c = 1 - onset
+    wf = since.wd + c * since.w
+    wff = since.wdd + 2 * c * since.wd + c**2 * since.w
+    wfy = since.wdy + c * since.wy
+    w, wy = before.w + since.w, before.wy + since.wy
+    spread = wff - wf**2 / w
+    return (wfy - wf * wy / w) / spread, spread
+
+
+def _summed(found: Floats, today: Ints, n_days: int) -> tuple[Floats, Ints]:
+    """Sum over the onsets (n_days,) of each day, and the places (3, n_days) of the largest, of the
+    earliest and of the latest likely one, -1 for none."""
+    total = np.bincount(today, weights=found, minlength=n_days).astype(float, copy=False)
+    places = np.full((3, n_days), -1, np.int64)
+    if today.size:
+        edges = np.flatnonzero(np.diff(today, prepend=-1, append=-1))
+        day = today[edges[:-1]]
+        largest = np.maximum.reduceat(found, edges[:-1])
+        best = np.flatnonzero(found == np.repeat(largest, np.diff(edges)))
+        # Of equal ones the earliest, which is assigned last.
+        places[0, today[best[::-1]]] = best[::-1]
+        # Each day's shares add up to 1, so that the days before add up to their number.
+        shares = np.cumsum(found / total[today])
+        for row, part in ((1, _TAIL), (2, 1 - _TAIL)):
+            reached = np.searchsorted(shares, np.arange(day.size) + part)
+            places[row, day] = np.clip(reached, edges[:-1], edges[1:] - 1)
+    return total, places

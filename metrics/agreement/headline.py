@@ -1,0 +1,151 @@
+"""Which coefficient is read first, and why: one table for pages, API and command line.
+
+    why          scale             raters  complete  the coefficient
+    two_raters   nominal           two     any       Cohen's kappa; custom where declared
+    two_raters   ordinal           two     any       weighted kappa: declared, else quadratic
+    two_raters   interval, ratio   two     any       weighted kappa, where weights are declared
+    nominal      nominal           others  any       Fleiss' kappa; custom where declared
+    ordinal      ordinal           others  any       Fleiss' kappa: declared weights, else quadratic
+    complete     interval, ratio   others  yes       ICC(A,1)
+    incomplete   interval, ratio   others  no        Krippendorff's alpha of the scale's metric
+
+`others` of the interval and ratio rows are two raters too, where no weights are declared. Whoever
+leads a project may choose another one (`chosen`).
+
+Of single periods the counts are patterns, which do not know who rated what: where the headline
+needs that, `over_time` is the coefficient of patterns that is nearest to it (of two raters Fleiss'
+kappa is Scott's pi; of ICC(A,1) it is alpha).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy.typing as npt
+
+from .registry import headlines
+from .scales import ScaleType, scale_type
+from .weights import CUSTOM, NONE, WEIGHTINGS, weighted
+
+COHEN = "cohen_kappa"
+FLEISS = "fleiss_kappa"
+ICC_AGREEMENT = "icc2"
+ICC_CONSISTENCY = "icc3"
+CHOSEN = "chosen"
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A coefficient's name and why it stands first (the first column of the table).
+
+    `over_time`: its name in a trend; `beside`: what belongs next to it.
+    """
+
+    name: str
+    why: str
+    over_time: str
+    beside: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the choice rests on. `weights`: those declared, `none` for none; `complete`: each item
+    that somebody rated was rated by all."""
+
+    scale: str
+    n_raters: int
+    weights: str = NONE
+    complete: bool = False
+
+    @property
+    def type(self) -> ScaleType:
+        return scale_type(self.scale)
+
+    @property
+    def weighting(self) -> str:
+        """The declared weights; on an ordered scale quadratic unless declared. Weights by rank say
+        nothing where categories have no order."""
+        if self.type.ordered:
+            return self.weights if self.weights != NONE else "quadratic"
+        return self.weights if self.weights == CUSTOM else NONE
+
+    @property
+    def alpha(self) -> str:
+        return f"krippendorff_alpha_{self.type.metric}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the table: when it applies, and what it names."""
+
+    why: str
+    applies: Callable[[Facts], bool]
+    name: Callable[[Facts], str]
+    beside: Callable[[Facts], tuple[str, ...]] = lambda _facts: ()
+
+
+def _of_two(facts: Facts) -> bool:
+    declared = facts.weights != NONE
+    return facts.n_raters == 2 and (declared or not facts.type.numeric)
+
+
+ROWS = (
+    Row("two_raters", _of_two, lambda facts: weighted(COHEN, facts.weighting)),
+    Row(
+        "nominal",
+        lambda facts: not facts.type.ordered,
+        lambda facts: weighted(FLEISS, facts.weighting),
+    ),
+    Row(
+        "ordinal",
+        lambda facts: not facts.type.numeric,
+        lambda facts: weighted(FLEISS, facts.weighting),
+        lambda facts: (facts.alpha,),
+    ),
+    Row(
+        "complete",
+        lambda facts: facts.complete,
+        lambda _facts: ICC_AGREEMENT,
+        lambda facts: (ICC_CONSISTENCY, facts.alpha),
+    ),
+    Row("incomplete", lambda _facts: True, lambda facts: facts.alpha),
+)
+WHYS = (*dict.fromkeys(row.why for row in ROWS), CHOSEN)
+
+
+def headline(facts: Facts, *, chosen: str = "") -> Headline:
+    """The coefficient to read first; `chosen`: the one that the lead wants instead (`choices`)."""
+    row = next(row for row in ROWS if row.applies(facts))
+    name = chosen or row.name(facts)
+    why = CHOSEN if chosen else row.why
+    return Headline(name, why, over_time(name, facts), row.beside(facts))
+
+
+def over_time(name: str, facts: Facts) -> str:
+    """The coefficient of patterns that stands for `name` in a trend: itself, where it is one."""
+    if name in (ICC_AGREEMENT, ICC_CONSISTENCY):
+        return facts.alpha
+    if name.startswith(COHEN):
+        return FLEISS + name.removeprefix(COHEN)
+    return name
+
+
+def choices(scale: str, *, values: npt.ArrayLike | None = None, custom: bool = False) -> list[str]:
+    """The coefficients that a lead can choose from on such a scale."""
+    kind = scale_type(scale)
+    found = headlines(scale=scale, values=values, custom=custom)
+    for weighting in WEIGHTINGS:
+        if weighted(FLEISS, weighting) in found:
+            found.append(weighted(COHEN, weighting))
+    return [*found, ICC_AGREEMENT, ICC_CONSISTENCY] if kind.numeric else found
+
+
+def weighting_of(name: str) -> str:
+    """The weights in a coefficient's name: quadratic of cohen_kappa_quadratic."""
+    last = name.rpartition("_")[2]
+    return last if last in WEIGHTINGS and name.startswith((COHEN, FLEISS)) else NONE
+
+
+def in_report(name: str) -> str:
+    """The key of report() under which a headline's value stands."""
+    suffix = name.removeprefix(COHEN)
+    return f"weighted_kappa{suffix}" if name.startswith(COHEN) and suffix else name

@@ -1,0 +1,266 @@
+"""What the handbook says beside the coefficients: a text a subject, in the order of the page."""
+
+_FIRST = """\
+## Which coefficient is read first
+
+| why | scale | raters | complete | the coefficient |
+|---|---|---|---|---|
+| `two_raters` | nominal | two | any | Cohen's kappa; under custom weights where declared |
+| `two_raters` | ordinal | two | any | weighted kappa: declared weights, else quadratic |
+| `two_raters` | interval, ratio | two | any | weighted kappa, where weights are declared |
+| `nominal` | nominal | others | any | Fleiss' kappa; under custom weights where declared |
+| `ordinal` | ordinal | others | any | Fleiss' kappa: declared weights, else quadratic |
+| `complete` | interval, ratio | others | yes | ICC(A,1), ICC(C,1) beside |
+| `incomplete` | interval, ratio | others | no | Krippendorff's alpha of the scale's metric |
+
+On ordinal scales alpha stands beside. Complete: every item that somebody rated was rated by
+everybody. A lead may choose another one and
+says why (`chosen`). Over time, where single periods know no raters, Fleiss' kappa stands for
+Cohen's (of two raters it is Scott's pi) and alpha for ICC(A,1).
+
+## People and models
+
+Where both rate, what is told of a question is the people's: the number read first, the sentences,
+and each rater against peers, who are then the people. Beside it stands the same coefficient of the
+models and *between* both, on the items that people and models rated: with u_i and v_i the shares of
+the categories among the people's and the models' ratings of item i, P_o is the mean of u_i'W v_i
+and P_e is u'W v of their means; with one rater in each group this is Cohen's kappa. (The same P_o
+and P_e are those of Vanbelle & Albert 2009, Psychometrika 74, 477-491.) W is that of the
+coefficient: 1 - distance of alpha's metric, squared differences of values for ICC. Standard error:
+delta method over items, t(n - 1).
+"""
+
+_MEAN = """\
+## The mean over pairs, by shared items
+
+`mean_pairwise_kappa` is the plain mean of the pairs' kappas (Light's): a pair with one shared item
+counts like one with a thousand, so a newcomer's first rating can move it by 0.2.
+`mean_pairwise_kappa_by_items` counts each pair by the items that both rated, and the pages show it.
+Its standard error is sqrt(V_r + V_i): V_r is the jackknife over raters, and V_i the delta method
+over items with pooled margins. The sum counts what is left of a rater on an item twice, so the
+interval is rather too wide than too narrow; degrees of freedom by Satterthwaite. Of 2,000 intervals
+each, with raters and items drawn anew (`benchmarks/coverage_mean_pairwise.py`), so many held the
+mean over all raters:
+
+| raters | items | rated | held | mean width |
+|---|---|---|---|---|
+| 3 | 50 | 100% | 96.7% | 0.74 |
+| 3 | 50 | 30% | 95.8% | 1.72 |
+| 3 | 200 | 100% | 93.6% | 0.61 |
+| 3 | 200 | 30% | 98.2% | 1.09 |
+| 5 | 50 | 100% | 96.5% | 0.47 |
+| 5 | 50 | 30% | 98.6% | 1.03 |
+| 5 | 200 | 100% | 95.0% | 0.36 |
+| 5 | 200 | 30% | 98.6% | 0.58 |
+| 10 | 50 | 100% | 97.8% | 0.30 |
+| 10 | 50 | 30% | 97.8% | 0.56 |
+| 10 | 200 | 100% | 95.4% | 0.23 |
+| 10 | 200 | 30% | 97.5% | 0.32 |
+| 30 | 50 | 100% | 97.8% | 0.17 |
+| 30 | 50 | 30% | 94.8% | 0.27 |
+| 30 | 200 | 100% | 96.0% | 0.12 |
+| 30 | 200 | 30% | 97.4% | 0.16 |
+"""
+
+_PEERS = """\
+## One rater against peers
+
+`vs_peers` is kappa of the table of the rater's own category against every other rating of the
+same items (Williams 1976, Biometrics 32, 619-627 has the idea of one against a group),
+`vs_peers_percent` its percent agreement, and `vs_peers_bias` the mean signed difference own less
+others in category values or ranks. Their standard errors are the delta method with items as
+clusters (Liang & Zeger 1986, Biometrika 73, 13-22), exact from additive integer counts. On scales
+of more than 12 categories the counts for that are not kept and the interval is the wider one that
+takes an item's other raters as one voice. Of the whole time, weeks and months the values are
+stored; a single day's are computed when somebody asks, by the same formulas from the day's
+counts.
+
+## Two raters over time
+
+An item that both rated belongs to the day of the later of the two ratings. `mean_difference` is
+the mean of first less second in category values or ranks, its standard error s / sqrt(n) over the
+period's items, its interval that of t(n - 1). A drift is told at the period that splits the
+course most clearly, when the means before and after are more than three standard errors and 0.15
+apart.
+
+## What explains a move
+
+Leave-one-out: with the move of Fleiss' kappa between two periods on all ratings, the contribution
+of a rater, a category or a group of items is the move less the move that is left without their
+ratings in both periods. What two raters do together shows in both, or in neither, so
+contributions need not add up. Beside it stand the pairs of raters whose mean signed difference on
+shared items (10 or more in each period) moved by more than three standard errors: a drift that
+weighted kappa may hardly see.
+"""
+
+_BEYOND = """\
+## Gold and blind repeats
+
+`gold`: accuracy with Wilson's interval, Cohen's kappa of own x gold with chance beside it, and the
+mean of own less gold. The exam is Wald's sequential test of being right 6 against 8 times in 10,
+with 1 error in 20 on both sides. The evidence for a pause is an e-process against being right with
+probability p0 or more: whoever is that good ever reaches 100 with probability 1/100 at most,
+however often one looks. Gold itself is suspected when raters who are right on all *other* gold make
+another answer more probable. `repeats`: Cohen's kappa of first x second rating of the same rater;
+the project's is stratified by rater (Barlow, Lai & Azen 1991).
+
+In a project an answer is a standing rating of an item with gold in force, weighed in the order of
+`rated_at`. Gold may allow several categories: any of them is right, which enters accuracy and
+evidence; only gold of one category enters the table own x gold, and so kappa, chance, bias and the
+classes. Gold that is shares of categories is not scored. Suspected gold is in no score until a lead
+decides. Of fewer than 5 answers only their number and the interval are shown.
+
+## One label an item
+
+`consensus`: the most frequent category, null (`tied`) where there are several; the heaviest one,
+each vote weighing the rater's log odds of being right; and Dawid & Skene's model (1979) of what
+each item is and how each rater errs, with ten pseudo-ratings a row of a rater's table, 7 of them
+right, from the items' shares of ratings until no probability moves by 1e-6. It assumes that raters
+err independently of each other, given the truth. Whether its certainties hold is
+checked: one rating of every item with three or more is held out and predicted, and where T^tau with
+tau < 1 predicts better by two standard errors, that is shown. Wrong labels in % of the items with
+gold, and how many were expected (all columns and the sources stand in
+[consensus.md](../benchmarks/consensus.md)):
+
+| set | items | ratings an item | majority | weighted | Dawid-Skene | expected with T^tau |
+|---|---|---|---|---|---|---|
+| CF | 300 | 6 | 11.8 | 11.3 | 12.0 | 5.4 |
+| CF_amt | 300 | 20 | 14.7 | 15.0 | 14.3 | 1.0 |
+| MS | 700 | 4 | 29.6 | 20.3 | 22.1 | 11.7 |
+| SP | 4,999 | 6 | 11.4 | 9.0 | 8.5 | 3.2 |
+| SP_amt | 500 | 20 | 5.7 | 5.6 | 5.6 | 0.5 |
+| ZenCrowd_all | 2,040 | 10 | 17.1 | 15.2 | 20.5 | 5.1 |
+| AdultContent2 | 333 | 8 | 24.2 | 23.7 | 24.3 | 5.1 |
+| ducks | 240 | 40 | 31.2 | 39.6 | 39.2 | 0.2 |
+
+Read it soberly: no way of counting votes wins everywhere, and what raters agree on is not always
+what gold says. Held-out ratings measure how well *raters* are predicted; only gold shows an error
+that all of them share.
+
+## How many more
+
+`planning`: the smallest number of items at which the 95 % interval is as narrow as wanted, from the
+error so far; before any data from an assumed kappa and table (Bloch & Kraemer 1989, else the delta
+method). Fewer ratings an item are judged by thinning the patterns exactly. A rating's worth is the
+information that it gives about the label, in nats.
+
+## Comparisons
+
+`comparing`: Fleiss' kappa of two sets of items, t with Welch's degrees of freedom; items in both
+sets enter with their covariance; beside it a permutation of items. Whether a model may replace a
+human: the alternative annotator test (Calderon, Reichart & Dror 2025), from three integers a human.
+Model among humans: agreement of the model with humans less that of humans with each other, each
+corrected for its own chance, the error by items.
+
+## The mean of several raters, and sets of labels
+
+`means`: variance of items, raters and the rest from three mean squared differences; with complete
+ratings the reliabilities are ICC(A,m) and ICC(C,m). `label_sets`: alpha between sets under
+Jaccard's distance and MASI (Passonneau 2006), up to 64 sets in use, and alpha of each label.
+
+| reason | meaning |
+|---|---|
+| `no_gold_ratings` | no answer on a gold item |
+| `no_repeats` | nothing was rated twice by the same rater |
+| `tied` | several categories are equally frequent, or equally probable |
+| `needs_three_raters` | a model is compared with two humans at least, each with items enough |
+| `needs_crossed_ratings` | no pairs of the same item, of the same rater, or of both different |
+| `no_reliability` | items do not differ more than raters do: no number of raters is enough |
+| `too_many_sets` | more than 64 different sets: the labels' own alphas are given |
+"""
+
+_LABELS = """\
+## Final labels
+
+`quality/consensus/` gives each item its label: its decision, else its gold answer where that allows
+one category alone, else what its ratings come to. By default these are people's ratings; the lead
+may let models count. Decided items and gold answers are fixed in the model, so that they teach it
+who is right.
+
+| Method | Label | Certainty |
+|---|---|---|
+| Dawid and Skene (default) | on ordered scales the median, else the mode | its probability |
+| majority, weighted by skill | the category of most weight; `tied` where several have it | none |
+| majority | the most frequent category; `tied` where several are | none |
+
+The model is always fitted to all ratings from the same start: the labels are a function of the
+ratings, in whatever order they came. With one rater, or no item with two ratings, nothing can be
+estimated (`no_pairable_items`): the majority is given, without a certainty. *Expected errors* of a
+set of labels: the sum of 1 - certainty.
+"""
+
+_DRIFT = """\
+## Drift of a rater
+
+`metrics.agreement.drift` says who began to rate otherwise than before, and since when. The promise:
+**at most one false alarm in 5,000 working days of a rater**, which are 20 years of 250 days. It
+holds for each rater, however often one looks; of R raters the expected false alarms add up.
+
+**The score of an item.** Rater g is compared with every other rater h of the item. `agreement`:
+(w - e) / (1 - e), w identity on nominal scales and linear on ordered ones, e expected from the
+pooled shares. `bias`, on ordered scales of three categories or more: rank own - rank other, clipped
+to -2..2. The level of h is taken out: d_gh is fitted as mu + a_g + s a_h (s = 1 for agreement, -1
+for bias) with a ridge of 10 comparisons a rater, and x is the mean of d_gh - s a_h. So a change of
+peers is no drift. From agreement the rater's week is taken out as all others had it, shrunk by how
+much weeks differ. So a hard week is no drift either.
+
+**What a day is worth.** A day with n items has the mean y with variance s2 / n + kappa2. s2 is the
+variance of an item about its day, kappa2 the wobble of the days. Both are drawn from all raters
+towards the rater's own, which counts more with every item and day.
+
+**The evidence.** For today and each possible onset j (30 items before it, 10 since, 250 active days
+back at most) y is regressed on a step and on ramps. With theta the shift towards worse, V its
+variance and V' = V + omega^2,
+
+    E_j = 2 Phi(theta omega / sqrt(V V')) sqrt(V / V') exp(theta^2 / 2 (1/V - 1/V')),
+
+the Bayes factor of a half-normal shift of scale omega (0.20 in kappa, 0.40 in ranks) against none;
+1/2 for the step and 1/6 for each of three ramps. M is the sum of the E_j, on ordered scales a third
+each from agreement, up and down. Without drift E_j is 1 on average, M grows by 1 a day at most, and
+the mean time until it reaches 5,000 is at least 5,000 days (an e-detector: Shin, Ramdas & Rinaldo
+2024, New England Journal of Statistics in Data Science 2, 229-260). At 250 a rater is watched.
+Shifts below 0.015 in kappa or 0.02 ranks never count, and skewed scores count for less.
+
+The onset is the j with the largest E_j; 95 % of the sum lies between the days that stand beside
+it. The size is the step's slope there, with the interval that it has when the onset is known.
+
+**Who.** On the first day on which somebody reaches 5,000 the largest M is alarmed. Then the days
+are run again: that rater's ratings since the onset are nobody's peers any more, and the rater's own
+chart begins anew after the alarm. So whoever shared items with a drifter is not blamed. The result
+does not depend on the order of the rows. Ratings without a time are compared with others and stand
+on no chart.
+
+A day on which the guidelines changed begins a new segment for everybody: no onset is looked for
+across it. Of an alarm that was answered with *not the rater's fault* the ratings stay peers of
+others; the rater's own chart begins anew all the same.
+
+| reason | meaning |
+|---|---|
+| `too_short` | fewer than 30 compared items before any onset, or 10 since: no alarm can be given |
+| `no_peers` | nobody else rated the rater's items |
+| `cannot_tell_who` | two raters who have only each other: one alarm names both |
+
+**Cases.** `quality/alarms/` looks through a question when its ratings changed: people's standing
+ratings, each on the day on which it was first given; models are neither peers nor alarmed. Every
+look begins from all ratings, so the order in which they came does not matter, and a history that is
+imported raises what it would have raised. An alarm that no case knows becomes one: same rater, and
+days in common or at most 14 apart, are one cause. A case keeps the numbers that it was raised with;
+when later ratings would not raise it any more, it says so. Effects and variances are those of all
+ratings so far, which the promise takes as known. A question with more than 5,000,000 comparisons
+(`too_many_comparisons`) is not looked through.
+
+**The status of a rater**: *act* while an alarm is open or looked at (`drift_alarm`), and while the
+evidence on gold is at the threshold of a pause (`gold_below_bar`); *watch* while
+one is muted (`alarm_muted`), from evidence 250 on (`drift_watched`), and for kappa with the others
+more than 0.1 below the median rater's by more standard errors than chance gives to anybody of all
+raters at 1 % (`apart_from_peers`; items may be to blame); *unknown* below 30 compared items
+(`too_few_items`); else *fine*. Raters that are too fast, pairs that diverge, questions that fall
+and overlap that falls behind raise no alarm: no rule for these was found that accuses nobody
+wrongly.
+
+An alarm takes about 30 s2 / delta^2 of the rater's own compared items for a shift delta. What was
+measured stands in [alarms.md](../benchmarks/alarms.md); `manage.py simulate` writes streams of
+which it is known who drifted.
+"""
+
+SECTIONS = (_FIRST, _MEAN, _PEERS, _BEYOND, _LABELS, _DRIFT)

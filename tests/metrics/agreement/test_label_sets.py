@@ -1,0 +1,96 @@
+"""Ratings that are sets of labels: distances, alpha over sets and of each label."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metrics.agreement import label_sets
+from metrics.agreement.coefficients import krippendorff
+
+LABELS = ["joy", "fear", "irony"]
+SET = st.frozensets(st.sampled_from(LABELS))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "jaccard", "masi"),
+    [
+        ("", "", 0, 0),
+        ("a", "a", 0, 0),
+        ("a", "", 1, 1),
+        ("a", "b", 1, 1),
+        ("a", "ab", 1 / 2, 1 - 1 / 2 * 2 / 3),
+        ("ab", "bc", 2 / 3, 1 - 1 / 3 * 1 / 3),
+    ],
+)
+def test_distances_between_sets(one, other, jaccard, masi):
+    for a, b in ((one, other), (other, one)):
+        assert label_sets.jaccard(a, b) == pytest.approx(jaccard)
+        assert label_sets.masi(a, b) == pytest.approx(masi)
+
+
+def slow_alpha(items, distance):
+    """1 - D_o / D_e over all pairs of ratings; None where undefined."""
+    pairable = [ratings for ratings in items if len(ratings) > 1]
+    everything = [rating for ratings in pairable for rating in ratings]
+    n = len(everything)
+    if not n:
+        return None
+    observed = sum(
+        sum(distance(a, b) for a, b in permutations(ratings, 2)) / (len(ratings) - 1)
+        for ratings in pairable
+    )
+    expected = sum(distance(a, b) for a, b in permutations(everything, 2)) / (n - 1)
+    return None if expected == 0 else 1 - observed / expected
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.lists(SET, max_size=3), min_size=1, max_size=6))
+def test_alpha_is_that_of_all_pairs(items):
+    item = [place for place, ratings in enumerate(items) for _ in ratings]
+    sets = [rating for ratings in items for rating in ratings]
+    found = label_sets.agreement(item, sets, LABELS)
+    for value, distance in ((found.jaccard, label_sets.jaccard), (found.masi, label_sets.masi)):
+        expected = slow_alpha(items, distance)
+        assert value["value"] == (None if expected is None else pytest.approx(expected, abs=1e-9))
+        assert (value["reason"] is None) == (expected is not None)
+    for label, value in found.labels.items():
+        yes = [[label in rating for rating in ratings] for ratings in items]
+        expected = slow_alpha(yes, lambda a, b: a != b)
+        assert value["value"] == (None if expected is None else pytest.approx(expected, abs=1e-9))
+
+
+def test_too_many_sets_leave_the_labels_alphas():
+    labels = [f"l{number}" for number in range(7)]
+    sets = [
+        [label for place, label in enumerate(labels) if number >> place & 1] for number in range(65)
+    ]
+    found = label_sets.agreement(np.arange(130) % 65, [*sets, *sets], labels)
+    assert found.jaccard["reason"] == "too_many_sets"
+    assert found.masi["value"] is None
+    assert found.labels["l0"]["value"] == pytest.approx(1)
+    at_most = label_sets.agreement(np.arange(128) % 64, [*sets[:64], *sets[:64]], labels)
+    assert at_most.jaccard["value"] == pytest.approx(1)
+
+
+def test_an_undeclared_label_is_named():
+    with pytest.raises(ValueError, match="rating 1: unknown label 'anger'"):
+        label_sets.agreement([0, 0], [["joy"], ["anger"]], LABELS)
+
+
+def test_alpha_of_a_distance_is_that_of_the_metric():
+    counts, n_items = [[2, 1, 0], [0, 3, 0], [1, 0, 2]], [4, 2, 3]
+    squares = (np.arange(3)[:, None] - np.arange(3)[None, :]) ** 2
+    one = krippendorff.alpha(counts, n_items, squares)
+    other = krippendorff.krippendorff_alpha(counts, n_items, metric="interval", values=[0, 1, 2])
+    assert (one.value, one.se) == (pytest.approx(other.value), pytest.approx(other.se))
+
+
+@pytest.mark.parametrize(
+    "wrong", [np.ones((2, 2)), [[0, 1], [2, 0]], [[0, -1], [-1, 0]], np.zeros((3, 3))]
+)
+def test_what_is_no_distance_is_refused(wrong):
+    with pytest.raises(ValueError, match="distances"):
+        krippendorff.alpha([[1, 1]], [3], wrong)
