@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from django.utils.translation import gettext as _
@@ -15,7 +16,8 @@ from .models import Member, Project
 
 # Who may do a thing that needs the role on the left.
 ROLES_ALLOWED = {
-    Member.Role.VIEWER: {Member.Role.LEAD, Member.Role.VIEWER},
+    Member.Role.VIEWER: {Member.Role.LEAD, Member.Role.VIEWER, Member.Role.ADJUDICATOR},
+    Member.Role.ADJUDICATOR: {Member.Role.LEAD, Member.Role.ADJUDICATOR},
     Member.Role.LEAD: {Member.Role.LEAD},
     Member.Role.ANNOTATOR: {Member.Role.LEAD, Member.Role.ANNOTATOR},
 }
@@ -31,11 +33,30 @@ def role_in(project: Project, user: Any) -> str | None:
     return Member.objects.filter(project=project, user=user).values_list("role", flat=True).first()
 
 
+def may_create_projects(user: Any) -> bool:
+    """Whether the user may make projects (MAY_CREATE_PROJECTS): who does leads them, and makes
+    accounts."""
+    if user.is_staff or user.is_superuser:
+        return True
+    if settings.MAY_CREATE_PROJECTS == "leads":
+        return Member.objects.filter(user=user.pk, role=Member.Role.LEAD).exists()
+    return bool(settings.MAY_CREATE_PROJECTS == "everybody")
+
+
+def refuse_new_projects(user: Any) -> None:
+    """Raises PermissionDenied for a user who may make no projects."""
+    if not may_create_projects(user):
+        raise PermissionDenied(
+            _("On this site your account may not make projects. Ask somebody who leads one.")
+        )
+
+
 def get_project(user: Any, project_id: int, *, role: str = ANY, token: Any = None) -> Project:
     """The project, with the caller's role as ``project.role``.
 
-    ``role`` is what the page needs: ANY (every member), VIEWER (results: leads and viewers),
-    ANNOTATOR (rating: leads and annotators) or LEAD. Raises Http404 for a stranger and for a
+    ``role`` is what the page needs: ANY (every member), VIEWER (results: all but annotators),
+    ANNOTATOR (rating: leads and annotators), ADJUDICATOR (decisions: leads and adjudicators) or
+    LEAD. Raises Http404 for a stranger and for a
     project that does not exist, alike; PermissionDenied for a member whose role is not enough.
     ``token`` narrows to the token's project.
     """

@@ -11,7 +11,19 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from .models import ApiToken, Category, GuidelineVersion, Item, Member, Project, Question, Rater
+from .models import (
+    ApiToken,
+    Category,
+    Deletion,
+    GoldAnswer,
+    GuidelineVersion,
+    Item,
+    ItemVersion,
+    Member,
+    Project,
+    Question,
+    Rater,
+)
 
 
 class ReadOnly(admin.ModelAdmin):
@@ -83,10 +95,31 @@ class CategoryAdmin(ReadOnly):
 
 @admin.register(Item)
 class ItemAdmin(ReadOnly):
-    list_display = ("key", "project", "places_taken", "created_at")
+    list_display = ("key", "project", "places_taken", "has_content", "withdrawn_at", "created_at")
     list_select_related = ("project",)
     search_fields = ("=key", "project__name")
     show_full_result_count = False
+
+
+@admin.register(ItemVersion)
+class ItemVersionAdmin(ReadOnly):
+    list_display = ("item", "number", "until", "by")
+    list_select_related = ("item", "by")
+    search_fields = ("=item__key",)
+
+
+@admin.register(Deletion)
+class DeletionAdmin(ReadOnly):
+    list_display = ("kind", "target", "project", "by", "asked_at", "finished_at", "counts")
+    list_select_related = ("project", "by")
+    search_fields = ("=kind",)
+
+
+@admin.register(GoldAnswer)
+class GoldAnswerAdmin(ReadOnly):
+    list_display = ("item", "question", "version", "answer", "by", "made_at", "retired_at")
+    list_select_related = ("item", "question", "by")
+    search_fields = ("=item__key", "=question__key")
 
 
 @admin.register(Rater)

@@ -20,3 +20,8 @@ class ProjectQuerySet(models.QuerySet):
         if user.is_superuser:
             return self
         return self.filter(members__user=user)
+
+
+class GoldQuerySet(models.QuerySet):
+    def in_force(self) -> GoldQuerySet:
+        return self.filter(retired_at__isnull=True)

@@ -15,6 +15,9 @@ urlpatterns = [
     ),
     path("projects/<int:project_id>/setup/", project_views.setup, name="setup"),
     path(
+        "projects/<int:project_id>/archive/", project_views.project_archive, name="project_archive"
+    ),
+    path(
         "projects/<int:project_id>/setup/new-question/",
         question_views.question_new,
         name="question_new",

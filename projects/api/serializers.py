@@ -8,11 +8,16 @@ from typing import Any
 
 from rest_framework import serializers
 
-from groundwork.rest.strict_fields import Choice, Number, StrictSerializer, Text, Whole
+from groundwork.rest.strict_fields import Choice, Number, Short, StrictSerializer, Text, Whole
 from projects.catalogue import items, raters
 from projects.catalogue.rows import Field
-from projects.models import Category, Project, Question, Scale, Weights
-from projects.setup.question_rules import MOST_QUESTIONS, NewCategory, NewQuestion
+from projects.models import Category, Member, Project, Question, Scale, Weights
+from projects.setup.question_rules import (
+    MOST_CATEGORIES,
+    MOST_QUESTIONS,
+    NewCategory,
+    NewQuestion,
+)
 
 
 class CategoryIn(StrictSerializer):
@@ -31,8 +36,9 @@ class QuestionIn(StrictSerializer):
     text = Text(max_length=500)
     scale = Choice(Scale.choices)
     weights = Choice(Weights.choices, required=False)
-    weight_matrix = serializers.ListField(
-        child=serializers.ListField(child=Number()),
+    weight_matrix = Short(
+        child=Short(child=Number(), max_length=MOST_CATEGORIES),
+        max_length=MOST_CATEGORIES,
         required=False,
         allow_null=True,
         help_text=(
@@ -40,7 +46,12 @@ class QuestionIn(StrictSerializer):
             "in declared order"
         ),
     )
-    categories = CategoryIn(many=True, help_text="2 to 50, in their declared order")
+    # How many there are is asked before any of them is looked at.
+    categories = CategoryIn(
+        many=True,
+        max_length=MOST_CATEGORIES,  # type: ignore[call-arg]  # DRF gives it to the list
+        help_text="2 to 50, in their declared order",
+    )
 
     def to_internal_value(self, data: Any) -> NewQuestion:
         fields = super().to_internal_value(data)
@@ -56,12 +67,12 @@ class ProjectIn(StrictSerializer):
     time_zone = Text(
         required=False, help_text="Days, weeks and months are those of this zone; UTC when left out"
     )
-    questions = QuestionIn(many=True)
+    questions = QuestionIn(many=True, max_length=MOST_QUESTIONS)  # type: ignore[call-arg]
 
     def validate_questions(self, questions: list[NewQuestion]) -> list[NewQuestion]:
-        if not 1 <= len(questions) <= MOST_QUESTIONS:
+        if not questions:
             raise serializers.ValidationError(
-                f"A project has 1 to {MOST_QUESTIONS} questions; there are {len(questions)}."
+                f"A project has 1 to {MOST_QUESTIONS} questions; there is none."
             )
         return questions
 
@@ -97,7 +108,7 @@ class QuestionOut(serializers.ModelSerializer):
 
 class ProjectOut(serializers.ModelSerializer):
     role = serializers.ChoiceField(
-        ["lead", "annotator", "viewer"],
+        Member.Role.values,
         read_only=True,
         help_text="What the caller is in this project",
     )

@@ -22,7 +22,7 @@ def bound_to(request: Request) -> int | None:
 class ApiView(APIView):
     """Base of all API views. OPTIONS is not offered: the schema describes everything."""
 
-    http_method_names = ["get", "head", "post", "patch"]
+    http_method_names = ["get", "head", "post", "patch", "delete"]
 
     def project(self, request: Request, project_id: int, *, role: str = ANY) -> Project:
         return get_project(request.user, project_id, role=role, token=request.auth)

@@ -1,4 +1,4 @@
-"""The API of projects, items and raters."""
+"""The API of projects."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from rest_framework.response import Response
 from groundwork.rest.errors import BadRequest
 from groundwork.rest.paging import PAGING as PAGING_NAMES
 from groundwork.rest.paging import Key, page
-from groundwork.rest.parameters import parameters, rows_of
-from groundwork.rest.schema import PAGING, one_or_many, page_of, reads, writes
-from projects.catalogue.items import put_items
-from projects.catalogue.raters import put_raters
+from groundwork.rest.parameters import parameters
+from groundwork.rest.schema import PAGING, page_of, reads, writes
+from projects.access import refuse_new_projects
 from projects.models import Member, Project
 from projects.setup import projects
 from projects.setup.project_rules import Refused
 from projects.setup.question_rules import InvalidQuestions
 
-from .serializers import Counts, ItemIn, ProjectChange, ProjectIn, ProjectOut, RaterIn
+from .serializers import ProjectChange, ProjectIn, ProjectOut
 from .view import ApiView, bound_to
 
 LEAD = Member.Role.LEAD
@@ -34,7 +33,12 @@ def _shown(project: Project, role: str) -> dict[str, Any]:
     return ProjectOut(project).data
 
 
+SETUP_BYTES = 3 << 20  # two texts of 200,000 signs, each written as \uXXXX, and 50 questions
+
+
 class Projects(ApiView):
+    longest_body = SETUP_BYTES
+
     @reads(
         "listProjects",
         "The projects that the caller is a member of",
@@ -76,6 +80,7 @@ class Projects(ApiView):
         parameters(request)
         if bound_to(request) is not None:
             raise PermissionDenied(_("This token is for one project alone."))
+        refuse_new_projects(request.user)
         given = ProjectIn(data=request.data)
         given.is_valid(raise_exception=True)
         try:
@@ -90,6 +95,8 @@ class Projects(ApiView):
 
 
 class OneProject(ApiView):
+    longest_body = SETUP_BYTES
+
     @reads("getProject", "One project with its questions and categories", ProjectOut)
     def get(self, request: Request, project_id: int) -> Response:
         project = self.project(request, project_id)
@@ -113,31 +120,3 @@ class OneProject(ApiView):
             except Refused as error:
                 raise BadRequest("The request has invalid fields.", fields=error.fields) from None
         return Response(_shown(project, LEAD))
-
-
-class Items(ApiView):
-    @writes(
-        "putItems",
-        "Create or change items by key",
-        body=one_or_many("ItemOrItems", ItemIn),
-        answer=Counts,
-    )
-    def post(self, request: Request, project_id: int) -> Response:
-        """One item or a list of up to 10,000. The same request twice changes nothing."""
-        project = self.project(request, project_id, role=LEAD)
-        parameters(request)
-        return Response(put_items(project=project, rows=rows_of(request.data)))
-
-
-class Raters(ApiView):
-    @writes(
-        "putRaters",
-        "Create or change raters by key",
-        body=one_or_many("RaterOrRaters", RaterIn),
-        answer=Counts,
-    )
-    def post(self, request: Request, project_id: int) -> Response:
-        """One rater or a list of up to 10,000. The same request twice changes nothing."""
-        project = self.project(request, project_id, role=LEAD)
-        parameters(request)
-        return Response(put_raters(project=project, rows=rows_of(request.data)))

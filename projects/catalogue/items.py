@@ -2,58 +2,124 @@
 
 from __future__ import annotations
 
+import datetime
 import functools
 import json
 from collections.abc import Sequence
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 from django.db import connection, transaction
+from django.db.models import F
 from django.utils import timezone
 from rest_framework import serializers
 
 from groundwork.database import bulk
-from projects.models import Item, Project
+from projects.models import Item, ItemVersion, Project, has_content
 
-from .rows import Counts, Field, checked, key_problem, kind_of, standing
+from . import gold_rows
+from .rows import Counts, Field, Row, checked, key_problem, kind_of, standing
 
 LONGEST_KEY = Item._meta.get_field("key").max_length or 0
 LARGEST_BODY = 1_000_000  # characters of JSON of one item's body or attributes
 DEEPEST = 50  # levels of objects and lists
+STATES = ("created", "changed", "unchanged")
 
 
-def put_items(*, project: Project, rows: Sequence[Any]) -> Counts:
-    """Create or change items by key; ``attributes`` left out stay. All or nothing; 400 names each
-    bad row."""
+def put_items(*, project: Project, rows: Sequence[Any], by: Any = None) -> Counts:
+    """Create or change items by key; what is left out stays. All or nothing; 400 names each bad
+    row.
+
+    A body that shows something and becomes another one is kept as a version (_keep_versions).
+    """
     items = checked("item", rows, FIELDS)
     with transaction.atomic():
-        stored = standing("projects_item", "body, attributes", project, items)
-        counts = {"created": 0, "changed": 0, "unchanged": 0}
-        now = connection.ops.adapt_datetimefield_value(timezone.now())
-        writes = []
+        answers = gold_rows.read(project, items)
+        stored = _standing(project, items)
+        now = timezone.now()
+        moment = connection.ops.adapt_datetimefield_value(now)
+        states, writes, renewed = {}, [], []
         for row in items:
             old = stored.get(row["key"])
-            body, attributes = map(json.loads, old) if old else (None, {})
-            new = (row["body"], row.get("attributes", attributes))
-            if old is None:
-                state = "created"
-            elif same(new, (body, attributes)):
-                state = "unchanged"
-            else:
-                state = "changed"
-            counts[state] += 1
-            if state != "unchanged":
-                texts = [json.dumps(part) if part else "{}" for part in new]
-                writes.append((project.pk, row["key"], *texts, now))
-        bulk.upsert(
-            "projects_item",
-            ("project_id", "key", "body", "attributes", "created_at"),
-            sorted(writes),
-            key=("project_id", "key"),
-            update={"body": "excluded.body", "attributes": "excluded.attributes"},
-        )
+            new = _next(row, old, moment)
+            if old is not None and same(new, old):
+                states[row["key"]] = "unchanged"
+                continue
+            states[row["key"]] = "created" if old is None else "changed"
+            writes.append((project.pk, row["key"], *new.written(), moment, moment))
+            if old is not None and old.has_content and not same(old.body, new.body):
+                renewed.append(old.id)
+        keep_versions(renewed, now=now, by=by)
+        _write(sorted(writes, key=itemgetter(1)))
+        gold_rows.write(project, answers, states, by=by)
         if writes:
             Project.objects.filter(pk=project.pk).catalogue_changed()
-    return counts
+    return {state: list(states.values()).count(state) for state in STATES}
+
+
+class _Said(NamedTuple):
+    """What is kept of an item. ``withdrawn_at`` is the database's own value."""
+
+    id: int
+    body: Any
+    attributes: Any
+    has_content: bool
+    withdrawn_at: Any
+
+    def written(self) -> tuple[Any, ...]:
+        texts = [json.dumps(part) if part else "{}" for part in (self.body, self.attributes)]
+        return (*texts, self.has_content, self.withdrawn_at)
+
+
+def _standing(project: Project, items: Sequence[Row]) -> dict[str, _Said]:
+    """key -> the items that exist already."""
+    columns = "id, body, attributes, has_content, withdrawn_at"
+    found = {}
+    for key, (pk, body, attributes, *rest) in standing(
+        "projects_item", columns, project, items
+    ).items():
+        found[key] = _Said(pk, json.loads(body), json.loads(attributes), *rest)
+    return found
+
+
+def _next(row: Row, old: _Said | None, now: Any) -> _Said:
+    if old is None:
+        old = _Said(0, None, {}, False, None)
+    withdrawn_at = old.withdrawn_at
+    if "withdrawn" in row and row["withdrawn"] != (withdrawn_at is not None):
+        withdrawn_at = now if row["withdrawn"] else None
+    body = row["body"]
+    attributes = row.get("attributes", old.attributes)
+    return _Said(old.id, body, attributes, has_content(body), withdrawn_at)
+
+
+def _write(writes: Sequence[tuple[Any, ...]]) -> None:
+    columns = ("body", "attributes", "has_content", "withdrawn_at", "changed_at")
+    bulk.upsert(
+        "projects_item",
+        ("project_id", "key", *columns, "created_at"),
+        writes,
+        key=("project_id", "key"),
+        update={column: f"excluded.{column}" for column in columns},
+    )
+
+
+def keep_versions(item_ids: Sequence[int], *, now: datetime.datetime, by: Any) -> None:
+    """What these items show becomes a version that was: they are about to show something else, in
+    this transaction."""
+    items = Item.objects.filter(pk__in=item_ids)
+    if not item_ids:
+        return
+    # What is read with the lock in hand: somebody else may have changed it meanwhile.
+    standing = items.select_for_update(no_key=True).order_by("pk")
+    ItemVersion.objects.bulk_create(
+        [
+            ItemVersion(item_id=pk, number=number, body=body, until=now, by=by)
+            for pk, number, body in standing.values_list("pk", "version", "body")
+        ],
+        batch_size=500,
+    )
+    items.update(version=F("version") + 1, version_since=now)
 
 
 def _body_problem(body: Any) -> str | None:
@@ -62,6 +128,24 @@ def _body_problem(body: Any) -> str | None:
         said = f"'text' of 'body' must be a text, not {kind_of(body['text'])}"
         return f"{problem}; {said}" if problem else said
     return problem
+
+
+def _gold_problem(gold: Any) -> str | None:
+    if isinstance(gold, dict) and all(
+        isinstance(said, str | list | dict | None) for said in gold.values()
+    ):
+        return None
+    return (
+        '\'gold\' must be an object of answers by question, like {"severity": "major"}, '
+        '{"severity": ["major", "critical"]}, {"severity": {"major": 0.7, "minor": 0.3}}, '
+        "or null for none"
+    )
+
+
+def _withdrawn_problem(withdrawn: Any) -> str | None:
+    if isinstance(withdrawn, bool):
+        return None
+    return f"'withdrawn' must be true or false, not {kind_of(withdrawn)}"
 
 
 def _object_problem(name: str, value: Any) -> str | None:
@@ -111,6 +195,21 @@ FIELDS = {
         functools.partial(_object_problem, "attributes"),
         serializers.DictField(
             required=False, help_text="Anything else; kept as it is when left out"
+        ),
+    ),
+    "gold": Field(
+        _gold_problem,
+        serializers.DictField(
+            required=False,
+            help_text="The right answer by question: a label, a list of those that are right, or "
+            "shares of labels that add up to 1; null takes it away. Kept as it is when left out",
+        ),
+    ),
+    "withdrawn": Field(
+        _withdrawn_problem,
+        serializers.BooleanField(
+            required=False,
+            help_text="Not asked for any more; its ratings stay. Kept as it is when left out",
         ),
     ),
 }

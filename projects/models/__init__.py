@@ -1,16 +1,25 @@
 """What is judged, and by whom."""
 
-from .item import Item
+from .content import has_content
+from .deletion import Deletion
+from .item import ASKED, WAITING, WITHDRAWN, GoldAnswer, Item, ItemVersion
 from .member import ApiToken, Member
-from .project import GuidelineVersion, Project, QueueOrder
+from .project import BandScheme, GuidelineVersion, Project, QueueOrder
 from .question import Category, Question, Scale, Weights
 from .rater import Rater
 
 __all__ = [
+    "ASKED",
+    "WAITING",
+    "WITHDRAWN",
     "ApiToken",
+    "BandScheme",
     "Category",
+    "Deletion",
+    "GoldAnswer",
     "GuidelineVersion",
     "Item",
+    "ItemVersion",
     "Member",
     "Project",
     "Question",
@@ -18,4 +27,5 @@ __all__ = [
     "Rater",
     "Scale",
     "Weights",
+    "has_content",
 ]

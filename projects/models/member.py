@@ -15,16 +15,19 @@ class Member(models.Model):
         LEAD = "lead", _("lead")
         ANNOTATOR = "annotator", _("annotator")
         VIEWER = "viewer", _("viewer")
+        # Decides items in doubt, and sees what a viewer sees.
+        ADJUDICATOR = "adjudicator", _("adjudicator")
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="members")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
-    role = models.CharField(max_length=10, choices=Role.choices)
+    role = models.CharField(max_length=11, choices=Role.choices)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["project", "user"], name="member_user_unique"),
             models.CheckConstraint(
-                condition=Q(role__in=["lead", "annotator", "viewer"]), name="member_role_known"
+                condition=Q(role__in=["lead", "annotator", "viewer", "adjudicator"]),
+                name="member_role_known",
             ),
         ]
 

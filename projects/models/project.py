@@ -17,6 +17,16 @@ class QueueOrder(models.TextChoices):
     RANDOM = "random", _("random, another order for each rater")
 
 
+class BandScheme(models.TextChoices):
+    """Whose words say what the size of a coefficient means (metrics.agreement.bands)."""
+
+    LANDIS_KOCH = "landis_koch", _("Landis & Koch 1977")
+    FLEISS = "fleiss", _("Fleiss 1981")
+    ALTMAN = "altman", _("Altman 1991")
+    CICCHETTI = "cicchetti", _("Cicchetti 1994")
+    KRIPPENDORFF = "krippendorff", _("Krippendorff 2004")
+
+
 class Project(models.Model):
     name = models.CharField(max_length=200)
     description = models.TextField(blank=True)
@@ -35,11 +45,21 @@ class Project(models.Model):
     corrections = models.BooleanField(
         default=True, db_default=True, help_text=_("Raters may change their own ratings")
     )
+    band_scheme = models.CharField(
+        max_length=12,
+        choices=BandScheme.choices,
+        default=BandScheme.LANDIS_KOCH,
+        db_default=BandScheme.LANDIS_KOCH,
+    )
+    # What agreement is to reach in this project; null: no bar is set.
+    bar = models.FloatField(null=True, blank=True)
     # Days, weeks and months of the trend are those of this zone.
     time_zone = models.CharField(max_length=64, default="UTC")
     # Rises when items, or raters' kinds or groups, change: what was computed of a choice of them is
     # old then.
     catalogue_version = models.PositiveBigIntegerField(default=0, db_default=0, editable=False)
+    # A project that rests: nobody rates in it, and lists show it apart.
+    archived_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
@@ -53,6 +73,13 @@ class Project(models.Model):
             models.CheckConstraint(condition=Q(overlap__gte=1), name="project_overlap_positive"),
             models.CheckConstraint(
                 condition=Q(queue_order__in=QueueOrder.values), name="project_queue_order_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(band_scheme__in=BandScheme.values), name="project_band_scheme_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(bar__isnull=True) | Q(bar__gt=0, bar__lte=1),
+                name="project_bar_reachable",
             ),
         ]
 

@@ -44,8 +44,14 @@ class Question(models.Model):
     weights = models.CharField(max_length=10, choices=Weights.choices, default=Weights.NONE)
     # Rows and columns in the order of the categories' positions.
     weight_matrix = models.JSONField(null=True, blank=True)
-    # Rises with every change of scale, categories or weights: readings made under an older one are
-    # made anew.
+    # The coefficient that the lead wants to read first, and why; empty: the one that the scale, the
+    # number of raters and the weights give (metrics.agreement.headline).
+    headline = models.CharField(max_length=64, blank=True, default="", db_default="")
+    headline_note = models.CharField(max_length=500, blank=True, default="", db_default="")
+    # Whether the first number mixes the ratings of people and of models.
+    headline_pooled = models.BooleanField(default=False, db_default=False)
+    # Rises with every change of scale, categories, weights or headline: readings made under an
+    # older one are made anew.
     scale_version = models.PositiveIntegerField(default=1, editable=False)
 
     class Meta:
@@ -58,6 +64,9 @@ class Question(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(weights__in=Weights.values), name="question_weights_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(headline="") | ~Q(headline_note=""), name="question_headline_has_note"
             ),
             models.CheckConstraint(
                 condition=~Q(weights=Weights.CUSTOM) | Q(weight_matrix__isnull=False),

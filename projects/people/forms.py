@@ -6,11 +6,15 @@ import datetime
 from typing import Any
 
 from django import forms
+from django.contrib.auth import authenticate
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from projects.catalogue.raters import LONGEST_GROUP, LONGEST_NAME
-from projects.models import Member, Project, Rater
+from projects.models import ApiToken, Member, Project, Rater
+
+MOST_TOKENS = 20  # of one user, that have not ended
 
 
 class TokenForm(forms.Form):
@@ -27,19 +31,40 @@ class TokenForm(forms.Form):
             ("30", _("in 30 days")),
             ("90", _("in 90 days")),
             ("365", _("in a year")),
-            ("0", _("never")),
         ],
         initial="90",
     )
+    # A session that somebody left open is not to become a key that lasts for a year.
+    password = forms.CharField(
+        label=_("Your password"),
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+    )
 
-    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.request = request
+        user: Any = request.user
         project: Any = self.fields["project"]
         project.queryset = Project.objects.visible_to(user).order_by("name")
 
-    def expires_at(self) -> datetime.datetime | None:
-        days = self.cleaned_data["days"]
-        return timezone.now() + datetime.timedelta(days=days) if days else None
+    def clean_password(self) -> str:
+        given: str = self.cleaned_data["password"]
+        user: Any = self.request.user
+        if authenticate(self.request, username=user.get_username(), password=given) is None:
+            raise forms.ValidationError(_("This is not your password."))
+        return given
+
+    def clean(self) -> dict[str, Any]:
+        user: Any = self.request.user
+        kept = ApiToken.objects.filter(user=user.pk, revoked_at=None)
+        if kept.exclude(expires_at__lte=timezone.now()).count() >= MOST_TOKENS:
+            said = _("You have %(most)s tokens, which is as many as are allowed. Revoke one first.")
+            raise forms.ValidationError(said % {"most": MOST_TOKENS})
+        return self.cleaned_data
+
+    def expires_at(self) -> datetime.datetime:
+        return timezone.now() + datetime.timedelta(days=self.cleaned_data["days"])
 
 
 class MemberForm(forms.Form):

@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from groundwork import security
 from projects.access import get_project
 from projects.models import Member, Project
 from projects.setup.form_pages import show
@@ -105,6 +106,7 @@ def member_link(request: HttpRequest, project_id: int, member_id: int) -> HttpRe
 def _link(request: HttpRequest, member: Member) -> str:
     """Signed, for three days, and dead once a password is set."""
     user = member.user
+    security.event("link_made", who=user.pk)
     parts = {
         "uidb64": urlsafe_base64_encode(force_bytes(user.pk)),
         "token": default_token_generator.make_token(user),

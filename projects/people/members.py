@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -12,23 +11,30 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from groundwork import security
 from projects.models import Member, Project
 from projects.setup.project_rules import Refused
 
 from .raters import tie_annotator
 
-logger = logging.getLogger(__name__)
-
 
 @transaction.atomic
 def add_member(*, project: Project, username: str, role: str, by: Any) -> Member:
     """Give an existing user a role. Raises Refused for an unknown user and for somebody who has a
-    role already."""
+    role already.
+
+    An account without a password is anybody's who gets a link to it (``who_may_get_link``): so it
+    is unknown but to those who lead a project of it, and lead all of them.
+    """
     user = get_user_model().objects.filter(username=username, is_active=True).first()
+    if user is not None and not user.has_usable_password() and not _is_in_hands_of(user, by):
+        user = None
     if user is None:
-        raise Refused(
-            {"username": _("There is no account '%(name)s' on this site.") % {"name": username}}
+        said = _(
+            "There is no account '%(name)s' on this site, or its owner has not chosen a password"
+            " yet."
         )
+        raise Refused({"username": said % {"name": username}})
     return _join(project, user, role, by)
 
 
@@ -39,12 +45,22 @@ def invite_member(*, project: Project, username: str, role: str, by: Any) -> Mem
     users = get_user_model()
     user = users(username=users.normalize_username(username))
     try:
+        if users.objects.filter(username__iexact=user.username).exists():
+            raise ValidationError(_("A user with that username already exists."))
         user.full_clean(exclude=["password"])
     except ValidationError as error:
         raise Refused({"username": " ".join(error.messages)}) from None
     user.set_unusable_password()
     user.save()
     return _join(project, user, role, by)
+
+
+def _is_in_hands_of(user: User, by: Any) -> bool:
+    if by.is_superuser:
+        return True
+    of_user = Member.objects.filter(user=user).values("project")
+    led = Member.objects.filter(user=by, role=Member.Role.LEAD, project__in=of_user).count()
+    return 0 < led == of_user.count()
 
 
 def _join(project: Project, user: User, role: str, by: Any) -> Member:
@@ -60,7 +76,7 @@ def _join(project: Project, user: User, role: str, by: Any) -> Member:
     member = Member.objects.create(project=project, user=user, role=role)
     if role == Member.Role.ANNOTATOR:
         tie_annotator(project=project, user=user)
-    logger.info("user %s joined project %s as %s, by user %s", user.pk, project.pk, role, by.pk)
+    security.event("member_added", project_id=project.pk, who=user.pk, role=role, by=by.pk)
     return member
 
 
@@ -70,12 +86,19 @@ def change_role(*, member: Member, role: str, by: Any) -> Member:
     _check_role(role)
     if role != Member.Role.LEAD:
         _refuse_last_lead(member)
-    member.role = role
+    before, member.role = member.role, role
     member.save(update_fields=["role"])
     if role == Member.Role.ANNOTATOR:
         tie_annotator(project=member.project, user=member.user)
-    logger.info(
-        "user %s is %s of project %s, by user %s", member.user_id, role, member.project_id, by.pk
+    project_id, who = member.project_id, member.user_id
+    security.event(
+        "role_changed",
+        project_id=project_id,
+        who=who,
+        role=role,
+        by=by.pk,
+        before={"role": before},
+        after={"role": role},
     )
     return member
 
@@ -85,7 +108,7 @@ def remove_member(*, member: Member, by: Any) -> None:
     """Take the role away; the rater and what was rated stay. Raises Refused for the last lead."""
     _refuse_last_lead(member)
     member.delete()
-    logger.info("user %s left project %s, by user %s", member.user_id, member.project_id, by.pk)
+    security.event("member_removed", project_id=member.project_id, who=member.user_id, by=by.pk)
 
 
 def _check_role(role: str) -> None:

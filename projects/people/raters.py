@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from groundwork import security
 from projects.catalogue.raters import LONGEST_NAME, is_group
 from projects.models import Member, Project, Rater
 from projects.setup.project_rules import Refused
-
-logger = logging.getLogger(__name__)
 
 
 @transaction.atomic
@@ -43,7 +41,7 @@ def pause_rater(*, rater: Rater, paused: bool, by: Any) -> Rater:
     """Stop or resume handing out items to a rater; what they rated counts on."""
     rater.paused = paused
     rater.save(update_fields=["paused"])
-    logger.info("rater %s paused: %s, by user %s", rater.pk, paused, by.pk)
+    security.event("rater_paused" if paused else "rater_resumed", rater=rater.pk, by=by.pk)
     return rater
 
 
@@ -76,7 +74,16 @@ def change_rater(
             )
     if (rater.kind, rater.group) != (kind, group):
         Project.objects.filter(pk=rater.project_id).catalogue_changed()
+    after = {"name": name, "kind": kind, "group": group, "user_id": user_id}
+    before = {field: getattr(rater, field) for field in after}
     rater.name, rater.kind, rater.group, rater.user_id = name, kind, group, user_id
     rater.save(update_fields=["name", "kind", "group", "user"])
-    logger.info("rater %s of project %s changed by user %s", rater.pk, rater.project_id, by.pk)
+    security.event(
+        "rater_changed",
+        project_id=rater.project_id,
+        by=by.pk,
+        rater=rater.pk,
+        before=before,
+        after=after,
+    )
     return rater

@@ -12,6 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST
 
+from groundwork import security
 from projects.models import ApiToken
 
 from . import tokens
@@ -24,7 +25,7 @@ from .forms import TokenForm
 @sensitive_variables("made")
 def own_tokens(request: HttpRequest) -> HttpResponse:
     """The list of one's tokens; a POST makes one and shows it this one time."""
-    form = TokenForm(request.POST or None, user=request.user)
+    form = TokenForm(request.POST or None, request=request)
     made = ""
     if request.method == "POST" and form.is_valid():
         made = tokens.create(
@@ -33,7 +34,8 @@ def own_tokens(request: HttpRequest) -> HttpResponse:
             scope=form.cleaned_data["scope"],
             expires_at=form.expires_at(),
         )
-        form = TokenForm(user=request.user)
+        security.event("token_made", scope=form.cleaned_data["scope"])
+        form = TokenForm(request=request)
     own = (
         ApiToken.objects.filter(user=request.user.pk, revoked_at=None)
         .select_related("project")
@@ -50,5 +52,6 @@ def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
     live = ApiToken.objects.filter(pk=token_id, user=request.user.pk, revoked_at=None)
     if not live.update(revoked_at=timezone.now()):
         raise Http404
+    security.event("token_revoked", token_id=token_id)
     messages.success(request, _("The token is revoked: from now on it opens nothing."))
     return redirect("tokens")

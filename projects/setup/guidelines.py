@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -21,10 +22,19 @@ def _markdown() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 
 
+# Each bracket may begin a link or an image, each bar ends a cell: they are what Markdown waits for.
+MOST_BRACKETS = 5_000
+MOST_BARS = 10_000
+
+
 @functools.lru_cache(maxsize=256)
 def as_html(text: str) -> SafeString:
     """The Markdown as safe HTML. Headings begin at h2, below the page's own; HTML in the text is
-    shown as text; an image from where the page may not load it is a link to it."""
+    shown as text; an image from where the page may not load it is a link to it.
+
+    A text that nobody wrote by hand, and that would take seconds, is shown as it stands."""
+    if text.count("[") > MOST_BRACKETS or text.count("|") > MOST_BARS:
+        return format_html("<pre>{}</pre>", text)
     tokens = _markdown().parse(text)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
@@ -49,9 +59,40 @@ def _loadable(token: Token) -> Iterator[Token]:
     yield Token("link_close", "a", -1)
 
 
-def changes_between(old: str, new: str) -> list[tuple[str, str]]:
+# Lines of both texts that differ in their midst; of more, nobody reads what changed.
+MOST_CHANGED_LINES = 2000
+
+
+@functools.lru_cache(maxsize=32)
+def changes_between(old: str, new: str) -> list[tuple[str, str]] | None:
     """The lines of both texts in order, each "same", "out" (only in the old one) or "in" (only in
-    the new one)."""
-    kinds = {"  ": "same", "- ": "out", "+ ": "in"}
-    lines = difflib.ndiff(old.splitlines(), new.splitlines(), charjunk=None)
-    return [(kinds[line[:2]], line[2:]) for line in lines if line[:2] in kinds]
+    the new one); None where too much changed to say so.
+
+    Whole lines are compared, and of bounded number: what makes a page wait grows with the product
+    of both.
+    """
+    before, after = old.splitlines(), new.splitlines()
+    head = _alike(before, after)
+    tail = _alike(before[head:][::-1], after[head:][::-1])
+    out = before[head : len(before) - tail]
+    come = after[head : len(after) - tail]
+    if len(out) + len(come) > MOST_CHANGED_LINES:
+        return None
+    found = [("same", line) for line in after[:head]]
+    for kind, i, to_i, j, to_j in difflib.SequenceMatcher(None, out, come).get_opcodes():
+        if kind == "equal":
+            found += [("same", line) for line in come[j:to_j]]
+        else:
+            found += [("out", line) for line in out[i:to_i]]
+            found += [("in", line) for line in come[j:to_j]]
+    return found + [("same", line) for line in after[len(after) - tail :]]
+
+
+def _alike(first: Sequence[str], second: Sequence[str]) -> int:
+    """How many lines both begin with."""
+    number = 0
+    for one, other in zip(first, second, strict=False):
+        if one != other:
+            break
+        number += 1
+    return number

@@ -9,6 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from groundwork.text import has_nul
+from projects.models import BandScheme
 
 MOST_OVERLAP = 1000
 MOST_TEXT = 200_000  # characters of a description or of guidelines
@@ -47,6 +48,8 @@ def problems_of(
     guidelines: str = "",
     overlap: int = 3,
     time_zone: str = "UTC",
+    band_scheme: str = BandScheme.LANDIS_KOCH,
+    bar: float | None = None,
 ) -> dict[str, str]:
     """Field name -> message; empty when all is well."""
     found = {}
@@ -61,6 +64,13 @@ def problems_of(
         found["overlap"] = _("Ratings wanted per item: a whole number from 1 to %(most)s.") % {
             "most": MOST_OVERLAP
         }
+    if band_scheme not in BandScheme.values:
+        found["band_scheme"] = _("'%(found)s' is not known; one of %(allowed)s.") % {
+            "found": str(band_scheme)[:40],
+            "allowed": ", ".join(BandScheme.values),
+        }
+    if bar is not None and not 0 < bar <= 1:
+        found["bar"] = _("A bar lies above 0 and is 1 at most.")
     if time_zone not in time_zones():
         found["time_zone"] = _(
             "'%(zone)s' is no time zone; names look like Europe/Berlin, Asia/Shanghai or UTC."

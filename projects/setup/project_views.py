@@ -9,8 +9,8 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from projects.access import get_project
-from projects.models import Member
+from projects.access import get_project, refuse_new_projects
+from projects.models import Deletion, Member
 
 from . import project_rules, projects
 from .form_pages import (
@@ -27,6 +27,7 @@ from .guidelines import as_html
 from .project_rules import Refused
 from .question_rules import InvalidQuestions
 
+DELETIONS_SHOWN = 50
 PROJECT_FIELDS = (
     "name",
     "description",
@@ -42,6 +43,7 @@ PROJECT_FIELDS = (
 @require_http_methods(["GET", "HEAD", "POST"])
 def project_new(request: HttpRequest) -> HttpResponse:
     """A project with its first question, on one page."""
+    refuse_new_projects(request.user)
     data = with_added_row(request)
     form, question = ProjectForm(data), QuestionForm(data)
     categories = categories_formset(extra=3, fixed=True)(data, prefix=PREFIX)
@@ -97,8 +99,29 @@ def setup(request: HttpRequest, project_id: int) -> HttpResponse:
         "form": form,
         "questions": questions,
         "zones": project_rules.time_zones(),
+        "deletions": project.deletions.select_related("by")[:DELETIONS_SHOWN],
     }
     return render(request, "projects/setup.html", context, status=status_of(form))
+
+
+@login_required
+@require_POST
+def project_archive(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Let the project rest, or take it up again. What is being deleted stays where it is."""
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    archived = request.POST.get("do") != "restore"
+    going = Deletion.objects.filter(kind="project", target=project.pk, finished_at=None)
+    if not archived and going.exists():
+        messages.error(request, _("This project is being deleted."))
+        return redirect("setup", project.pk)
+    projects.archive_project(project=project, archived=archived, by=request.user)
+    if archived:
+        messages.success(
+            request, _("The project rests: nobody rates in it, and it stands in the archive.")
+        )
+    else:
+        messages.success(request, _("The project is taken up again."))
+    return redirect("setup", project.pk)
 
 
 @login_required

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
+from groundwork import security
 from projects import changes, locks
 from projects.models import GuidelineVersion, Member, Project
 
 from . import project_rules, question_rules
 from .question_rules import NewQuestion
 from .questions import create_question
-
-logger = logging.getLogger(__name__)
 
 
 @transaction.atomic
@@ -36,32 +34,58 @@ def create_project(
     Member.objects.create(project=project, user=by, role=Member.Role.LEAD)
     for position, new in enumerate(questions):
         create_question(project, new, position=position)
-    logger.info("project %s created by user %s", project.pk, by.pk)
+    security.event("project_made", project_id=project.pk, by=by.pk, after={"name": name})
     return project
 
 
 @transaction.atomic
 def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
-    """Set name, description, guidelines, overlap or time_zone; a new time zone moves the days of
-    all ratings, and other guidelines become a new version of them.
+    """Set name, description, guidelines, overlap, band_scheme, bar or time_zone; a new time zone
+    moves the days of all ratings, and other guidelines become a new version of them.
 
     Raises project_rules.Refused, and then has changed nothing.
     """
-    names = ("name", "description", "guidelines", "overlap", "time_zone")
+    names = (
+        "name",
+        "description",
+        "guidelines",
+        "overlap",
+        "time_zone",
+        "band_scheme",
+        "bar",
+    )
     project_rules.check(**{name: fields.get(name, getattr(project, name)) for name in names})
     # Nobody may write a rating with a day of the old zone, or under the old guidelines, while
     # either changes.
     for question_id in project.questions.order_by("pk").values_list("pk", flat=True):
         locks.change_categories(question_id)
-    stood = Project.objects.select_for_update().only(*names).get(pk=project.pk)
+    stood = Project.objects.select_for_update().only(*names, *fields).get(pk=project.pk)
     Project.objects.filter(pk=project.pk).update(**fields)
     if fields.get("time_zone", stood.time_zone) != stood.time_zone:
         changes.zone_changed(project.pk)
     project.refresh_from_db(fields=[*names, "guidelines_version"])
     if project.guidelines != stood.guidelines:
         _make_guideline_version(project, by=by)
-    logger.info("project %s changed by user %s: %s", project.pk, by.pk, ", ".join(sorted(fields)))
+    moved = [name for name, value in fields.items() if getattr(stood, name) != value]
+    if moved:
+        security.event(
+            "project_changed",
+            project_id=project.pk,
+            by=by.pk,
+            before={name: getattr(stood, name) for name in moved},
+            after={name: fields[name] for name in moved},
+        )
     return project
+
+
+@transaction.atomic
+def archive_project(*, project: Project, archived: bool, by: Any) -> None:
+    """Let a project rest, or take it up again. Nobody rates in one that rests, and lists show it
+    apart; nothing of it changes."""
+    found = Project.objects.filter(pk=project.pk, archived_at__isnull=archived)
+    if found.update(archived_at=timezone.now() if archived else None):
+        done = "project_archived" if archived else "project_reopened"
+        security.event(done, project_id=project.pk, by=by.pk)
 
 
 def _make_guideline_version(project: Project, *, by: Any) -> None:

@@ -19,6 +19,8 @@ from . import weight_matrix
 MOST_QUESTIONS = 50  # of a project
 MOST_CATEGORIES = 50  # of a question
 KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+# What these keys do at the desk: undo, skip, comment, flag, guidelines. One key has one meaning.
+DESK_KEYS = frozenset("uscfg")
 NUMERIC = [scale for scale in Scale if scale.numeric]
 FROM_ZERO = [scale for scale in Scale if scale.from_zero]
 
@@ -112,6 +114,11 @@ def _category_problems(category: NewCategory, scale: str) -> dict[str, str]:
         len(category.hotkey) != 1 or category.hotkey.isspace() or has_control(category.hotkey)
     ):
         found["hotkey"] = _("A hotkey is one visible character.")
+    elif category.hotkey and is_desk_key(category.hotkey):
+        found["hotkey"] = _(
+            "'%(key)s' is a key of the desk itself. Take any other than U (undo), S (skip), "
+            "C (comment), F (flag) and G (guidelines), or none."
+        ) % {"key": category.hotkey}
     if category.value is None:
         if scale in NUMERIC:
             found["value"] = _("Each category needs a value on this scale (%(scale)s).") % {
@@ -122,6 +129,11 @@ def _category_problems(category: NewCategory, scale: str) -> dict[str, str]:
     elif scale in FROM_ZERO and category.value < 0:
         found["value"] = _("On a ratio scale values are 0 or more.")
     return found
+
+
+def is_desk_key(hotkey: str) -> bool:
+    """Whether the desk itself listens to this key, in either case."""
+    return hotkey.casefold() in DESK_KEYS
 
 
 def _doubled(values: list[Any]) -> list[tuple[int, int]]:

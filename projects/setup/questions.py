@@ -3,7 +3,6 @@ rises with it."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +11,8 @@ from django.db.models import F, Max
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from groundwork.text import has_nul
+from groundwork import security
+from groundwork.text import has_control, has_nul
 from projects import changes, locks
 from projects.models import Category, Project, Question, Scale, Weights
 
@@ -20,7 +20,7 @@ from . import question_rules, weight_matrix
 from .project_rules import Refused
 from .question_rules import MOST_QUESTIONS, NewCategory, NewQuestion
 
-logger = logging.getLogger(__name__)
+MOST_NOTE = 500  # characters of why a coefficient is read first
 
 
 @transaction.atomic
@@ -39,7 +39,7 @@ def add_question(*, project: Project, question: NewQuestion, by: Any) -> Questio
         )
     position = max((position for _key, position in standing), default=-1) + 1
     made = create_question(project, question, position=position)
-    logger.info("question %s added to project %s by user %s", made.pk, project.pk, by.pk)
+    security.event("question_added", project_id=project.pk, by=by.pk, after={"key": question.key})
     return made
 
 
@@ -72,9 +72,16 @@ def create_question(project: Project, new: NewQuestion, *, position: int) -> Que
 def change_question_text(*, question: Question, text: str, by: Any) -> Question:
     if not text.strip() or len(text) > 500 or has_nul(text):
         raise Refused({"text": _("A question of 1 to 500 characters is needed.")})
-    question.text = text
+    before, question.text = question.text, text
     question.save(update_fields=["text"])
-    logger.info("text of question %s changed by user %s", question.pk, by.pk)
+    security.event(
+        "question_changed",
+        project_id=question.project_id,
+        by=by.pk,
+        question=question.key,
+        before={"text": before},
+        after={"text": text},
+    )
     return question
 
 
@@ -90,9 +97,9 @@ def change_categories(
     """Make ``categories`` (code, or None for a new one, and what it is to be) the question's scale,
     in this order.
 
-    A category that is left out is retired, unless ratings use it. Raises Refused, and then has
-    changed nothing. ``seen_version`` is the scale_version that ``by`` looked at: a change made
-    meanwhile by somebody else is not overwritten.
+    A category that is left out is retired, unless ratings or gold answers use it. Raises Refused,
+    and then has changed nothing. ``seen_version`` is the scale_version that ``by`` looked at: a
+    change made meanwhile by somebody else is not overwritten.
     """
     question = _locked(question, seen_version)
     standing = {category.code: category for category in question.active_categories()}
@@ -144,6 +151,24 @@ def change_weights(
     return _set_scale(question, by=by, weights=weights, weight_matrix=matrix)
 
 
+@transaction.atomic
+def change_headline(
+    *, question: Question, headline: str, note: str, pooled: bool, by: Any
+) -> Question:
+    """Choose what is read first of a question and say why, or leave it to the table with an empty
+    ``headline``; ``pooled``: people and models together.
+
+    The caller knows which coefficients there are. Raises Refused, and then has changed nothing.
+    """
+    if headline and not note.strip():
+        raise Refused({"note": _("Say in a sentence why another coefficient is to be read first.")})
+    if len(note) > MOST_NOTE or has_control(note):
+        raise Refused({"note": _("A line of %(most)s characters at most.") % {"most": MOST_NOTE}})
+    question = _locked(question, None)
+    fields = {"headline": headline, "headline_note": note.strip(), "headline_pooled": pooled}
+    return _set_scale(question, by=by, **fields)
+
+
 def _locked(question: Question, seen_version: int | None) -> Question:
     locks.change_categories(question.pk)
     question = Question.objects.select_for_update().get(pk=question.pk)
@@ -160,9 +185,17 @@ def _locked(question: Question, seen_version: int | None) -> Question:
 
 
 def _set_scale(question: Question, *, by: Any, **fields: Any) -> Question:
+    before = {name: getattr(question, name) for name in fields}
     Question.objects.filter(pk=question.pk).update(scale_version=F("scale_version") + 1, **fields)
     changes.scale_changed(question.pk)
-    logger.info("scale of question %s changed by user %s", question.pk, by.pk)
+    security.event(
+        "scale_changed",
+        project_id=question.project_id,
+        by=by.pk,
+        question=question.key,
+        before=before,
+        after=fields,
+    )
     return Question.objects.get(pk=question.pk)
 
 
@@ -184,10 +217,10 @@ def _refuse_used(question: Question, removed: Sequence[Category]) -> None:
     used = changes.in_use(question.pk, [category.code for category in removed])
     messages = [
         ngettext(
-            "'%(label)s' cannot be removed: %(count)s rating uses it. Change that rating "
-            "first, or rename it.",
-            "'%(label)s' cannot be removed: %(count)s ratings use it. Change those ratings "
-            "first, or rename it.",
+            "'%(label)s' cannot be removed: %(count)s rating or gold answer uses it. Change "
+            "that one first, or rename it.",
+            "'%(label)s' cannot be removed: %(count)s ratings or gold answers use it. Change "
+            "those first, or rename it.",
             used[category.code],
         )
         % {"label": category.label, "count": used[category.code]}

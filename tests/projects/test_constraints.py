@@ -1,4 +1,4 @@
-"""The database keeps the rules: each named constraint of the three apps is broken once, and the
+"""The database keeps the rules: each named constraint of the apps is broken once, and the
 database refuses."""
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from django.apps import apps
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
+from events.models import Event
 from metrics.models import (
     Attribution,
     PairTally,
@@ -23,12 +24,28 @@ from metrics.models import (
 from projects.models import (
     ApiToken,
     Category,
+    Deletion,
+    GoldAnswer,
     GuidelineVersion,
     Item,
+    ItemVersion,
     Member,
     Project,
     Question,
     Rater,
+)
+from quality.models import (
+    Alarm,
+    AlarmStep,
+    Claim,
+    Consensus,
+    Decision,
+    DriftStanding,
+    GoldReview,
+    GoldScore,
+    GoldState,
+    ItemLabel,
+    RaterConfusion,
 )
 from ratings.models import Assignment, ImportRun, Rating, Revision
 
@@ -43,12 +60,15 @@ BROKEN = {
     "project_name_given": (Project, {"name": ""}),
     "project_overlap_positive": (Project, {"overlap": 0}),
     "project_queue_order_known": (Project, {"queue_order": "odd"}),
+    "project_band_scheme_known": (Project, {"band_scheme": "odd"}),
+    "project_bar_reachable": (Project, {"bar": 1.5}),
     "guideline_version_unique": (GuidelineVersion, {}),
     "guideline_version_counted": (GuidelineVersion, {"number": 0}),
     "question_key_unique": (Question, {}),
     "question_key_given": (Question, {"key": ""}),
     "question_scale_known": (Question, {"key": "q", "scale": "odd"}),
     "question_weights_known": (Question, {"key": "q", "weights": "odd"}),
+    "question_headline_has_note": (Question, {"key": "q", "headline": "gwet_ac1"}),
     "question_custom_has_matrix": (
         Question,
         {"key": "q", "weights": "custom", "weight_matrix": None},
@@ -59,6 +79,15 @@ BROKEN = {
     "category_label_given": (Category, {"code": 9, "label": "", "hotkey": ""}),
     "item_key_unique": (Item, {}),
     "item_key_given": (Item, {"key": ""}),
+    "item_version_counted": (Item, {"key": "other", "version": 0}),
+    "item_version_unique": (ItemVersion, {}),
+    "item_version_from_one": (ItemVersion, {"number": 0}),
+    "deletion_kind_known": (Deletion, {"target": 8, "kind": "odd"}),
+    "deletion_under_way": (Deletion, {}),
+    "gold_version_unique": (GoldAnswer, {"retired_at": NOW}),
+    "gold_one_in_force": (GoldAnswer, {"version": 2}),
+    "gold_version_from_one": (GoldAnswer, {"version": 0, "retired_at": NOW}),
+    "gold_retired_later": (GoldAnswer, {"version": 2, "retired_at": YESTERDAY}),
     "rater_key_unique": (Rater, {"user": None}),
     "rater_user_unique": (Rater, {"key": "other"}),
     "rater_key_given": (Rater, {"key": "", "user": None}),
@@ -81,7 +110,7 @@ BROKEN = {
     ),
     "import_state_known": (ImportRun, {"state": "odd"}),
     "import_progress_bounded": (ImportRun, {"rows_total": 1, "rows_done": 2}),
-    "import_writes_into_question": (ImportRun, {"state": "writing", "question": None}),
+    "import_writes_into_project": (ImportRun, {"state": "writing", "project": None}),
     "share_unique": (Share, {}),
     "pattern_tally_unique": (PatternTally, {}),
     "pair_tally_unique": (PairTally, {}),
@@ -100,13 +129,32 @@ BROKEN = {
     "slice_unique": (Slice, {}),
     "slice_kind_known": (Slice, {"key": "other", "kind": "odd"}),
     "slice_has_body": (Slice, {"key": "other", "waiting": False, "body": None}),
+    "consensus_method_known": (Consensus, {"method": "dice"}),
+    "item_label_unique": (ItemLabel, {}),
+    "item_label_source_known": (ItemLabel, {"item": "second", "source": "odd"}),
+    "rater_confusion_unique": (RaterConfusion, {}),
+    "decision_number_unique": (Decision, {}),
+    "decision_number_counted": (Decision, {"number": 0}),
+    "claim_unique": (Claim, {}),
+    "event_kind_given": (Event, {"kind": ""}),
+    "gold_bar_reachable": (GoldState, {"bar": 1.0}),
+    "gold_score_unique": (GoldScore, {}),
+    "gold_score_of_answers": (GoldScore, {"rater": "late", "right": 2}),
+    "gold_review_verdict_known": (GoldReview, {"verdict": "odd"}),
+    "alarm_unique": (Alarm, {}),
+    "alarm_kind_known": (Alarm, {"rater": "late", "kind": "odd"}),
+    "alarm_measure_known": (Alarm, {"rater": "late", "measure": "odd"}),
+    "alarm_state_known": (Alarm, {"rater": "late", "state": "odd"}),
+    "alarm_answer_known": (Alarm, {"rater": "late", "answer": "odd"}),
+    "alarm_step_state_known": (AlarmStep, {"state": "odd"}),
+    "drift_standing_unique": (DriftStanding, {}),
 }
 
 
 def test_every_named_constraint_is_broken_here():
     models = [
         model
-        for app in ("projects", "ratings", "metrics")
+        for app in ("projects", "events", "ratings", "metrics", "quality")
         for model in apps.get_app_config(app).get_models()
     ]
     assert {constraint.name for model in models for constraint in model._meta.constraints} == set(
@@ -130,12 +178,43 @@ def standing(project, lead, stranger):
     }
     tally = {"question": question, "day": 1, "width": 4}
     made = Rating.objects.create(**rating, day=1)
+    today = NOW.date()
+    alarm = {
+        "question": question,
+        "rater": early,
+        "kind": "rater_drift",
+        "measure": "bias",
+        "since": today,
+        "since_earliest": today,
+        "since_latest": today,
+        "noticed": today,
+        "raised_at": NOW,
+        "size": -0.3,
+        "low": -0.4,
+        "high": -0.2,
+        "n": 60,
+        "n_before": 90,
+        "evidence": 5000.0,
+    }
+    case = Alarm.objects.create(**alarm)
+    answer = GoldAnswer.objects.create(
+        item=second, question=question, version=1, answer=[0], made_at=NOW
+    )
     words = {"second": second, "early": early, "late": late, "stranger": stranger}
     rows = {
         Project: {"name": "P"},
         GuidelineVersion: {"project": project, "number": 1, "made_at": NOW},
         Question: {"project": project, "key": question.key, "text": "?"},
         Category: {"question": question, "code": 0, "label": "none", "position": 0, "hotkey": "1"},
+        Deletion: {"kind": "item", "target": 7, "asked_at": NOW},
+        ItemVersion: {"item": first, "number": 1, "until": NOW},
+        GoldAnswer: {
+            "item": first,
+            "question": question,
+            "version": 1,
+            "answer": [0],
+            "made_at": NOW,
+        },
         Item: {"project": project, "key": "first"},
         Rater: {"project": project, "key": "ann", "user": early.user},
         Member: {"project": project, "user": lead, "role": "lead"},
@@ -179,9 +258,64 @@ def standing(project, lead, stranger):
             "asked_at": NOW,
         },
         Slice: {"question": question, "kind": "dashboard", "key": "k", "spec": {}, "asked_at": NOW},
+        Consensus: {"question": question},
+        ItemLabel: {
+            "question": question,
+            "item": first,
+            "code": 0,
+            "source": "consensus",
+            "doubt": 0.0,
+            "n_ratings": 1,
+            "made_at": NOW,
+        },
+        RaterConfusion: {
+            "question": question,
+            "rater": early,
+            "confusion": [],
+            "rests_on": [],
+            "accuracy": 0.5,
+        },
+        Decision: {"question": question, "item": first, "number": 1, "made_at": NOW},
+        Claim: {"question": question, "item": first, "by": lead, "until": NOW},
+        Alarm: alarm,
+        AlarmStep: {"alarm": case, "state": "open", "at": NOW},
+        DriftStanding: {
+            "question": question,
+            "rater": early,
+            "evidence": 1.0,
+            "greatest": 1.0,
+            "watched": False,
+            "n": 1,
+        },
+        GoldState: {"question": question},
+        GoldScore: {
+            "question": question,
+            "rater": early,
+            "n": 1,
+            "right": 1,
+            "accuracy": 1.0,
+            "low": 0.2,
+            "high": 1.0,
+            "table": [],
+            "kappa": {},
+            "evidence": 1.0,
+            "highest": 1.0,
+        },
+        GoldReview: {"gold": answer, "verdict": "keep", "made_at": NOW},
+        Event: {"project": project, "kind": "alarm_raised", "at": NOW},
     }
     counts = (Share, PatternTally, PairTally, PeerTally, Reading, RaterReading, Attribution, Slice)
-    for model in (GuidelineVersion, ApiToken, Assignment, *counts):
+    labels = (ItemLabel, RaterConfusion, Decision, Claim, DriftStanding, GoldScore)
+    for model in (
+        GuidelineVersion,
+        Deletion,
+        ItemVersion,
+        GoldAnswer,
+        ApiToken,
+        Assignment,
+        *counts,
+        *labels,
+    ):
         model.objects.create(**rows[model])
     return rows, words
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandParser
 from django.db import transaction
 
 USERNAME = "lead"
@@ -23,11 +23,20 @@ class Command(BaseCommand):
         "where the password is."
     )
 
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--show",
+            action="store_true",
+            help="print the password too: for a terminal, not for a log that is kept",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         path = settings.DATA_DIR / "sign-in.txt"
         password = make_first_user(path)
-        if password:
+        if password and options["show"]:
             self.stdout.write(f"Sign in as {USERNAME} with the password in {path}: {password}")
+        elif password:
+            self.stdout.write(f"Sign in as {USERNAME} with the password in {path}")
         elif path.is_file():
             self.stdout.write(
                 f"Sign in as {USERNAME}; unless it was changed, the password is in {path}"

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from rest_framework.test import APIClient
 
-from projects.models import Item, Member, Project, Rater
+from projects.models import GoldAnswer, Item, ItemVersion, Member, Project, Rater
 from tests.journeys import journeys
 
 Address = Callable[..., str]
@@ -108,7 +108,7 @@ BAD_ITEMS: list[tuple[Any, str]] = [
     ({"key": "a", "body": {}, "attributes": None}, "'attributes' must be an object, not null"),
     (
         {"key": "a", "body": {}, "project": 1},
-        "unknown field 'project'; one of key, body, attributes",
+        "unknown field 'project'; one of key, body, attributes, gold, withdrawn",
     ),
     ({"key": "a", "body": deep(60)}, "nested deeper"),
     ({"key": "a", "body": {"text": "x" * 1_000_001}}, "larger than"),
@@ -280,3 +280,101 @@ def test_number_of_journeys_does_not_grow_with_rows(api: APIClient, address: Add
     assert taken("items/", items) == caller + 4 + copy
     assert taken("raters/", raters[:2]) == caller + 7
     assert taken("raters/", raters) == caller + 6 + copy
+
+
+# --- gold, withdrawn, versions
+
+
+def gold_of(key: str) -> dict[str, Any]:
+    rows = GoldAnswer.objects.in_force().filter(item__key=key)
+    return {row.question.key: row.answer for row in rows}
+
+
+def test_items_bring_their_gold_answers(put: Callable[..., Any], lead: User) -> None:
+    rows = [
+        {"key": "a", "body": {"text": "1"}, "gold": {"severity": "major"}},
+        {"key": "b", "body": {"text": "2"}, "gold": {"severity": ["major", "critical"]}},
+        {"key": "c", "body": {"text": "3"}, "gold": {"severity": {"none": 0.5, "minor": 0.5}}},
+        {"key": "d", "body": {"text": "4"}, "gold": {}},
+    ]
+    assert put("items/", rows) == counts(created=4)
+    assert put("items/", rows) == counts(unchanged=4)
+    assert [gold_of(key) for key in "abcd"] == [
+        {"severity": [2]},
+        {"severity": [2, 3]},
+        {"severity": {"0": 0.5, "1": 0.5}},
+        {},
+    ]
+    assert {row.by for row in GoldAnswer.objects.all()} == {lead}
+    # left out it stays, null takes it away
+    assert put("items/", {"key": "a", "body": {"text": "1"}}) == counts(unchanged=1)
+    rows[0]["gold"] = {"severity": None}
+    assert put("items/", rows) == counts(changed=1, unchanged=3)
+    assert put("items/", rows) == counts(unchanged=4)
+    assert gold_of("a") == {}
+    rows[1]["gold"] = {"severity": "critical"}
+    assert put("items/", rows[1]) == counts(changed=1)
+    assert list(GoldAnswer.objects.filter(item__key="b").values_list("version", "answer")) == [
+        (1, [2, 3]),
+        (2, [3]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("major", "'gold' must be an object of answers by question"),
+        ({"severity": 3}, "'gold' must be an object of answers by question"),
+        ({"depth": "major"}, "'gold' of 'depth': unknown question; one of severity"),
+        ({"severity": "mjor"}, "'gold' of 'severity': unknown label 'mjor'; one of none, minor"),
+        ({"severity": {"major": 0.4}}, "'gold' of 'severity': the shares must add up to 1"),
+    ],
+)
+def test_bad_gold_stores_nothing(
+    api: APIClient, address: Address, refused: Refused, said: Any, words: str
+) -> None:
+    rows = [{"key": "good", "body": {}}, {"key": "a", "body": {}, "gold": said}]
+    error = refused(api.post, address("items/"), rows)
+    assert list(error["fields"]["rows"]) == ["1"]
+    assert words in error["fields"]["rows"]["1"]
+    assert not Item.objects.exists()
+
+
+def test_items_are_withdrawn_and_restored(put: Callable[..., Any], refused: Any) -> None:
+    row = {"key": "a", "body": {"text": "1"}, "withdrawn": True}
+    assert put("items/", row) == counts(created=1)
+    since = Item.objects.get().withdrawn_at
+    assert since is not None
+    assert put("items/", row) == counts(unchanged=1)
+    assert put("items/", {"key": "a", "body": {"text": "2"}}) == counts(changed=1)
+    assert Item.objects.get().withdrawn_at == since
+    assert put("items/", {**row, "body": {"text": "2"}, "withdrawn": False}) == counts(changed=1)
+    assert Item.objects.get().withdrawn_at is None
+
+
+def test_withdrawn_is_yes_or_no(api: APIClient, address: Address, refused: Refused) -> None:
+    error = refused(api.post, address("items/"), [{"key": "a", "body": {}, "withdrawn": 1}])
+    assert "'withdrawn' must be true or false, not a number" in error["fields"]["rows"]["0"]
+
+
+def test_another_content_is_the_next_version(put: Callable[..., Any], lead: User) -> None:
+    for text in ("", "One", "One", "Two", "Three"):
+        put("items/", {"key": "a", "body": {"text": text}})
+    item = Item.objects.get()
+    # what showed nothing was no version
+    assert (item.version, item.body) == (3, {"text": "Three"})
+    versions = list(item.versions.values_list("number", "body", "by"))
+    assert versions == [(1, {"text": "One"}, lead.pk), (2, {"text": "Two"}, lead.pk)]
+    assert item.version_since == item.versions.last().until
+    put("items/", {"key": "a", "body": {"text": "Three"}, "attributes": {"x": 1}})
+    assert Item.objects.get().version == 3
+
+
+@pytest.mark.parametrize("number", [3, 400])
+def test_versions_of_many(put: Callable[..., Any], number: int) -> None:
+    keys = [f"k{n:03}" for n in range(number)]
+    put("items/", [{"key": key, "body": {"text": key}} for key in keys])
+    put("items/", [{"key": key, "body": {"text": key.upper()}} for key in keys])
+    found = ItemVersion.objects.order_by("item").values_list("item__key", "body", "number")
+    assert list(found) == [(key, {"text": key}, 1) for key in keys]
+    assert set(Item.objects.values_list("version", "has_content")) == {(2, True)}

@@ -141,6 +141,14 @@ BAD_QUESTIONS = [
         ["categories", "0", "hotkey"],
         "1",
     ),
+    *(
+        (
+            {"categories": [{"label": "a", "hotkey": key}, {"label": "b"}]},
+            ["categories", "0", "hotkey"],
+            f"'{key}' is a key of the desk itself. Take any other than U (undo)",
+        )
+        for key in "uscfgU"
+    ),
     (
         {"categories": [{"label": "a", "value": "1"}, {"label": "b"}]},
         ["categories", "0", "value"],

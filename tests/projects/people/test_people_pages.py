@@ -10,6 +10,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from projects.models import ApiToken, Member, Rater
+from projects.people import tokens
+from projects.people.forms import MOST_TOKENS
+from tests.conftest import PASSWORD
 
 pytestmark = pytest.mark.django_db
 
@@ -221,7 +224,10 @@ def test_the_people_page_asks_the_database_a_fixed_number_of_times(
 
 def test_a_token_is_shown_once_and_works_until_revoked(client_for, lead, project):
     client = client_for(lead)
-    response = client.post("/tokens/", {"scope": "read", "project": project.pk, "days": "30"})
+    response = client.post(
+        "/tokens/",
+        {"scope": "read", "project": project.pk, "days": "30", "password": PASSWORD},
+    )
     token = re.search(r'value="(ccd_[^"]+)"', text_of(response)).group(1)
     assert token not in text_of(client.get("/tokens/"))
     stored = ApiToken.objects.get()
@@ -244,7 +250,84 @@ def test_nobody_revokes_the_token_of_another(client_for, lead, stranger, api_for
 
 def test_a_token_is_not_made_for_a_foreign_project(client_for, stranger, project):
     response = client_for(stranger).post(
-        "/tokens/", {"scope": "read", "project": project.pk, "days": "30"}
+        "/tokens/",
+        {"scope": "read", "project": project.pk, "days": "30", "password": PASSWORD},
     )
     assert "Select a valid choice" in text_of(response)
     assert not ApiToken.objects.exists()
+
+
+# --- accounts that nobody owns yet, and what an account may make
+
+
+def test_an_account_without_a_password_is_nobodys_to_add(
+    people, project, make_user, admin, client_for
+):
+    """Who adds it would be given its link."""
+    user = make_user("fresh")
+    user.set_unusable_password()
+    user.save()
+    data = {"username": "fresh", "role": "viewer", "account": "existing"}
+    refused = people("add/", data)
+    assert refused.status_code == 400
+    unknown = people("add/", {**data, "username": "nobody"})
+    for page, name in ((refused, "fresh"), (unknown, "nobody")):
+        assert f"There is no account '{name}' on this site, or its owner" in text_of(page)
+    assert not Member.objects.filter(user=user).exists()
+    path = f"/projects/{project.pk}/people/add/"
+    assert client_for(admin).post(path, data).status_code == 302
+
+
+def test_who_leads_all_projects_of_a_fresh_account_may_add_it_to_another(
+    people, project, make_project, lead, client_for
+):
+    people("add/", {"username": "newcomer", "role": "viewer", "account": "new"})
+    other = make_project("Other")
+    Member.objects.create(project=other, user=lead, role="lead")
+    data = {"username": "newcomer", "role": "viewer", "account": "existing"}
+    answer = client_for(lead).post(f"/projects/{other.pk}/people/add/", data)
+    assert answer.status_code == 302
+
+
+def test_a_token_needs_the_password_and_ends(client_for, lead):
+    client = client_for(lead)
+    form = {"scope": "read", "days": "30"}
+    assert client.post("/tokens/", form).status_code == 400
+    assert client.post("/tokens/", {**form, "password": "wrong"}).status_code == 400
+    assert client.post("/tokens/", {**form, "password": PASSWORD, "days": "0"}).status_code == 400
+    assert not ApiToken.objects.exists()
+
+
+def test_tokens_are_not_without_number(client_for, lead):
+    for _ in range(MOST_TOKENS):
+        tokens.create(user=lead)
+    client, form = client_for(lead), {"scope": "read", "days": "30", "password": PASSWORD}
+    refused = client.post("/tokens/", form)
+    assert (refused.status_code, ApiToken.objects.count()) == (400, MOST_TOKENS)
+    client.post(f"/tokens/{ApiToken.objects.latest('pk').pk}/revoke/")
+    assert client.post("/tokens/", form).status_code == 200
+
+
+DOORS_TO_A_PROJECT = [("get", "/projects/new/"), ("get", "/projects/import/")]
+
+
+@pytest.mark.parametrize(
+    ("setting", "allowed"),
+    [
+        ("everybody", {"annotator", "lead", "admin"}),
+        ("leads", {"lead", "admin"}),
+        ("staff", {"admin"}),
+    ],
+)
+def test_who_may_make_projects(
+    client_for, project, annotator, lead, admin, settings, setting, allowed
+):
+    settings.MAY_CREATE_PROJECTS = setting
+    for user in (annotator, lead, admin):
+        client = client_for(user)
+        codes = {getattr(client, method)(path).status_code for method, path in DOORS_TO_A_PROJECT}
+        codes.add(client.post("/api/v1/projects/", {}, content_type="application/json").status_code)
+        assert codes == ({200, 400} if user.username in allowed else {403})
+        assert ("/projects/new/" in text_of(client.get("/"))) == (user.username in allowed)
+        if user.username not in allowed:
+            assert client.post("/example/").status_code == 403

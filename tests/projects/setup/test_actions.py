@@ -154,7 +154,9 @@ def test_a_used_category_is_not_removed(question, lead, rate):
     rate(question, "i2", "a", "major")
     before = state(question)
     without = [row for row in as_declared(question) if row[1].label != "major"]
-    with pytest.raises(Refused, match="'major' cannot be removed: 2 ratings use it"):
+    with pytest.raises(
+        Refused, match="'major' cannot be removed: 2 ratings or gold answers use it"
+    ):
         change_categories(question=question, scale="ordinal", categories=without, by=lead)
     assert state(question) == before
 
@@ -164,7 +166,7 @@ def test_a_category_that_only_the_counts_still_hold_is_not_removed(question, lea
     bring_up_to_date(question.pk)
     rate(question, "i1", "a", None)
     without = [row for row in as_declared(question) if row[1].label != "major"]
-    with pytest.raises(Refused, match="1 rating uses it"):
+    with pytest.raises(Refused, match="1 rating or gold answer uses it"):
         change_categories(question=question, scale="ordinal", categories=without, by=lead)
     bring_up_to_date(question.pk)
     change_categories(question=question, scale="ordinal", categories=without, by=lead)

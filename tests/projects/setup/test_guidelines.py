@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import Any
 
 import pytest
 
 from projects.models import GuidelineVersion, Project
+from projects.setup.guidelines import MOST_CHANGED_LINES, as_html, changes_between
 from projects.setup.projects import change_project, create_project
 from projects.setup.question_rules import NewCategory, NewQuestion
 
@@ -130,3 +132,57 @@ def test_the_preview_is_what_raters_see(
         assert (
             preview in client_for(annotator).get(f"/projects/{project.pk}/{page}").content.decode()
         )
+
+
+# --- texts that nobody writes by hand
+
+
+def test_what_changed_is_said_by_whole_lines() -> None:
+    old, new = "a\nb\nc\nd\ne", "a\nx\nc\ny\nz\ne"
+    assert changes_between(old, new) == [
+        ("same", "a"),
+        ("out", "b"),
+        ("in", "x"),
+        ("same", "c"),
+        ("out", "d"),
+        ("in", "y"),
+        ("in", "z"),
+        ("same", "e"),
+    ]
+    assert changes_between("", "a") == [("in", "a")]
+    assert changes_between("a\na", "a") == [("same", "a"), ("out", "a")]
+
+
+def test_lines_are_compared_as_wholes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is alike within two lines is never looked for: of 800 lines that took half a minute."""
+    lines = [
+        f"{number}. the very same words of a rule that was renumbered" for number in range(801)
+    ]
+    compared = 0
+
+    class Counted(difflib.SequenceMatcher):  # type: ignore[type-arg]
+        def __init__(self, *arguments: Any) -> None:
+            nonlocal compared
+            compared += 1
+            super().__init__(*arguments)
+
+    monkeypatch.setattr(difflib, "SequenceMatcher", Counted)
+    changes = changes_between("\n".join(lines[:800]), "\n".join(lines[1:]))
+    assert compared == 1
+    assert changes is not None and len(changes) == 801
+
+
+def test_too_much_changed_is_said_so(client_for: Any, project: Project, lead: Any) -> None:
+    for word in ("old", "new"):
+        text = "\n".join(f"{word} {number}" for number in range(MOST_CHANGED_LINES))
+        change_project(project=project, by=lead, guidelines=text)
+    page = client_for(lead).get(f"/projects/{project.pk}/guidelines/")
+    assert "Version 2 changed too many lines to list them." in page.content.decode()
+
+
+@pytest.mark.parametrize("text", ["![" * 100_000, "a|" * 100_000])
+def test_a_text_that_would_take_seconds_is_shown_as_it_stands(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("projects.setup.guidelines._markdown", None)  # nobody parses it
+    assert as_html(text) == f"<pre>{text}</pre>"

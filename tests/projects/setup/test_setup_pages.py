@@ -63,7 +63,7 @@ def question_page(page):
 
 def test_a_project_is_made_with_its_first_question(client_for, stranger):
     question = {"text": "How bad is it?", "key": "", "scale": "ordinal"}
-    table = rows(("good", "", "g"), ("bad", "", "b"), ("", "", ""))
+    table = rows(("good", "", "k"), ("bad", "", "b"), ("", "", ""))
     response = client_for(stranger).post("/projects/new/", PROJECT | question | table)
     project = Project.objects.get()
     assert response["Location"] == f"/projects/{project.pk}/"
@@ -162,17 +162,34 @@ def test_the_text_of_a_question_is_changed(question_page, question):
     assert question.text == "How grave?"
 
 
+def test_a_question_is_called_by_its_text(client_for, lead, project, question):
+    page = text_of(client_for(lead).get(f"/projects/{project.pk}/setup/questions/severity/"))
+    assert page.split("<title>")[1].startswith(question.text)
+    assert f'aria-current="page">{question.text}</span>' in page
+
+
 def test_categories_are_renamed_moved_added_and_removed(question_page, question):
     table = standing(question)
     table[0]["ORDER"], table[1]["ORDER"] = 2, 1
     table[2]["label"] = "grave"
     table[3]["DELETE"] = "on"
-    data = rows(*table, {"label": "fatal", "value": "9", "hotkey": "f"})
+    data = rows(*table, {"label": "fatal", "value": "9", "hotkey": "x"})
     response = question_page(
         "categories", data | {"scale": "ordinal", "seen_version": question.scale_version}
     )
     assert response.status_code == 302
     assert labels(question) == ["minor", "none", "grave", "fatal"]
+
+
+@pytest.mark.parametrize("key", ["u", "S", "c", "F", "g"])
+def test_a_hotkey_of_the_desk_itself_is_refused_with_a_sentence(question_page, question, key):
+    table = standing(question)
+    table[1]["hotkey"] = key
+    data = rows(*table) | {"scale": "ordinal", "seen_version": question.scale_version}
+    response = question_page("categories", data)
+    assert response.status_code == 400
+    assert f"'{key}' is a key of the desk itself" in text_of(response)
+    assert [category.hotkey for category in question.categories.all()] == ["1", "2", "3", "4"]
 
 
 def test_a_used_category_stays_and_the_page_says_how_many_use_it(question_page, question, rate):
@@ -183,7 +200,7 @@ def test_a_used_category_stays_and_the_page_says_how_many_use_it(question_page, 
         "categories", rows(*table) | {"scale": "ordinal", "seen_version": question.scale_version}
     )
     assert response.status_code == 400
-    assert "'critical' cannot be removed: 1 rating uses it" in text_of(response)
+    assert "'critical' cannot be removed: 1 rating or gold answer uses it" in text_of(response)
     assert labels(question) == ["none", "minor", "major", "critical"]
 
 
