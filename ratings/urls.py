@@ -1,8 +1,11 @@
 from django.urls import path
 
+from ratings.desk import list_views
 from ratings.desk import views as desk_views
 from ratings.files import export_views, exporting, media_views
 from ratings.importing import run_views, upload_views
+from ratings.items import deleting_views
+from ratings.items import views as item_views
 
 PROJECT = "projects/<int:project_id>/"
 
@@ -12,8 +15,20 @@ urlpatterns = [
     path(f"{PROJECT}rate/last/", desk_views.rate_last, name="rate_last"),
     path(f"{PROJECT}rate/<int:item_id>/", desk_views.rate_item, name="rate_item"),
     path(f"{PROJECT}rate/<int:item_id>/skip/", desk_views.rate_skip, name="rate_skip"),
-    path(f"{PROJECT}my-ratings/", desk_views.my_ratings, name="my_ratings"),
-    path(f"{PROJECT}set-aside/", desk_views.set_aside, name="set_aside"),
+    path(f"{PROJECT}new-item/", item_views.item_new, name="item_new"),
+    path(f"{PROJECT}new-item/preview/", item_views.item_preview, name="item_preview"),
+    path(f"{PROJECT}chosen-items/", item_views.items_chosen, name="items_chosen"),
+    path(f"{PROJECT}delete/", deleting_views.delete_project, name="project_delete"),
+    path(f"{PROJECT}item/<int:item_id>/delete/", deleting_views.delete_item, name="item_delete"),
+    path(
+        f"{PROJECT}people/raters/<int:rater_id>/delete/",
+        deleting_views.delete_rater,
+        name="rater_delete",
+    ),
+    path(f"{PROJECT}item/<int:item_id>/edit/", item_views.item_edit, name="item_edit"),
+    path(f"{PROJECT}item/<int:item_id>/gold/<str:key>/", item_views.item_gold, name="item_gold"),
+    path(f"{PROJECT}my-ratings/", list_views.my_ratings, name="my_ratings"),
+    path(f"{PROJECT}set-aside/", list_views.set_aside, name="set_aside"),
     path(f"{PROJECT}data/", upload_views.data, name="data"),
     path(f"{PROJECT}data/media/", media_views.media_new, name="media_new"),
     path(f"{PROJECT}media/<str:name>", media_views.media_file, name="media"),

@@ -19,8 +19,10 @@ from groundwork.rest.parameters import rows_error
 from projects.catalogue.rows import kind_of
 from projects.models import Member, Project, Question
 from ratings.models import NOTHING
+from ratings.recording import permitted
 from ratings.recording.days import parse_rated_at
 from ratings.recording.judgement import FIELDS, KEPT, Judgement
+from ratings.recording.record import Said
 
 from .known import Known, look_up
 
@@ -44,8 +46,12 @@ class Sent:
 def read(project: Project, user: Any, rows: Sequence[Any]) -> Sent:
     """The rows, looked at by themselves."""
     sent = Sent(project, user, {}, {})
+    is_annotator = _is_annotator(project)
     for place, row in enumerate(rows):
-        if problems := _shape_problems(row):
+        problems = _shape_problems(row)
+        if is_annotator and not problems and row.get("rated_at") is not None:
+            problems = ["'rated_at' is for leads to send; yours is the time of the request"]
+        if problems:
             sent.wrong[place] = problems
         else:
             sent.rows[place] = row
@@ -80,19 +86,21 @@ def _shape_problems(row: Any) -> list[str]:
     return found
 
 
-def resolve(sent: Sent) -> dict[Question, list[Judgement]]:
-    """The judgements of each question.
+def resolve(sent: Sent) -> Said:
+    """The judgements of each question, and what of them may be no correction.
 
-    Raises BadRequest naming every bad row, and PermissionDenied when an annotator names a rater
-    that is not theirs.
+    Raises BadRequest naming every bad row, PermissionDenied when an annotator names a rater that is
+    not theirs, and Paused (of ratings.recording.permitted).
     """
     rows = list(sent.rows.values())
-    is_annotator = sent.project.role != Member.Role.LEAD  # type: ignore[attr-defined]  # set by the door
+    is_annotator = _is_annotator(sent.project)
     names_all_raters = all("rater" in row for row in rows)
     asks_own = is_annotator or not names_all_raters
-    known = look_up(sent.project, rows, own_rater_of=sent.user.pk if asks_own else None)
+    own = sent.user.pk if asks_own else None
+    known = look_up(sent.project, rows, own_rater_of=own, given_alone=is_annotator)
     if is_annotator:
         _refuse_others(known.own_rater, rows)
+        permitted.refuse_paused(known.is_paused)
     only_question = known.only_question
     now = timezone.now()
     wrong = dict(sent.wrong)
@@ -111,7 +119,12 @@ def resolve(sent: Sent) -> dict[Question, list[Judgement]]:
             wrong.setdefault(place, []).append(repeated)
     if wrong:
         raise rows_error("rating", wrong)
-    return judgements
+    closed = set(known.items.values()) - known.open_items
+    return Said(judgements, sent.user, None if known.may_correct else closed)
+
+
+def _is_annotator(project: Project) -> bool:
+    return project.role != Member.Role.LEAD  # type: ignore[attr-defined]  # set by the door
 
 
 def _refuse_others(own: str | None, rows: Collection[dict[str, Any]]) -> None:
@@ -158,7 +171,7 @@ def _unknown(row: dict[str, Any], key: _Key, known: Known, now: datetime.datetim
     elif label is not None and label not in asked.codes:
         yield f"unknown label '{label[:60]}'; one of {', '.join(asked.codes)}"
     if item not in known.items:
-        yield f"unknown item '{item[:60]}'"
+        yield f"unknown item '{item[:60]}'{known.or_not_given}"
     if rater not in known.raters:
         yield f"unknown rater '{rater[:60]}'" if rater else "'rater' is missing"
     if row.get("rated_at") is not None:

@@ -22,7 +22,8 @@ from django.db import IntegrityError, connection, transaction
 from groundwork.rest.errors import BadRequest
 from ratings.models import Revision
 from ratings.recording.judgement import Outcome, UnknownCode
-from ratings.recording.record import Judgements, Said, record, record_each
+from ratings.recording.permitted import Refused
+from ratings.recording.record import Said, record_each
 
 from . import incoming
 from .incoming import Sent
@@ -40,22 +41,22 @@ PATIENCE_SECONDS = 0.25  # behind a leader on PostgreSQL
 
 Name = tuple[int, int, int]  # ids of question, item, rater
 
-_REFUSALS = (BadRequest, PermissionDenied, UnknownCode)
+_REFUSALS = (BadRequest, PermissionDenied, UnknownCode, Refused)
 
 
 class _Turn:
     """A request in the line. When ``done``, it was written or refused; or the group that it was in
     failed, and it has neither outcome nor refusal.
 
-    ``judgements`` are known on PostgreSQL alone, and ``names`` the ratings that they are about.
+    What it ``said`` is known on PostgreSQL alone, and ``names`` the ratings that it is about.
     """
 
-    def __init__(self, sent: Sent, judgements: Judgements) -> None:
+    def __init__(self, sent: Sent, said: Said) -> None:
         self.sent = sent
-        self.judgements = judgements
+        self.said = said
         self.names: set[Name] = set()
-        for question, said in judgements.items():
-            self.names.update((question.pk, new.item_id, new.rater_id) for new in said)
+        for question, judgements in said.judgements.items():
+            self.names.update((question.pk, new.item_id, new.rater_id) for new in judgements)
         self.done = False
         self.outcome: Outcome | None = None
         self.refusal: Exception | None = None
@@ -79,12 +80,13 @@ def store(sent: Sent) -> Outcome:
     """What the API was sent, to disk; returns once that is committed.
 
     Raises BadRequest naming every bad row, PermissionDenied when an annotator names a rater that is
-    not theirs, and UnknownCode when a category was removed at this moment.
+    not theirs, UnknownCode when a category was removed at this moment, and Refused (of
+    ratings.recording.permitted) for what an annotator may not say.
     """
     if connection.in_atomic_block or len(sent.rows) > RATINGS_OF_A_SMALL_REQUEST:
         return _write(sent)
     if connection.vendor == "sqlite":
-        line, turn = _lines[ONE_FOR_ALL], _Turn(sent, {})
+        line, turn = _lines[ONE_FOR_ALL], _Turn(sent, Said({}, sent.user))
     else:
         line, turn = _lines[sent.project.pk], _Turn(sent, incoming.resolve(sent))
     _stand_in(line, turn)
@@ -102,9 +104,9 @@ def _write(sent: Sent) -> Outcome:
 
 
 def _write_once(sent: Sent) -> Outcome:
-    judgements = incoming.resolve(sent)
+    said = incoming.resolve(sent)
     with transaction.atomic():
-        return record(judgements, by=sent.user, source=Revision.Source.API)
+        return record_each([said], source=Revision.Source.API)[0]
 
 
 def _stand_in(line: _Line, turn: _Turn) -> None:
@@ -178,7 +180,7 @@ def _write_group(group: list[_Turn]) -> list[tuple[_Turn, Outcome | None, Except
     """The outcome or the refusal of each turn."""
     found: list[tuple[_Turn, Outcome | None, Exception | None]] = []
     if connection.vendor != "sqlite":
-        said = [Said(turn.judgements, turn.sent.user) for turn in group]
+        said = [turn.said for turn in group]
         outcomes = record_each(said, source=Revision.Source.API)
         return [(turn, outcome, None) for turn, outcome in zip(group, outcomes, strict=True)]
     for turn in group:

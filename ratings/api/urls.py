@@ -1,7 +1,15 @@
 from django.urls import path
 
-from . import views
+from . import desk_views, history_views, item_views, rater_views, views
+
+PROJECT = "projects/<int:project_id>/"
 
 urlpatterns = [
-    path("projects/<int:project_id>/ratings/", views.Ratings.as_view(), name="api-ratings"),
+    path(f"{PROJECT}items/", item_views.Items.as_view(), name="api-items"),
+    path(f"{PROJECT}items/<path:item_key>/", item_views.OneItem.as_view(), name="api-item"),
+    path(f"{PROJECT}raters/", rater_views.Raters.as_view(), name="api-raters"),
+    path(f"{PROJECT}raters/<path:rater_key>/", rater_views.OneRater.as_view(), name="api-rater"),
+    path(f"{PROJECT}ratings/", views.Ratings.as_view(), name="api-ratings"),
+    path(f"{PROJECT}ratings/history/", history_views.History.as_view(), name="api-history"),
+    path(f"{PROJECT}next/", desk_views.Next.as_view(), name="api-next"),
 ]

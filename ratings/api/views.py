@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import datetime
 from typing import Any
 
-from django.utils import timezone
+from django.core.exceptions import PermissionDenied
+from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -16,12 +16,20 @@ from groundwork.rest.schema import PAGING, one_or_many, page_of, parameter, read
 from projects.api.view import ApiView, question_of
 from projects.models import Member, Project, Question, Rater
 from ratings.models import NOTHING, Rating
-from ratings.recording.days import parse_rated_at
+from ratings.recording import permitted
 from ratings.recording.judgement import DETAILS, UnknownCode
 
 from . import incoming, together
+from .moments import moment_of
 from .serializers import RatingCounts, RatingIn, RatingOut
 
+REFUSALS = {
+    permitted.Archived: _("This project is archived: nobody rates in it."),
+    permitted.Paused: _("The lead has paused your rating. What you rated is kept."),
+    permitted.CorrectionsClosed: _(
+        "Ratings cannot be changed in this project any more. What you said before stands."
+    ),
+}
 FILTERS = ("item", "rater", "question", "since", "withdrawn")
 
 
@@ -34,12 +42,15 @@ class Ratings(ApiView):
     )
     def post(self, request: Request, project_id: int) -> Response:
         """One rating or a list of up to 10,000, all or nothing. Leads rate for anybody, annotators
-        for themselves."""
+        for themselves, by the rules of their desk: items that were given to them, not while they
+        are paused, no change where corrections are closed, and without `rated_at`."""
         project = self.project(request, project_id, role=Member.Role.ANNOTATOR)
         parameters(request)
         sent = incoming.read(project, request.user, rows_of(request.data))
         try:
             return Response(vars(together.store(sent)))
+        except permitted.Refused as refusal:
+            raise PermissionDenied(REFUSALS[type(refusal)]) from None
         except UnknownCode as error:
             raise BadRequest(
                 f"A category was removed at this moment: {error}. Nothing was stored."
@@ -85,22 +96,11 @@ def _filtered(project: Project, user: Any, found: dict[str, str]) -> Any:
     if "rater" in found:
         rows = rows.filter(rater__project=project, rater__key=found["rater"])
     if "since" in found:
-        rows = rows.filter(changed_at__gte=_moment(found["since"]))
+        rows = rows.filter(changed_at__gte=moment_of(found["since"]))
     withdrawn = found.get("withdrawn", "false")
     if withdrawn not in ("true", "false"):
         raise BadRequest("The query has invalid parameters.", fields={"withdrawn": "true or false"})
     return rows if withdrawn == "true" else rows.filter(code__gt=NOTHING)
-
-
-def _moment(text: str) -> datetime.datetime:
-    # A plus in a query is a blank unless it was written as %2B.
-    text = text.replace(" ", "+") if text.count(" ") == 1 and "T" in text else text
-    try:
-        return parse_rated_at(text, now=timezone.now() + datetime.timedelta(days=365_000))
-    except ValueError as error:
-        raise BadRequest(
-            "The query has invalid parameters.", fields={"since": str(error)}
-        ) from None
 
 
 def _read(

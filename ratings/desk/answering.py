@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import functools
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -15,6 +15,7 @@ from projects.models import Item, Project, Question, Rater
 from ratings.models import Assignment, Desk, Rating, Revision
 from ratings.recording import places
 from ratings.recording.judgement import Judgement
+from ratings.recording.permitted import HELD, NotAsked, Refused
 from ratings.recording.record import record
 
 from . import own, queue
@@ -22,24 +23,28 @@ from . import own, queue
 State = Assignment.State
 
 
-class Refused(Exception):
-    """What the rater wants cannot be done; nothing has changed."""
-
-
-class NotAsked(Refused):
-    """The item was never given to this rater."""
-
-
 class NoPlaceLeft(Refused):
     """The rater gave up or lost the place of the item, and others have taken the last one."""
 
 
-class CorrectionsClosed(Refused):
-    """The project does not let raters change what they rated."""
-
-
 class AlreadyRated(Refused):
     """What is rated cannot be skipped any more."""
+
+
+class AnsweredElsewhere(Refused):
+    """The rater has said something else of the item since the page was made, in another window."""
+
+
+class Shown(NamedTuple):
+    """What the page showed to whom answers: the versions of the guidelines and of the item's
+    content, and the stamp of what stood (ratings.desk.own); None where it did not say."""
+
+    guidelines: int | None = None
+    item_version: int | None = None
+    said: str | None = None
+
+
+NOT_SAID = Shown()
 
 
 def begin(project: Project, user: Any) -> Rater:
@@ -72,15 +77,13 @@ def answer(
     comment: str,
     flagged: bool,
     by: Any,
-    guidelines: int | None = None,
+    shown: Shown = NOT_SAID,
 ) -> None:
     """Store the rater's answers to the item, one a question; the first time this turns the held
     place into a rating.
 
-    ``guidelines`` is the version that the page showed, None where it did not say.
-
     Answering again corrects, and saying the same again changes nothing. Raises NotAsked,
-    NoPlaceLeft, CorrectionsClosed (all of them Refused), or UnknownCode (of
+    NoPlaceLeft, CorrectionsClosed, AnsweredElsewhere (all of them Refused), or UnknownCode (of
     ratings.recording.judgement); then nothing has changed.
     """
     store = functools.partial(
@@ -91,7 +94,7 @@ def answer(
         comment=comment,
         flagged=flagged,
         by=by,
-        guidelines=guidelines,
+        shown=shown,
     )
     # A place is taken back before anything else is locked: locks go in one order
     # (ratings.desk.queue).
@@ -108,17 +111,20 @@ def _store(
     comment: str,
     flagged: bool,
     by: Any,
-    guidelines: int | None,
+    shown: Shown,
 ) -> bool:
     """False, and nothing has changed, where the rater gave up or lost the item's place."""
     mine, last_closed_at = own.lock(rater, item)
     if mine is None and not own_ratings(rater, item).standing().exists():
         raise NotAsked
-    if mine is not None and mine.state not in (State.OPEN, State.DONE):
+    if mine is not None and mine.state not in HELD:
         return False
     first = mine is not None and mine.state == State.OPEN
-    if not first and not rater.project.corrections and _differs(rater, item, codes, comment):
-        raise CorrectionsClosed
+    closed = None
+    if not rater.project.corrections:
+        closed = [] if first else [item.pk]
+    if not first and closed is None:
+        _refuse_unseen(own.standing_of(rater, item), codes, comment, shown)
     now = timezone.now()
     seconds = _seconds(last_closed_at, mine, now) if first and mine is not None else None
     judgements: dict[Question, list[Judgement]] = {}
@@ -126,10 +132,16 @@ def _store(
         # The comment speaks of the item: it is kept with the first question's rating alone.
         said = None if judgements else comment
         judgement = Judgement(
-            item.pk, rater.pk, code, comment=said, seconds=seconds, guidelines=guidelines
+            item.pk,
+            rater.pk,
+            code,
+            comment=said,
+            seconds=seconds,
+            guidelines=shown.guidelines,
+            item_version=shown.item_version,
         )
         judgements[question] = [judgement]
-    record(judgements, by=by, source=Revision.Source.FORM)
+    record(judgements, by=by, source=Revision.Source.FORM, closed=closed)
     if mine is not None:
         mine.state = State.DONE
         mine.closed_at = mine.closed_at or now
@@ -138,6 +150,19 @@ def _store(
     if first:
         Desk.objects.filter(rater=rater).update(last_closed_at=now)
     return True
+
+
+def _refuse_unseen(
+    standing: Mapping[int, Rating], codes: Mapping[Question, int], comment: str, shown: Shown
+) -> None:
+    """Raises AnsweredElsewhere where the rater would overwrite what they have not seen."""
+    if shown.said is None or shown.said == own.stamp(standing):
+        return
+    said = {question.pk: code for question, code in codes.items()}
+    stands = {question_id: one.code for question_id, one in standing.items()}
+    comments = "".join(one.comment for one in standing.values())
+    if said != stands or comment != comments:
+        raise AnsweredElsewhere
 
 
 @transaction.atomic
@@ -180,15 +205,6 @@ def item_before(rater: Rater, item_id: int | None) -> Item | None:
         closed = closed.filter(closed_at__lt=here.closed_at)
     last = closed.order_by("-closed_at").first()
     return last.item if last else None
-
-
-def _differs(rater: Rater, item: Item, codes: Mapping[Question, int], comment: str) -> bool:
-    standing = {rating.question_id: rating for rating in own_ratings(rater, item)}
-    for number, (question, code) in enumerate(codes.items()):
-        rating = standing.get(question.pk)
-        if rating is None or rating.code != code or (number == 0 and rating.comment != comment):
-            return True
-    return False
 
 
 def _seconds(

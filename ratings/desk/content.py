@@ -8,15 +8,12 @@ or a list of them); ``turns`` or ``messages`` (a conversation: a list of {"role"
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import nh3
-
-from groundwork.safe_html import can_show, clean_html
+from groundwork.safe_html import can_show, clean_html, words
 from groundwork.text import one_line
 
 MEDIA = ("image", "audio", "video")
@@ -67,8 +64,7 @@ def blocks(body: Any) -> list[Block]:
 def excerpt(body: Any) -> str:
     """The first words of an item, for a line in a list."""
     if isinstance(body, dict) and not body.get("text") and isinstance(body.get("html"), str):
-        # A space where a tag stood keeps the words of a table apart.
-        first = html.unescape(nh3.clean(body["html"].replace("<", " <"), tags=set()))
+        first = words(body["html"])
     elif isinstance(body, dict) and isinstance(body.get("text"), str):
         first = body["text"]
     else:

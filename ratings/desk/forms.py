@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from django.db.models import prefetch_related_objects
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
-from projects.models import Question
+from projects.models import Project, Question
+from projects.setup.question_rules import is_desk_key
 
+MOST_IN_A_ROW = 5  # answers beside each other, where their labels are short (characters)
+SHORT_LABEL = 10
 # Keys of categories that declare none; those that mean something else on the desk are left out.
 FREE_KEYS = "1234567890abdehijklmnopqrtvwxyz"
 
@@ -26,24 +30,36 @@ class Option:
     element_id: str
 
 
+def questions_of(project: Project) -> list[Question]:
+    """The project's questions with their categories, fetched once for a request."""
+    prefetch_related_objects([project], "questions__categories")
+    return list(project.questions.all())
+
+
 def field_name(question: Question) -> str:
     return f"question-{question.pk}"
 
 
 def options(question: Question) -> list[Option]:
-    """The question's categories in order, each with a key of its own as long as there are keys."""
+    """The question's categories in order, each with a key of its own as long as there are keys.
+
+    A key of the desk itself, which questions of old may have declared, is as good as none: at the
+    desk one key has one meaning, and "undo" must not rate the next item.
+    """
     categories = question.active_categories()
-    taken = {category.hotkey.lower() for category in categories if category.hotkey}
+    declared = {category.code: _usable(category.hotkey) for category in categories}
+    taken = {key.lower() for key in declared.values() if key}
     free = iter([key for key in FREE_KEYS if key not in taken])
-    return [
-        Option(
-            category.code,
-            category.label,
-            category.hotkey or next(free, ""),
-            f"{field_name(question)}-{category.code}",
-        )
-        for category in categories
-    ]
+    found = []
+    for category in categories:
+        key = declared[category.code] or next(free, "")
+        element_id = f"{field_name(question)}-{category.code}"
+        found.append(Option(category.code, category.label, key, element_id))
+    return found
+
+
+def _usable(hotkey: str) -> str:
+    return "" if is_desk_key(hotkey) else hotkey
 
 
 class AnswerForm(forms.Form):
@@ -75,17 +91,22 @@ class AnswerForm(forms.Form):
         return {question: self.cleaned_data[field_name(question)] for question in self.questions}
 
     def parts(self) -> list[dict[str, Any]]:
-        """Per question what the page needs: its options, the chosen code, and what is wrong."""
-        return [
-            {
-                "question": question,
-                "name": field_name(question),
-                "options": options(question),
-                "chosen": _as_code(self[field_name(question)].value()),
-                "errors": self.errors.get(field_name(question), []) if self.is_bound else [],
-            }
-            for question in self.questions
-        ]
+        """Per question what the page needs: its options, whether they stand in one row, the chosen
+        code, and what is wrong."""
+        return [self._part(question) for question in self.questions]
+
+    def _part(self, question: Question) -> dict[str, Any]:
+        name = field_name(question)
+        offered = options(question)
+        short = all(len(option.label) <= SHORT_LABEL for option in offered)
+        return {
+            "question": question,
+            "name": name,
+            "options": offered,
+            "in_a_row": short and len(offered) <= MOST_IN_A_ROW,
+            "chosen": _as_code(self[name].value()),
+            "errors": self.errors.get(name, []) if self.is_bound else [],
+        }
 
     @staticmethod
     def initial_of(ratings: dict[int, Any], questions: Sequence[Question]) -> dict[str, Any]:

@@ -7,13 +7,15 @@ database to answer them.
 from __future__ import annotations
 
 import datetime
+import hashlib
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from groundwork.database import bulk
 from groundwork.database.rows import Row
 from projects.access import LARGEST_ID
-from projects.models import Item, Project, Rater
-from ratings.models import Assignment, Rating
+from projects.models import Item, Project, Question, Rater
+from ratings.models import NOTHING, Assignment, Rating
 from ratings.recording.days import aware
 
 from . import queue
@@ -66,6 +68,33 @@ def said_of(rater: Rater, item: Item) -> tuple[Assignment | None, list[Rating]]:
     key = [item.pk, rater.pk]
     assignments, ratings = bulk.several([(_ASSIGNMENT_OF, key), (_RATINGS_OF, key)])
     return _assignment(assignments), [_RATING.made(row) for row in ratings]
+
+
+def standing_of(rater: Rater, item: Item) -> dict[int, Rating]:
+    """What the rater says of the item now, by the question's id."""
+    [ratings] = bulk.several([(_RATINGS_OF, [item.pk, rater.pk])])
+    made = [_RATING.made(row) for row in ratings]
+    return {one.question_id: one for one in made if one.code != NOTHING}
+
+
+def stamp(standing: Mapping[int, Rating]) -> str:
+    """A sign of what stands, for a page to send back: who answers from an older page has not seen
+    what stands now. Empty where nothing does."""
+    said = sorted(
+        (pk, one.code, one.comment) for pk, one in standing.items() if one.code != NOTHING
+    )
+    return hashlib.blake2s(repr(said).encode(), digest_size=8).hexdigest() if said else ""
+
+
+def labels(questions: Sequence[Question], codes: Mapping[int, int]) -> list[str]:
+    """The labels of the codes, in the order of the questions; without what was withdrawn."""
+    found = []
+    for question in questions:
+        known = {category.code: category.label for category in question.categories.all()}
+        label = known.get(codes.get(question.pk, NOTHING))
+        if label is not None:
+            found.append(label)
+    return found
 
 
 def lock(rater: Rater, item: Item) -> tuple[Assignment | None, datetime.datetime | None]:

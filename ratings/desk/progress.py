@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.core.cache import cache
@@ -11,19 +14,38 @@ from django.db import connection
 from django.utils import timezone
 
 from groundwork.database import bulk
-from projects.catalogue.sizes import n_items
+from projects.catalogue.sizes import sizes
 from projects.models import Rater
 from ratings.models import Rating
 
 REMEMBERED_SECONDS = 600
+RECENT = 5  # items on the strip of the last answers
+PACE_FROM = 5  # items
+RATINGS_LOOKED_AT = 60  # for the strip and the pace; an item has one for each question
+
+
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """An item that the rater rated lately: ``codes`` by the question's id, ``seconds`` at its
+    form (None: not known)."""
+
+    item_id: int
+    key: str
+    seconds: float | None
+    codes: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
+    """``recent``: the items rated last, the latest first. ``pace``: how many seconds an item took
+    of late (the median), None where that rests on fewer than PACE_FROM items."""
+
     today: int
     rated: int
     skipped: int
     items: int
+    recent: Sequence[Recent] = ()
+    pace: float | None = None
 
     @property
     def left(self) -> int:
@@ -34,12 +56,24 @@ class Progress:
     def whole(self) -> int:
         return max(self.rated + self.left, 1)
 
+    @property
+    def minutes_left(self) -> int | None:
+        """At most so many, at the rater's own pace."""
+        if self.pace is None or not self.left:
+            return None
+        return max(round(self.left * self.pace / 60), 1)
+
 
 # rated_at lies at or before changed_at, by which the rater's ratings are indexed.
 _RATED_SINCE = (
     "SELECT count(DISTINCT item_id) FROM ratings_rating"
     " WHERE rater_id = %s AND changed_at >= %s AND rated_at >= %s AND code >= 0"
 )
+_RECENT = """
+    SELECT r.item_id, i.key, r.seconds, r.question_id, r.code
+    FROM ratings_rating r JOIN projects_item i ON i.id = r.item_id
+    WHERE r.rater_id = %s AND r.code >= 0 ORDER BY r.changed_at DESC, r.id DESC LIMIT %s
+    """
 _SKIPPED = "SELECT count(*) FROM ratings_assignment WHERE rater_id = %s AND state = 'skipped'"
 
 
@@ -51,8 +85,33 @@ def of_rater(rater: Rater) -> Progress:
     known, until = _known(rater)
     moments = [connection.ops.adapt_datetimefield_value(moment) for moment in (midnight, until)]
     counting = [(_RATED_SINCE, [rater.pk, moment, moment]) for moment in moments]
-    [[today]], [[since]], [[skipped]] = bulk.several([*counting, (_SKIPPED, [rater.pk])])
-    return Progress(today=today, rated=known + since, skipped=skipped, items=n_items(rater.project))
+    latest = (_RECENT, [rater.pk, RATINGS_LOOKED_AT])
+    [[today]], [[since]], [[skipped]], rows = bulk.several(
+        [*counting, (_SKIPPED, [rater.pk]), latest]
+    )
+    recent = _items_of(rows)
+    return Progress(
+        today=today,
+        rated=known + since,
+        skipped=skipped,
+        items=sizes(rater.project).asked,
+        recent=recent[:RECENT],
+        pace=_pace(recent),
+    )
+
+
+def _items_of(rows: Sequence[tuple[Any, ...]]) -> list[Recent]:
+    """The ratings item by item, in the order in which an item comes first."""
+    found: dict[int, Recent] = {}
+    for item_id, key, seconds, question_id, code in rows:
+        item = found.setdefault(item_id, Recent(item_id, key, seconds))
+        item.codes[question_id] = code
+    return list(found.values())
+
+
+def _pace(recent: Sequence[Recent]) -> float | None:
+    seconds = [item.seconds for item in recent if item.seconds is not None]
+    return statistics.median(seconds) if len(seconds) >= PACE_FROM else None
 
 
 def _known(rater: Rater) -> tuple[int, datetime.datetime]:

@@ -35,10 +35,10 @@ CANDIDATES = 16  # items of a search: when others hold the first, there is a sec
 EXPIRED_FREED_AT_ONCE = 20  # assignments
 
 # What a desk shows of an item.
-ITEM = Row(Item, "id", "project_id", "key", "body")
+ITEM = Row(Item, "id", "project_id", "key", "body", "version")
 
 # What the rater has open, with the item and how many of the project's questions they have answered
-# about it.
+# about it. What was withdrawn, or shows nothing any more, is not put before them again.
 _OPEN = f"""
     SELECT a.id, a.leased_until, a.created_at, {ITEM.columns("i")},
         (
@@ -47,7 +47,7 @@ _OPEN = f"""
         ),
         (SELECT count(*) FROM projects_question q WHERE q.project_id = i.project_id)
     FROM ratings_assignment a JOIN projects_item i ON i.id = a.item_id
-    WHERE a.rater_id = %s AND a.state = 'open'
+    WHERE a.rater_id = %s AND a.state = 'open' AND i.has_content AND i.withdrawn_at IS NULL
     """
 _OVER = "SELECT 1 FROM ratings_assignment WHERE state = 'open' AND leased_until <= %s LIMIT 1"
 _DESK = "SELECT position, handed_out FROM ratings_desk WHERE rater_id = %s"
@@ -91,7 +91,7 @@ def next_item(rater: Rater, *, besides: int | None = None) -> Item | None:
     ``besides`` is the id of an item that they have before them already: then the answer is the one
     after it.
     """
-    if rater.paused:
+    if rater.paused or rater.project.archived_at is not None:
         return None
     has_open = (_OPEN, [rater.pk])
     now = connection.ops.adapt_datetimefield_value(timezone.now())

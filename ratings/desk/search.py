@@ -1,7 +1,8 @@
 """Where the queue looks for an item, and by which statement.
 
 To find an item without counting: ``Item.places_taken`` is indexed, and an item is open on one of
-``overlap`` levels (0 taken, 1 taken, ...). Each level is entered behind the item that the rater was
+``overlap`` levels (0 taken, 1 taken, ...). What is withdrawn or shows nothing is not in the index.
+Each level is entered behind the item that the rater was
 given last, so what they have rated already lies behind, not in the way.
 """
 
@@ -20,6 +21,9 @@ RANDOM_SPAN = 1_000  # ids that are looked at from each of them
 LEVELS = 100  # are entered one by one, and all above as one: SQLite joins 500 SELECTs at most
 BEHIND_ALL_IDS = 2**63 - 1
 
+# Also the condition of the index (projects.models.ASKED): the two must be one.
+ASKED = "has_content AND withdrawn_at IS NULL"
+
 # Names for the values, which every level needs: the statement has as many parameters whatever the
 # overlap.
 _FIND = """
@@ -30,7 +34,7 @@ _FIND = """
         candidate AS (SELECT id FROM ({levels}) AS found ORDER BY id LIMIT {size}),
         picked AS (
             SELECT id FROM projects_item
-            WHERE id IN (SELECT id FROM candidate) AND places_taken < {overlap}
+            WHERE id IN (SELECT id FROM candidate) AND places_taken < {overlap} AND {asked}
             ORDER BY id LIMIT 1 {lock}
         )
     SELECT (SELECT max(id) FROM candidate), (SELECT id FROM picked)
@@ -42,7 +46,7 @@ _BOUNDS = """
 _ON_LEVEL = """
     SELECT id FROM (
         SELECT id FROM projects_item
-        WHERE project_id = (SELECT project FROM asked) AND places_taken {level} {rest}
+        WHERE project_id = (SELECT project FROM asked) AND places_taken {level} AND {asked} {rest}
     ) AS level
     """
 _BEHIND = """
@@ -72,7 +76,7 @@ def finding(overlap: int, size: int, lock: str) -> str:
     """The statement that finds (id of the last candidate, id of the first that ``lock`` got). Its
     parameters: project, lower and upper end of the ids, rater."""
     levels = " UNION ALL ".join(_on_levels(overlap, _BEHIND.format(new=_NEW, size=size)))
-    return _FIND.format(levels=levels, size=size, overlap=overlap, lock=lock)
+    return _FIND.format(levels=levels, size=size, overlap=overlap, lock=lock, asked=ASKED)
 
 
 def _on_levels(overlap: int, rest: str) -> list[str]:
@@ -80,7 +84,7 @@ def _on_levels(overlap: int, rest: str) -> list[str]:
     levels = [f"= {level}" for level in range(min(overlap, LEVELS))]
     if overlap > LEVELS:
         levels.append(f"BETWEEN {LEVELS} AND {overlap - 1}")
-    return [_ON_LEVEL.format(level=level, rest=rest) for level in levels]
+    return [_ON_LEVEL.format(level=level, rest=rest, asked=ASKED) for level in levels]
 
 
 def ranges(starts: Sequence[int]) -> list[tuple[int, int]]:

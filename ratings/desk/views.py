@@ -3,14 +3,12 @@ item instead (header ``X-Desk: sheet``) and lays the next one ready before this 
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
-from django.db.models import prefetch_related_objects
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -19,17 +17,18 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from projects.access import get_project
-from projects.models import Item, Member, Project, Question, Rater
-from ratings.models import Assignment, Rating
+from projects.models import Item, Member, Rater
+from ratings.models import Assignment
+from ratings.recording import permitted
 from ratings.recording.judgement import UnknownCode
 
 from . import answering, content, own, progress, queue
-from .forms import AnswerForm, SkipForm
-
-RATINGS_A_PAGE = 50
+from .forms import AnswerForm, SkipForm, field_name, questions_of
+from .next_project import next_project
+from .taking_back import take_back
 
 REFUSALS = {
-    answering.NotAsked: (404, _lazy("This item was never given to you.")),
+    permitted.NotAsked: (404, _lazy("This item was never given to you.")),
     answering.NoPlaceLeft: (
         409,
         _lazy(
@@ -37,10 +36,11 @@ REFUSALS = {
             " was not stored. Please go on with the next one."
         ),
     ),
-    answering.CorrectionsClosed: (
+    permitted.CorrectionsClosed: (
         403,
         _lazy("Ratings cannot be changed in this project any more. What you said before stands."),
     ),
+    permitted.Archived: (403, _lazy("This project is archived: nobody rates in it.")),
     answering.AlreadyRated: (
         409,
         _lazy("You have rated this item; it cannot be skipped any more."),
@@ -58,52 +58,77 @@ def rate(request: HttpRequest, project_id: int) -> HttpResponse:
         answering.begin(project, request.user)
         return redirect("rate", project_id)
     rater = own.rater_of(project, request.user)
-    if rater is None or rater.paused or not _questions(project):
+    if rater is None or rater.paused or project.archived_at or not questions_of(project):
         return render(request, "ratings/rate_closed.html", {"project": project, "rater": rater})
     item = queue.next_item(rater)
     return _page(request, rater, item)
 
 
-@login_required
-@never_cache
+def for_raters(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Give the view the rater that the user is. 404 without one; who is paused is told so at once,
+    whatever they were doing."""
+
+    @login_required
+    @never_cache
+    @functools.wraps(view)
+    def with_rater(request: HttpRequest, project_id: int, **place: Any) -> HttpResponse:
+        project = get_project(request.user, project_id, role=Member.Role.ANNOTATOR)
+        rater = own.rater_of(project, request.user)
+        if rater is None:
+            raise Http404
+        try:
+            permitted.refuse_paused(rater.paused)
+        except permitted.Paused:
+            context = {"project": project, "rater": rater}
+            template = "_rate_paused" if _wants_sheet(request) else "rate_closed"
+            return render(request, f"ratings/{template}.html", context, status=403)
+        return view(request, rater, **place)
+
+    return with_rater
+
+
 @require_GET
-def rate_next(request: HttpRequest, project_id: int) -> HttpResponse:
+@for_raters
+def rate_next(request: HttpRequest, rater: Rater) -> HttpResponse:
     """The sheet of the item after the one on the desk (``?showing=``), for laying ready; 204 when
     there is none."""
-    rater = _my_rater(request, project_id)
     return _ahead(
         request, rater, queue.next_item(rater, besides=_number(request.GET.get("showing")))
     )
 
 
-@login_required
-@never_cache
-@require_GET
-def rate_last(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Undo: the item answered or skipped last, or before the one on the desk (``?before=``), with
-    what was said."""
-    rater = _my_rater(request, project_id)
-    item = answering.item_before(rater, _number(request.GET.get("before")))
+@require_http_methods(["GET", "POST"])
+@for_raters
+def rate_last(request: HttpRequest, rater: Rater) -> HttpResponse:
+    """Undo: the item answered or skipped last, or before the one on the desk (``before``). POST
+    takes back what was said of it; where that is not possible, and with GET, it is shown."""
+    given = request.POST if request.method == "POST" else request.GET
+    item = answering.item_before(rater, _number(given.get("before")))
     if item is None:
         if _wants_sheet(request):
             return HttpResponse(status=204)
         messages.info(request, _("There is nothing to take back yet."))
-        return redirect("rate", project_id)
+        return redirect("rate", rater.project_id)
+    if request.method == "POST":
+        try:
+            codes = take_back(rater=rater, item=item, by=request.user)
+        except permitted.Refused:
+            pass  # the page of the item says how it stands
+        else:
+            return _taken_back(request, rater, item, codes)
     if _wants_sheet(request):
         return _sheet(request, rater, item)
-    return redirect("rate_item", project_id, item.pk)
+    return redirect("rate_item", rater.project_id, item.pk)
 
 
-@login_required
-@never_cache
 @require_http_methods(["GET", "POST"])
-def rate_item(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
+@for_raters
+def rate_item(request: HttpRequest, rater: Rater, item_id: int) -> HttpResponse:
     """One item that was given to the rater, or rated by them: see it, answer it, correct it."""
-    rater = _my_rater(request, project_id)
     item = _my_item(rater, item_id)
     if request.method == "GET":
         return _page(request, rater, item)
-    form = AnswerForm(_questions(rater.project), request.POST)
+    form = AnswerForm(questions_of(rater.project), request.POST)
     if not form.is_valid():
         return _page(request, rater, item, form=form, status=400)
     try:
@@ -113,110 +138,40 @@ def rate_item(request: HttpRequest, project_id: int, item_id: int) -> HttpRespon
             codes=form.codes(),
             comment=form.cleaned_data["comment"],
             flagged=form.cleaned_data["flagged"],
-            guidelines=_number(request.POST.get("guidelines")),
             by=request.user,
+            shown=answering.Shown(
+                guidelines=_number(request.POST.get("guidelines")),
+                item_version=_number(request.POST.get("item_version")),
+                said=request.POST.get("said"),
+            ),
         )
     except UnknownCode:
         form.add_error(
             None, _("The answers of this question were changed just now. Please choose again.")
         )
         return _page(request, rater, item, form=form, status=400)
-    except answering.Refused as refusal:
+    except answering.AnsweredElsewhere:
+        return _page(request, rater, item, form=form, elsewhere=True, status=409)
+    except permitted.Refused as refusal:
         return _refused(request, rater, refusal)
     return _go_on(request, rater)
 
 
-@login_required
-@never_cache
 @require_POST
-def rate_skip(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
-    rater = _my_rater(request, project_id)
+@for_raters
+def rate_skip(request: HttpRequest, rater: Rater, item_id: int) -> HttpResponse:
     item = _my_item(rater, item_id)
     form = SkipForm(request.POST)
     if not form.is_valid():
         return _page(request, rater, item, skip_form=form, status=400)
     try:
         answering.skip(rater=rater, item=item, reason=form.cleaned_data["reason"])
-    except answering.Refused as refusal:
+    except permitted.Refused as refusal:
         return _refused(request, rater, refusal)
     return _go_on(request, rater)
 
 
-@login_required
-@never_cache
-@require_GET
-def my_ratings(request: HttpRequest, project_id: int) -> HttpResponse:
-    """The rater's own ratings, latest first."""
-    project = get_project(request.user, project_id, role=Member.Role.ANNOTATOR)
-    rater = own.rater_of(project, request.user)
-    mine = (
-        Rating.objects.filter(rater=rater, question__project=project).standing()
-        if rater
-        else Rating.objects.none()
-    )
-    pages = Paginator(
-        mine.select_related("item", "question").order_by("-changed_at", "-id"), RATINGS_A_PAGE
-    )
-    page = pages.get_page(request.GET.get("page"))
-    questions = _questions(project)
-    labels = {
-        (c.question_id, c.code): c.label
-        for question in questions
-        for c in question.categories.all()
-    }
-    rows = [
-        {
-            "rating": rating,
-            "label": labels.get((rating.question_id, rating.code)),
-            "excerpt": content.excerpt(rating.item.body),
-        }
-        for rating in page
-    ]
-    done = progress.of_rater(rater) if rater else None
-    context = {
-        "project": project,
-        "rater": rater,
-        "page": page,
-        "rows": rows,
-        "progress": done,
-        "several_questions": len(questions) > 1,
-    }
-    return render(request, "ratings/my_ratings.html", context)
-
-
-@login_required
-@never_cache
-@require_GET
-def set_aside(request: HttpRequest, project_id: int) -> HttpResponse:
-    """For the lead: what raters skipped, and why, and what they flagged."""
-    project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    rows = (
-        Assignment.objects.set_aside_in(project)
-        .select_related("item", "rater")
-        .order_by("-closed_at", "-id")
-    )
-    page = Paginator(rows, RATINGS_A_PAGE).get_page(request.GET.get("page"))
-    context = {
-        "project": project,
-        "page": page,
-        "rows": [(row, content.excerpt(row.item.body)) for row in page],
-    }
-    return render(request, "ratings/rate_set_aside.html", context)
-
-
 # --- who and what
-
-
-def _my_rater(request: HttpRequest, project_id: int) -> Rater:
-    """The rater that the user is, able to rate now. 404 without one, 403 when paused."""
-    rater = own.rater_of(
-        get_project(request.user, project_id, role=Member.Role.ANNOTATOR), request.user
-    )
-    if rater is None:
-        raise Http404
-    if rater.paused:
-        raise PermissionDenied(_("The lead has paused your rating. What you rated is kept."))
-    return rater
 
 
 def _my_item(rater: Rater, item_id: int) -> Item:
@@ -225,12 +180,6 @@ def _my_item(rater: Rater, item_id: int) -> Item:
     if item is None:
         raise Http404
     return item
-
-
-def _questions(project: Project) -> list[Question]:
-    """The project's questions with their categories, fetched once for a request."""
-    prefetch_related_objects([project], "questions__categories")
-    return list(project.questions.all())
 
 
 def _number(text: str | None) -> int | None:
@@ -249,13 +198,19 @@ def _page(
 ) -> HttpResponse:
     """The whole desk with this item on it, or its sheet alone."""
     context = _context(rater, item, **forms)
-    if _wants_sheet(request):
-        return render(request, "ratings/_rate_sheet.html", context, status=status)
-    return render(request, "ratings/rate.html", context, status=status)
+    if item is None:
+        context["next_project"] = next_project(request.user, besides=rater.project_id)
+    template = "_rate_sheet" if _wants_sheet(request) else "rate"
+    return render(request, f"ratings/{template}.html", context, status=status)
 
 
-def _sheet(request: HttpRequest, rater: Rater, item: Item | None) -> HttpResponse:
-    return render(request, "ratings/_rate_sheet.html", _context(rater, item))
+def _sheet(
+    request: HttpRequest, rater: Rater, item: Item | None, *, taken_back: str = "", **forms: Any
+) -> HttpResponse:
+    context = _context(rater, item, **forms) | {"taken_back": taken_back}
+    if item is None:
+        context["next_project"] = next_project(request.user, besides=rater.project_id)
+    return render(request, "ratings/_rate_sheet.html", context)
 
 
 def _ahead(request: HttpRequest, rater: Rater, item: Item | None) -> HttpResponse:
@@ -272,7 +227,19 @@ def _go_on(request: HttpRequest, rater: Rater) -> HttpResponse:
     return _sheet(request, rater, item) if showing is None else _ahead(request, rater, item)
 
 
-def _refused(request: HttpRequest, rater: Rater, refusal: answering.Refused) -> HttpResponse:
+def _taken_back(
+    request: HttpRequest, rater: Rater, item: Item, codes: dict[int, int]
+) -> HttpResponse:
+    """The item again, with what was said of it chosen: to send it once more is to redo it."""
+    said = own.labels(questions_of(rater.project), codes) or [_("skipped")]
+    words = _("%(item)s: %(said)s, taken back.") % {"item": item.key, "said": "; ".join(said)}
+    if _wants_sheet(request):
+        return _sheet(request, rater, item, chosen=codes, taken_back=words)
+    messages.info(request, words)
+    return redirect("rate_item", rater.project_id, item.pk)
+
+
+def _refused(request: HttpRequest, rater: Rater, refusal: permitted.Refused) -> HttpResponse:
     status, message = REFUSALS[type(refusal)]
     template = (
         "ratings/_rate_refused.html" if _wants_sheet(request) else "ratings/rate_refused.html"
@@ -286,20 +253,28 @@ def _context(
     *,
     form: AnswerForm | None = None,
     skip_form: SkipForm | None = None,
+    chosen: dict[int, int] | None = None,
+    elsewhere: bool = False,
 ) -> dict[str, Any]:
+    """``chosen`` are codes by question that were said before; ``elsewhere``: what was sent would
+    overwrite what the rater said in another window."""
+    questions = questions_of(rater.project)
+    done = progress.of_rater(rater)
     context: dict[str, Any] = {
         "project": rater.project,
         "rater": rater,
-        "progress": progress.of_rater(rater),
-        "lease_minutes": settings.LEASE_SECONDS // 60,
+        "progress": done,
+        "recent": [(one, own.labels(questions, one.codes)) for one in done.recent],
     }
     if item is None:
         return context
-    questions = _questions(rater.project)
     mine, ratings = own.said_of(rater, item)
+    standing = {rating.question_id: rating for rating in ratings}
     if form is None:
-        standing = {rating.question_id: rating for rating in ratings}
         initial = AnswerForm.initial_of(standing, questions)
+        for question in questions:
+            if chosen and question.pk in chosen:
+                initial[field_name(question)] = chosen[question.pk]
         initial["flagged"] = mine is not None and mine.flagged
         form = AnswerForm(questions, initial=initial)
     context |= {
@@ -308,6 +283,10 @@ def _context(
         "form": form,
         "skip_form": skip_form or SkipForm(),
         "mine": mine,
+        "said": own.stamp(standing),
+        "elsewhere": own.labels(questions, {q: one.code for q, one in standing.items()})
+        if elsewhere
+        else [],
         "is_new": mine is not None and mine.state == Assignment.State.OPEN,
         "is_rated": mine is None or mine.state == Assignment.State.DONE,
     }

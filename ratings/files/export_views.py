@@ -11,6 +11,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
+from groundwork import security
 from projects.access import get_project
 from projects.models import Member, Project, Question
 
@@ -27,6 +28,7 @@ def export(request: HttpRequest, project_id: int, kind: str) -> HttpResponseBase
             " then start it again."
         )
         return HttpResponse(said, status=501, content_type="text/plain; charset=utf-8")
+    security.event("export", kind=kind)
     make, content_type = exporting.KINDS[kind]
     name = f"{slugify(project.name) or 'project'}-{project.pk}.{kind}"
     headers: dict[str, Any] = {"Content-Disposition": f'attachment; filename="{name}"'}

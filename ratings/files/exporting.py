@@ -57,14 +57,14 @@ def rows(questions: Iterable[Question]) -> Iterator[Row]:
 
 
 def csv(found: Iterable[Row]) -> Iterator[bytes]:
-    return _parcels(_csv_lines(found))
+    return parcels(_csv_lines(found))
 
 
 def _csv_lines(found: Iterable[Row]) -> Iterator[str]:
     yield ",".join(NAMES) + "\r\n"
-    cell = functools.lru_cache(maxsize=50_000)(_cell)
+    known = functools.lru_cache(maxsize=50_000)(cell)
     for item, rater, question, label, rated_at, *others in found:
-        line = f"{cell(item)},{cell(rater)},{cell(question)},{cell(label)},{rated_at}"
+        line = f"{known(item)},{known(rater)},{known(question)},{known(label)},{rated_at}"
         for value in others:
             line += f",{_other_cell(value)}" if value else ","
         yield f"{line}\r\n"
@@ -72,10 +72,10 @@ def _csv_lines(found: Iterable[Row]) -> Iterator[str]:
 
 def _other_cell(value: str | int) -> str:
     """A comment may be seen once: it is not remembered as keys are."""
-    return _cell(value) if isinstance(value, str) else str(value)
+    return cell(value) if isinstance(value, str) else str(value)
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
     """A cell that no spreadsheet runs as a formula, quoted where its text could be taken for
     something else."""
     safe = guard(text)
@@ -88,7 +88,7 @@ def _cell(text: str) -> str:
 
 
 def jsonl(found: Iterable[Row]) -> Iterator[bytes]:
-    return _parcels(_json_lines(found))
+    return parcels(_json_lines(found))
 
 
 def _json_lines(found: Iterable[Row]) -> Iterator[str]:
@@ -104,7 +104,7 @@ def _json_lines(found: Iterable[Row]) -> Iterator[str]:
         yield f"{{{line}}}\n"
 
 
-def _parcels(lines: Iterator[str]) -> Iterator[bytes]:
+def parcels(lines: Iterator[str]) -> Iterator[bytes]:
     """Many lines in one piece of the answer: a piece costs a system call."""
     while some := list(itertools.islice(lines, ROWS_AT_A_TIME)):
         yield "".join(some).encode()
@@ -118,7 +118,7 @@ def has_parquet() -> bool:
     return importlib.util.find_spec("pyarrow") is not None
 
 
-class _Pieces:
+class Pieces:
     """A file to write into, whose content is taken away as it comes."""
 
     closed = False
@@ -160,7 +160,7 @@ def parquet(found: Iterable[Row]) -> Iterator[bytes]:
     }
     types = [of_kind[field.kind] for field in EXPORTED]
     schema = pyarrow.schema(list(zip(NAMES, types, strict=True)))
-    pieces = _Pieces()
+    pieces = Pieces()
     moment = datetime.datetime.fromisoformat
     time_at = NAMES.index("rated_at")
     source = ((*row[:time_at], moment(row[time_at]), *row[time_at + 1 :]) for row in found)

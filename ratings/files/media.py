@@ -84,7 +84,7 @@ class Upload:
         return TYPES[self.extension][0]
 
 
-def put(*, project: Project, files: Sequence[Any]) -> dict[str, int]:
+def put(*, project: Project, files: Sequence[Any], by: Any) -> dict[str, int]:
     """Each uploaded file becomes an item named like it, or is shown by the item that has this name
     already.
 
@@ -96,11 +96,12 @@ def put(*, project: Project, files: Sequence[Any]) -> dict[str, int]:
         raise Refused(problems)
     # On disk before the database is asked: nobody waits for a large file. One that is refused below
     # does no harm.
-    return _show([(upload, store(upload, project)) for upload in uploads], project)
+    stored = [(upload, store(upload, project)) for upload in uploads]
+    return _show(stored, project, by)
 
 
 @transaction.atomic
-def _show(stored: Sequence[tuple[Upload, str]], project: Project) -> dict[str, int]:
+def _show(stored: Sequence[tuple[Upload, str]], project: Project, by: Any) -> dict[str, int]:
     Project.objects.select_for_update().get(pk=project.pk)  # two uploads at once take turns
     keys = {upload.key for upload, _name in stored}
     bodies = dict(Item.objects.filter(project=project, key__in=keys).values_list("key", "body"))
@@ -116,9 +117,8 @@ def _show(stored: Sequence[tuple[Upload, str]], project: Project) -> dict[str, i
         body[upload.kind] = address
     if problems:
         raise Refused(problems)
-    return items.put_items(
-        project=project, rows=[{"key": key, "body": body} for key, body in bodies.items()]
-    )
+    rows = [{"key": key, "body": body} for key, body in bodies.items()]
+    return items.put_items(project=project, rows=rows, by=by)
 
 
 def _looked_at(files: Sequence[Any], problems: dict[str, Any]) -> Iterator[Upload]:

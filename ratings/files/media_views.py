@@ -28,8 +28,8 @@ logger = logging.getLogger(__name__)
 RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
 
 
-@bounded("MEDIA_MAX_BYTES")
 @login_required
+@bounded("MEDIA_MAX_BYTES")
 @require_http_methods(["GET", "HEAD", "POST"])
 def media_new(request: HttpRequest, project_id: int) -> HttpResponse:
     """Files that become items."""
@@ -38,7 +38,7 @@ def media_new(request: HttpRequest, project_id: int) -> HttpResponse:
     if request.method == "POST":
         given = request.FILES.getlist("files")
         try:
-            counts = media.put(project=project, files=given)
+            counts = media.put(project=project, files=given, by=request.user)
         except Refused as refused:
             problems = refused.fields
         except OSError:

@@ -6,18 +6,22 @@ Nothing is written to the database here but the run's own row.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from projects.catalogue.items import same
 from projects.models import Item, Project, Question, Rater
 
-from .judging import Judge, Row, moment_text
+from . import media_names
+from .judging import Judge, moment_text
 from .mapping import Mapping
 from .problems import Found, shown
 from .sources import Reader
-from .staging import Beat, Staged, Staging
+from .staged import Staged
+from .staging import Beat, Staging
 
-BATCH = 5000  # rows between two looks at the clock
+BATCH = 5000  # records between two looks at the clock
 MAX_REPEATS = 1000  # lines that one rater may have for one item
 PREVIEW = 20  # rows
 EXAMPLES = 20
@@ -25,19 +29,37 @@ EXAMPLES = 20
 
 @dataclass
 class Report:
-    """What the check found; ``labels`` counts the rows of each label."""
+    """What the check found.
+
+    ``rows`` are ratings, ``contents`` items of which the file says more than the key, ``skips``
+    items that a rater skipped. ``questions`` has for each key whether the project knows it, its
+    text, and how often each label was given.
+    """
 
     found: Found
     rows: int = 0
+    contents: int = 0
+    golds: int = 0
+    skips: int = 0
     items: int = 0
     raters: int = 0
     new_items: int = 0
     new_raters: int = 0
+    changed_items: int = 0
+    without_media: int = 0
+    doubles: int = 0
+    double_examples: list[list[str]] = field(default_factory=list)
     repeats: int = 0
     of_other_questions: int = 0
-    labels: dict[str, int] = field(default_factory=dict)
+    questions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    left_out: dict[str, Any] = field(default_factory=dict)
     preview: list[list[Any]] = field(default_factory=list)
     repeat_examples: list[list[Any]] = field(default_factory=list)
+
+    @property
+    def work(self) -> int:
+        """Steps of the writing."""
+        return self.rows + self.contents + self.skips
 
 
 def check(
@@ -49,35 +71,101 @@ def check(
     staging: Staging,
     beat: Beat,
 ) -> Report:
-    """Read, judge and stage the whole file."""
-    judge = Judge(staging, question, new_key=mapping.question_key)
+    """Read, judge and stage the whole file. ``question`` is the one that all answers are of, where
+    it exists."""
+    chosen = None
+    if not mapping.every_question:
+        chosen = question.key if question else mapping.question_key
+    judge = Judge(
+        staging,
+        questions=_known(project, question),
+        chosen=chosen,
+        columns=reader.columns,
+        # only tables have columns that somebody chose
+        lenient=mapping.every_question and not mapping.columns,
+    )
     report = Report(judge.found)
-    batch: list[Row] = []
-    for row in reader.rows(judge):
-        batch.append(row)
-        if len(batch) == BATCH:
-            report.rows += _stage(staging, batch, judge.found)
+    for place, record in enumerate(reader.records(), start=1):
+        judge.take(record)
+        if place % BATCH == 0:
+            _stage(report, staging)
             beat()
-    report.rows += _stage(staging, batch, judge.found)
+    _stage(report, staging)
+    _drop_free_texts(report, judge, staging)
+    usable = bool(report.rows or report.contents or report.golds or report.skips)
+    _look_at_the_whole(judge, reader, usable=usable)
     report.of_other_questions = judge.of_other_questions
-    labels = judge.labels.numbers
-    for label, number in labels.items():
-        if judge.labels.counts[number]:
-            report.labels[label] = judge.labels.counts[number]
+    report.left_out = judge.left_out.as_json()
+    _tell_questions(report, judge)
     if not judge.found:
-        staging.finish([(number, label) for label, number in labels.items()])
+        questions = list(judge.questions.values())
+        staging.finish(
+            [(answers.number, answers.key) for answers in questions],
+            [
+                (number, answers.number, label)
+                for answers in questions
+                for label, number in answers.numbers.items()
+            ],
+        )
         _describe(report, Staged(staging.db), project=project, make_new=mapping.make_new)
     return report
 
 
-def _stage(staging: Staging, batch: list[Row], found: Found) -> int:
+def _known(project: Project | None, question: Question | None) -> dict[str, Question]:
+    found = {question.key: question} if question else {}
+    if project is not None:
+        for one in project.questions.all():
+            found.setdefault(one.key, one)
+    return found
+
+
+def _stage(report: Report, staging: Staging) -> None:
     """Put a batch aside; once there is a problem, nothing will be written and nothing needs
     staging."""
-    count = len(batch)
-    if not found:
-        staging.add(batch)
-    batch.clear()
-    return count
+    report.rows += len(staging.rows)
+    report.contents += len(staging.contents)
+    report.golds += len(staging.golds)
+    report.skips += len(staging.skips)
+    staging.flush(keep=not report.found)
+
+
+def _drop_free_texts(report: Report, judge: Judge, staging: Staging) -> None:
+    """Questions that turned out to be answered by free texts are left out whole."""
+    for key, answers in list(judge.questions.items()):
+        if answers.free_text:
+            dropped = staging.drop(answers.number)
+            report.rows -= dropped
+            judge.left_out.counts["free_text"] += dropped
+            del judge.questions[key]
+
+
+def _look_at_the_whole(judge: Judge, reader: Reader, *, usable: bool) -> None:
+    """What can be said only after the last line."""
+    labels = {label for answers in judge.questions.values() for label in answers.numbers}
+    trouble = reader.trouble(labels, usable=usable or bool(judge.left_out.counts))
+    said_more = bool(judge.found)
+    if trouble and trouble.kind != "only_names":
+        judge.take(trouble)
+    if said_more or usable or judge.found:
+        return
+    if judge.of_other_questions:
+        others = judge.other_questions()
+        judge.found.add("question_absent", None, question=judge.chosen, found=others)
+    elif trouble:
+        judge.take(trouble)
+    else:
+        judge.found.add("nothing_usable", None, left_out=judge.left_out.as_json())
+
+
+def _tell_questions(report: Report, judge: Judge) -> None:
+    for place, (key, answers) in enumerate(judge.questions.items()):
+        report.questions[key] = {
+            # PostgreSQL keeps no order of an object's fields
+            "place": place,
+            "known": not answers.learning,
+            "text": shown(answers.text),
+            "labels": dict(answers.counts),
+        }
 
 
 def _describe(report: Report, staged: Staged, *, project: Project | None, make_new: bool) -> None:
@@ -85,12 +173,19 @@ def _describe(report: Report, staged: Staged, *, project: Project | None, make_n
         report.found.add(
             "repeats_many", said.line, item=said.item, rater=said.rater, limit=MAX_REPEATS
         )
+    for key, first, last in staged.different(EXAMPLES):
+        report.found.add("item_differs", last, value=key, other=first)
     report.items, report.new_items = _count_keys(
         report.found, staged, project, Item, make_new=make_new
     )
     report.raters, report.new_raters = _count_keys(
         report.found, staged, project, Rater, make_new=make_new
     )
+    report.contents = staged.count("content")
+    report.golds = staged.count("gold")
+    _compare(report, staged, project)
+    report.doubles = staged.count_doubles()
+    report.double_examples = staged.doubles(EXAMPLES)
     report.repeats = staged.count_repeats()
     for said in staged.first(PREVIEW):
         rated_at, comment = moment_text(said.rated_at), shown(said.comment or "")
@@ -99,6 +194,18 @@ def _describe(report: Report, staged: Staged, *, project: Project | None, make_n
         report.repeat_examples.append(
             [one.item, one.rater, one.line, one.label, other.line, other.label]
         )
+
+
+def _compare(report: Report, staged: Staged, project: Project | None) -> None:
+    """How many items stand with another content, and how many name a file that was not uploaded."""
+    for batch in staged.described(0, BATCH):
+        bodies = {one.item: json.loads(one.body) for one in batch if one.body is not None}
+        report.without_media += media_names.resolve(project, bodies)
+        if project is None:
+            continue
+        standing = Item.objects.filter(project=project, key__in=bodies)
+        for key, body in standing.values_list("key", "body"):
+            report.changed_items += not same(body, bodies[key])
 
 
 def _count_keys(

@@ -40,6 +40,11 @@ REGIONS: dict[str, str | Promise] = {
 }
 
 
+# Only to show what is in a file that is not UTF-8: the lead must choose before anything is read in
+# earnest.
+PROVISIONAL_ENCODING = "windows-1252"
+
+
 def encoding_choices() -> list[tuple[str, str]]:
     """(name in Python, words for people) of each encoding."""
     choices = []

@@ -18,6 +18,7 @@ from typing import IO
 
 from django.conf import settings
 
+from . import sample
 from .encodings import marked_encoding, wrong_byte
 from .problems import Unreadable
 from .sources import source_of
@@ -25,7 +26,6 @@ from .sources import source_of
 FOLDER = "imports"  # below DATA_DIR
 SCRATCH = ".rows"  # the staged rows of "imports/abc" lie in "imports/abc.rows…"
 GZIP = b"\x1f\x8b"  # how a packed file begins
-HEAD = 4096  # bytes that tell the source and the encoding
 CHUNK = 1 << 16  # bytes copied at a time
 ABANDONED = 3600.0  # seconds after which a file that no run speaks of is removed
 
@@ -33,7 +33,8 @@ ABANDONED = 3600.0  # seconds after which a file that no run speaks of is remove
 @dataclass(frozen=True)
 class Stored:
     """``source`` is a name of SOURCES. ``encoding`` is None where the file is not UTF-8 and nothing
-    else gives its encoding away; ``trouble`` then names the first byte that is not UTF-8."""
+    else gives its encoding away; ``trouble`` then names the first byte that is not UTF-8. It is
+    empty where the file is no text."""
 
     path: str
     source: str
@@ -62,7 +63,9 @@ def store(upload: IO[bytes]) -> Stored:
     try:
         with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as copy:
             chunks = _unpacked(upload) if head == GZIP else _plain(upload)
-            return _copy(chunks, copy, path=path)
+            size, encoding, trouble = _copy(chunks, copy)
+        source = source_of(sample.look_at(target, encoding=encoding or ""))
+        return Stored(path, source, size, encoding, trouble)
     except BaseException:
         target.unlink(missing_ok=True)
         raise
@@ -97,17 +100,18 @@ def _unpacked(source: IO[bytes]) -> Iterator[bytes]:
             raise Unreadable("gzip") from None
 
 
-def _copy(chunks: Iterator[bytes], copy: IO[bytes], *, path: str) -> Stored:
-    """Write the chunks. Each is tried as UTF-8 while it passes."""
-    source = ""
+def _copy(chunks: Iterator[bytes], copy: IO[bytes]) -> tuple[int, str | None, Unreadable | None]:
+    """Write the chunks; (size, encoding, trouble) as in Stored. Each is tried as UTF-8 while it
+    passes."""
     encoding: str | None = None
     trouble: Unreadable | None = None
     decoder = codecs.getincrementaldecoder("utf-8")("strict")
     size = line_feeds = 0
     for chunk in chunks:
         if size == 0:
-            encoding = marked_encoding(chunk[:HEAD])
-            source = source_of(chunk[:HEAD])
+            head = chunk[: sample.HEAD]
+            is_text = sample.kind_of(head) not in sample.NO_TEXT
+            encoding = marked_encoding(head) if is_text else ""
         size += len(chunk)
         if size > settings.IMPORT_MAX_BYTES:
             raise Unreadable("too_large", limit=settings.IMPORT_MAX_BYTES)
@@ -120,7 +124,7 @@ def _copy(chunks: Iterator[bytes], copy: IO[bytes], *, path: str) -> Stored:
     if encoding is None and trouble is None:
         trouble = _not_utf8(decoder, b"", line=line_feeds + 1)
         encoding = None if trouble else "utf-8-sig"
-    return Stored(path, source, size, encoding, trouble)
+    return size, encoding, trouble
 
 
 def _not_utf8(decoder: codecs.IncrementalDecoder, chunk: bytes, *, line: int) -> Unreadable | None:

@@ -1,97 +1,120 @@
-"""Each cell of a file is judged as it comes: it gets its number in the staging, or is a problem.
-
-A reader (sources/) asks the judge for numbers and yields the rows that are right.
-"""
+"""Each record of a file is judged as it comes: it gets its numbers in the staging, or is a
+problem."""
 
 from __future__ import annotations
 
 import datetime
+import hashlib
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from django.utils import timezone
 
-from groundwork.text import key_trouble
+from groundwork.text import has_control, key_trouble
 from projects.catalogue import items, raters
 from projects.models import Category, Question
-from projects.setup.question_rules import MOST_CATEGORIES
-from ratings.recording.days import WrongTime, parse_rated_at
+from projects.setup import question_rules
+from ratings.recording.days import WrongTime, check_rated_at, parse_rated_at
 
-from .problems import Found, shown
-from .staging import Keys, Staging
+from . import shape
+from .left_out import LeftOutCounts
+from .problems import Found, Problem, shown
+from .staging import Content, Keys, Row, Staging
 
 MAX_COMMENT = 10_000  # characters, as in the API
 OTHER_QUESTIONS_NAMED = 20
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 MICROSECOND = datetime.timedelta(microseconds=1)
 
-# (item number, rater number, line, label number, rated_at in microseconds since 1970, comment)
-Row = tuple[int, int, int, int, int | None, str | None]
-
 
 class KeyColumn:
     """Keys of items or raters to their staged numbers; what is no key is a problem and None."""
 
-    def __init__(self, keys: Keys, *, column: str, longest: int, found: Found) -> None:
+    def __init__(
+        self, keys: Keys, *, columns: Mapping[str, str], longest: int, found: Found
+    ) -> None:
         self.keys = keys
-        self.column = column
+        self.columns = columns  # what the file calls them
         self.longest = longest
         self.found = found
 
-    def number(self, key: str, line: int) -> int | None:
+    def number(self, key: str, line: int, column: str = "") -> int | None:
         known = self.keys.known.get(key)
         if known is not None:
             return known
         if trouble := text_trouble(key, self.longest):
             self.found.add(
-                trouble, line, self.column, value=key[:40], found=len(key), limit=self.longest
+                trouble,
+                line,
+                column or self.columns.get(self.keys.table, ""),
+                value=key[:40],
+                found=len(key),
+                limit=self.longest,
             )
             return None
         return self.keys.number(key, line)
 
 
-class LabelColumn:
-    """Labels to their numbers, counted. The labels of an existing question are given; a new one
-    learns them."""
+class Answers:
+    """The labels of one question to their numbers, counted. Those of an existing question are
+    given; a new one learns them."""
 
-    def __init__(self, question: Question | None, *, found: Found) -> None:
-        self.found = found
-        self.learning = question is None
-        labels = []
-        if question is not None:
-            labels = [category.label for category in question.active_categories()]
-        self.numbers = {label: number for number, label in enumerate(labels)}
-        self.counts = [0] * len(labels)
-        self.allowed = ", ".join(labels)
+    def __init__(
+        self, key: str, question: Question | None, *, number: int, next_label: Callable[[], int]
+    ) -> None:
+        self.key = key
+        self.question = question
+        self.number = number  # in the staging
+        self.next_label = next_label
+        self.text = question.text if question else ""
+        self.free_text = False  # there are too many different answers
+        self.numbers: dict[str, int] = {}
+        self.counts: dict[str, int] = {}
         self.longest = Category._meta.get_field("label").max_length or 0
+        if question is not None:
+            self.declare([category.label for category in question.active_categories()])
+        self.allowed = ", ".join(self.numbers)
 
-    def number(self, label: str, line: int, column: str) -> int | None:
+    @property
+    def learning(self) -> bool:
+        return self.question is None
+
+    def declare(self, labels: Sequence[str]) -> None:
+        """Labels that the question has, given or not."""
+        for label in labels:
+            if label not in self.numbers:
+                self.numbers[label] = self.next_label()
+                self.counts[label] = 0
+
+    def label(self, label: str, line: int, column: str, found: Found) -> int | None:
         number = self.numbers.get(label)
-        if number is None:
-            number = self._new(label, line, column)
-            if number is None:
-                return None
-        self.counts[number] += 1
-        return number
+        if number is None and not self._learn(label, line, column, found):
+            return None
+        self.counts[label] += 1
+        return self.numbers[label]
 
-    def _new(self, label: str, line: int, column: str) -> int | None:
+    def _learn(self, label: str, line: int, column: str, found: Found) -> bool:
         trouble = text_trouble(label, self.longest)
         if not trouble and not self.learning:
             trouble = "label_unknown"
-        if not trouble and len(self.numbers) >= MOST_CATEGORIES:
+        if not trouble and len(self.numbers) >= question_rules.MOST_CATEGORIES:
             trouble = "labels_many"
-        if trouble:
-            limit = MOST_CATEGORIES if trouble == "labels_many" else self.longest
-            self.found.add(
-                trouble,
-                line,
-                column,
-                value=label[:40],
-                found=len(label),
-                limit=limit,
-                allowed=self.allowed,
-            )
-            return None
-        self.counts.append(0)
-        return self.numbers.setdefault(label, len(self.numbers))
+        if not trouble:
+            self.declare([label])
+            return True
+        many = trouble == "labels_many"
+        found.add(
+            trouble,
+            line,
+            column,
+            value=label[:40],
+            found=len(label),
+            limit=question_rules.MOST_CATEGORIES if many else self.longest,
+            allowed=self.allowed,
+        )
+        return False
 
 
 def text_trouble(text: str, longest: int) -> str:
@@ -99,60 +122,251 @@ def text_trouble(text: str, longest: int) -> str:
     trouble = key_trouble(text, longest=longest)
     # A guard that was taken off may leave a tabulator in front: a control sign, as files see it.
     kinds = {"empty": "key_empty", "long": "key_long", "blanks": "key_control"}
-    return kinds.get(trouble, "key_control") if trouble else ""
+    if trouble:
+        return kinds.get(trouble, "key_control")
+    return "" if _is_unicode(text) else "surrogate"
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether there is no half of a character in the text, as JSON can write one."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class Judge:
-    """Judges what a file says of one question. Problems collect in ``found``."""
+    """Judges what a file says. Problems collect in ``found``, what is right in the staging."""
 
-    def __init__(self, staging: Staging, question: Question | None, *, new_key: str) -> None:
-        """``question`` is None for a new one, whose key is to be ``new_key``."""
-        self.question_key = question.key if question else new_key
+    def __init__(
+        self,
+        staging: Staging,
+        *,
+        questions: Mapping[str, Question],
+        chosen: str | None,
+        columns: Mapping[str, str],
+        lenient: bool = False,
+    ) -> None:
+        """``questions`` are those of the project by key. ``chosen`` is the key of the one question
+        that all answers are of, or None where the file names the question of each. ``columns`` is
+        what the file calls item, rater, label, rated_at, comment and question, for messages.
+        ``lenient``: nobody chose what the labels are, so that free texts are no mistake."""
+        self.lenient = lenient
         self.found = Found()
+        self.left_out = LeftOutCounts()
         self.staging = staging
-        self.labels = LabelColumn(question, found=self.found)
+        self.known = questions
+        self.chosen = chosen
+        self.columns = columns
+        self.questions: dict[str, Answers] = {}
         self.now = timezone.now()
         self.of_other_questions = 0
+        self.n_labels = 0
         self._other_questions: dict[str, None] = {}
+        self.items = KeyColumn(
+            staging.items, columns=columns, longest=items.LONGEST_KEY, found=self.found
+        )
+        self.raters = KeyColumn(
+            staging.raters, columns=columns, longest=raters.LONGEST_KEY, found=self.found
+        )
+        self._take: dict[type, Callable[[Any], None]] = {
+            shape.Judgement: self._judgement,
+            shape.Item: self._item,
+            shape.Rater: self._rater,
+            shape.Question: self._question,
+            shape.Gold: self._gold,
+            shape.LeftOut: self._left_out,
+            shape.Wrong: self._wrong,
+        }
+        if chosen is not None:
+            self._answers(chosen, None)
 
-    def items(self, column: str) -> KeyColumn:
-        """The keys of items; ``column`` names them in problems."""
-        longest = items.LONGEST_KEY
-        return KeyColumn(self.staging.items, column=column, longest=longest, found=self.found)
-
-    def raters(self, column: str) -> KeyColumn:
-        longest = raters.LONGEST_KEY
-        return KeyColumn(self.staging.raters, column=column, longest=longest, found=self.found)
-
-    def moment(self, text: str, line: int, column: str) -> int | None:
-        """Microseconds since 1970; None where the text is empty or a problem."""
-        if not text:
-            return None
-        try:
-            return (parse_rated_at(text, now=self.now) - EPOCH) // MICROSECOND
-        except WrongTime as error:
-            self.found.add("time", line, column, why=error.why, time=error.time)
-            return None
-
-    def comment(self, text: str, line: int, column: str) -> str:
-        if len(text) > MAX_COMMENT:
-            self.found.add(
-                "key_long", line, column, value=text[:40], found=len(text), limit=MAX_COMMENT
-            )
-        return text
-
-    def is_of_the_question(self, key: str) -> bool:
-        """Whether a rating of the question ``key`` is to be read; others are counted."""
-        if key == self.question_key:
-            return True
-        self.of_other_questions += 1
-        if len(self._other_questions) < OTHER_QUESTIONS_NAMED:
-            self._other_questions[shown(key)] = None
-        return False
+    def take(self, record: shape.Record) -> None:
+        self._take[type(record)](record)
 
     def other_questions(self) -> str:
-        """The first keys that are not the question's, for a message."""
+        """The first keys that are not the chosen question's, for a message."""
         return ", ".join(self._other_questions)
+
+    # --- kinds of records
+
+    def _judgement(self, said: shape.Judgement) -> None:
+        if said.label is None:
+            self._skip(said)
+            return
+        answers = self._answers(said.question, said.line)
+        if answers is None:
+            return
+        line = said.line
+        item = self.items.number(said.item, line)
+        rater = self.raters.number(said.rater, line)
+        label = self._label(answers, said.label, line, said.column)
+        rated_at = self._moment(said.rated_at, line)
+        comment = self._comment(said.comment, line)
+        if item is not None and rater is not None and label is not None:
+            seconds = self._seconds(said.seconds)
+            row = Row(answers.number, item, rater, line, label, rated_at, comment, seconds)
+            self.staging.rows.append(row)
+
+    def _skip(self, said: shape.Judgement) -> None:
+        item = self.items.number(said.item, said.line)
+        rater = self.raters.number(said.rater, said.line)
+        rated_at = self._moment(said.rated_at, said.line)
+        comment = self._comment(said.comment, said.line)
+        if item is not None and rater is not None:
+            self.staging.skips.append((item, rater, said.line, rated_at, (comment or "")[:300]))
+
+    def _label(self, answers: Answers, label: str, line: int, column: str) -> int | None:
+        """The number of a label. Where a tool's question has more labels than one may have, they
+        are free texts: all of them are left out."""
+        full = len(answers.numbers) >= question_rules.MOST_CATEGORIES
+        if self.lenient and answers.learning and full and label not in answers.numbers:
+            answers.free_text = True
+        if answers.free_text:
+            self.left_out.add(line, "free_text")
+            return None
+        return answers.label(label, line, column or self.columns.get("label", ""), self.found)
+
+    def _item(self, item: shape.Item) -> None:
+        number = self.items.number(item.key, item.line)
+        texts = []
+        for name, value in (("body", item.body), ("attributes", item.attributes)):
+            texts.append(None if value is None else self._object(name, value, item.line))
+        body, attributes = texts
+        if number is None:
+            return
+        body_digest = None if body is None else _digest(body)
+        digest = None if body is None else _digest(f"{body}\n{attributes}")
+        content = Content(number, item.line, body, attributes, digest, body_digest)
+        self.staging.describe(content)
+
+    def _rater(self, rater: shape.Rater) -> None:
+        number = self.raters.number(rater.key, rater.line, rater.column)
+        if number is None or (rater.kind == "human" and not rater.name):
+            return
+        name = rater.name[: raters.LONGEST_NAME]
+        if not has_control(name) and _is_unicode(name):
+            self.staging.kinds[number] = (rater.kind, name)
+
+    def _question(self, question: shape.Question) -> None:
+        answers = self._answers(question.key, question.line)
+        if answers is not None and answers.learning:
+            answers.text = answers.text or question.text
+            answers.declare(question.labels)
+
+    def _gold(self, gold: shape.Gold) -> None:
+        answers = self._answers(gold.question, gold.line)
+        if answers is None:
+            return
+        item = self.items.number(gold.item, gold.line)
+        counts = dict(answers.counts)
+        column = gold.column or self.columns.get("gold", "")
+        label = self._label(answers, gold.label, gold.line, column)
+        if gold.label in answers.counts:  # it is known now, but nobody has given it
+            answers.counts[gold.label] = counts.get(gold.label, 0)
+        if item is not None and label is not None:
+            self.staging.golds.append((item, answers.number, label, gold.line))
+
+    def _left_out(self, left: shape.LeftOut) -> None:
+        self.left_out.add(left.line, left.reason)
+
+    def _wrong(self, wrong: shape.Wrong) -> None:
+        if wrong.fatal:
+            self.found.add_fatal(Problem(wrong.kind, wrong.line, wrong.column, wrong.values))
+        else:
+            self.found.add(wrong.kind, wrong.line, wrong.column, **wrong.values)
+
+    # --- parts of them
+
+    def _answers(self, key: str, line: int | None) -> Answers | None:
+        """The question of a record; None where it is another than the chosen one, which is
+        counted, or cannot be a question."""
+        if self.chosen is not None and key not in ("", self.chosen):
+            self.of_other_questions += 1
+            if len(self._other_questions) < OTHER_QUESTIONS_NAMED:
+                self._other_questions[shown(key)] = None
+            return None
+        wanted = self.chosen or key or "label"
+        return self.questions.get(wanted) or self._meet(wanted, line)
+
+    def _meet(self, key: str, line: int | None) -> Answers | None:
+        known = self.known.get(key)
+        if known is None and self.chosen is None:
+            trouble = ""
+            if not question_rules.KEY.fullmatch(key):
+                trouble = "question_key"
+            elif len(self.questions) >= question_rules.MOST_QUESTIONS:
+                trouble = "questions_many"
+            if trouble:
+                column = self.columns.get("question", "")
+                limit = question_rules.MOST_QUESTIONS
+                self.found.add(trouble, line, column, value=key[:64], limit=limit)
+                return None
+        number = len(self.questions) + 1
+        answers = Answers(key, known, number=number, next_label=self._next_label)
+        self.questions[key] = answers
+        return answers
+
+    def _next_label(self) -> int:
+        self.n_labels += 1
+        return self.n_labels
+
+    def _moment(self, time: shape.Time, line: int) -> int | None:
+        """Microseconds since 1970; None where there is no time or a problem."""
+        if not time:
+            return None
+        try:
+            if isinstance(time, str):
+                moment = parse_rated_at(time, now=self.now)
+            else:
+                moment = check_rated_at(time, now=self.now)
+        except WrongTime as error:
+            column = self.columns.get("rated_at", "")
+            self.found.add("time", line, column, why=error.why, time=error.time)
+            return None
+        return (moment - EPOCH) // MICROSECOND
+
+    def _comment(self, text: str | None, line: int) -> str | None:
+        if text and (len(text) > MAX_COMMENT or "\0" in text or not _is_unicode(text)):
+            column = self.columns.get("comment", "")
+            kind = "key_long" if len(text) > MAX_COMMENT else "nul_text"
+            self.found.add(
+                kind, line, column, value=shown(text)[:40], found=len(text), limit=MAX_COMMENT
+            )
+            return None
+        return text
+
+    def _seconds(self, seconds: float | None) -> float | None:
+        if seconds is None or not math.isfinite(seconds) or seconds < 0:
+            return None
+        return float(seconds)
+
+    def _object(self, name: str, value: dict[str, Any], line: int) -> str | None:
+        """A body or attributes as JSON text; None where there is a problem."""
+        if why := items.FIELDS[name].problem(value):
+            self.found.add("item_wrong", line, "", why=why)
+            return None
+        text = json.dumps(value, ensure_ascii=False)
+        if "\\u0000" in text and _has_nul(value):
+            self.found.add("nul_text", line, "")
+            return None
+        if not _is_unicode(text):
+            self.found.add("surrogate", line, "", value=name)
+            return None
+        return text
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode(errors="replace"), digest_size=16).digest()
+
+
+def _has_nul(value: Any) -> bool:
+    if isinstance(value, str):
+        return "\0" in value
+    if isinstance(value, dict):
+        return any(_has_nul(key) or _has_nul(inner) for key, inner in value.items())
+    return isinstance(value, list) and any(map(_has_nul, value))
 
 
 def moment_of(microseconds: int | None) -> datetime.datetime | None:

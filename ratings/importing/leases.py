@@ -33,7 +33,10 @@ def questions_being_filled() -> set[int]:
     """
     alive = Q(heartbeat_at__gte=timezone.now() - PATIENCE) & ~Q(lease="")
     runs = ImportRun.objects.filter(alive, state=ImportRun.State.WRITING, rows_total__lte=SOON)
-    return set(Question.objects.filter(imports__in=runs).values_list("pk", flat=True))
+    # a run into several questions names none of them
+    of_projects = Q(project__imports__in=runs.filter(question=None))
+    filled = Question.objects.filter(Q(imports__in=runs) | of_projects)
+    return set(filled.values_list("pk", flat=True))
 
 
 def take(run_id: int) -> ImportRun | None:

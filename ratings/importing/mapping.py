@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from ratings.models import ImportRun
@@ -12,9 +12,14 @@ from ratings.models import ImportRun
 class Mapping:
     """What a file is, what its columns mean, and where its rows belong.
 
-    ``source`` is a name of SOURCES. ``columns`` maps item, rater, label, rated_at, comment and
-    question to an index; in the wide layout only item, and every column except those of
-    ``leave_out`` is a rater. ``question_id`` is None where a new question is made.
+    ``source`` is a name of SOURCES. The others speak of tables unless they say else: ``columns``
+    maps a role (columns.ROLES) to the index of its column; ``parts`` are columns of content that
+    are shown under their names, ``attributes`` columns that are kept and never shown. ``layout``:
+    "long" (a row a rating; with ``one_rater`` all are this one's), "wide" (a row an item; every
+    column without another meaning, except ``leave_out``, is a rater), or "items" (no ratings).
+
+    Where rows belong: with ``every_question``, to the questions that the file names, which are made
+    where the project does not have them; else all to one: ``question_id``, or a new one.
     """
 
     source: str = "csv"
@@ -28,13 +33,17 @@ class Mapping:
     question_key: str = ""
     question_text: str = ""
     project_name: str = ""
-    scale: str = ""
-    categories: list[str] = field(default_factory=list)
     stands: str = "last"
+    parts: list[int] = field(default_factory=list)
+    attributes: list[int] = field(default_factory=list)
+    # the rater of a file that names none; also for tools' files
+    one_rater: str = ""
+    every_question: bool = False
 
     @classmethod
     def of(cls, run: ImportRun) -> Mapping:
-        return cls(**run.mapping)
+        known = {one.name for one in fields(cls)}
+        return cls(**{name: value for name, value in run.mapping.items() if name in known})
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -22,11 +22,15 @@ from projects.setup.question_rules import InvalidQuestions
 from ratings.files.bounds import View
 from ratings.models import ImportRun
 
-from . import files, leases, steps
-from .forms import ColumnsForm, ReadingForm, StartForm
+from . import files, leases, preview, steps
+from .column_form import ColumnsForm
+from .forms import FileForm, ReadingForm
+from .left_out import REASONS
 from .mapping import Mapping
-from .problems import MESSAGES, Unreadable, in_words, message
+from .problem_words import MESSAGES
+from .problems import Unreadable, in_words, message
 from .sources import SOURCES
+from .start_form import StartForm
 
 State = ImportRun.State
 
@@ -96,19 +100,25 @@ def _context(run: ImportRun, **more: Any) -> dict[str, Any]:
 
 def _columns_page(request: HttpRequest, run: ImportRun, *, posted: Any = None) -> HttpResponse:
     mapping = Mapping.of(run)
+    source = SOURCES[mapping.source]
     reading = ReadingForm(posted, mapping=mapping)
     readable = posted is None or reading.is_valid()
     if posted is not None and readable:
-        mapping.encoding = reading.cleaned_data["encoding"]
+        mapping.encoding = reading.cleaned_data.get("encoding", "")
     context = _context(
-        run, reading=reading, not_utf8=run.summary.get("not_utf8"), unguessed=not mapping.columns
+        run, reading=reading, not_utf8=run.summary.get("not_utf8"), source_name=source.name
     )
     try:
-        seen = SOURCES[mapping.source].look(files.absolute(run.path), mapping)
+        seen = source.look(files.absolute(run.path), mapping)
     except Unreadable as error:
         context["trouble"] = in_words(error)
     else:
-        form = ColumnsForm(posted, run=run, mapping=mapping, look=seen)
+        form: FileForm
+        if seen is None:
+            form = FileForm(posted, run=run, mapping=mapping)
+        else:
+            form = ColumnsForm(posted, run=run, mapping=mapping, look=seen)
+            context["unguessed"] = not mapping.columns and not mapping.parts
         if posted is not None and form.is_valid() and readable:
             _go(request, steps.choose_columns(run=run, mapping=form.chosen()))
             return redirect(address(run))
@@ -127,11 +137,10 @@ def _check_page(request: HttpRequest, run: ImportRun, *, posted: Any = None) -> 
     form = StartForm(posted, run=run, mapping=Mapping.of(run))
     if posted is not None and form.is_valid():
         try:
-            question = steps.start(
+            project = steps.start(
                 run=run,
                 stands=form.cleaned_data.get("stands", "last"),
-                scale=form.cleaned_data.get("scale", ""),
-                categories=form.cleaned_data.get("categories", []),
+                new=form.scales(),
                 by=request.user,
             )
         except Refused as refused:
@@ -142,38 +151,59 @@ def _check_page(request: HttpRequest, run: ImportRun, *, posted: Any = None) -> 
             _go(request, False)
             return redirect(address(run))
         else:
-            return redirect("import_run", question.project_id, run.pk)
+            return redirect("import_run", project.pk, run.pk)
     problems = [{**problem, "message": message(problem)} for problem in run.problems]
     kinds = [(MESSAGES[kind][0], count) for kind, count in run.summary.get("kinds", {}).items()]
     total = sum(count for _kind, count in kinds)
-    labels = list(run.summary.get("labels", {}).items())
     context = _context(
         run,
         form=form,
         problems=problems,
         kinds=kinds,
         total=total,
-        labels=labels,
+        questions=_answered(run),
+        left_out=_left_out(run),
+        items=preview.items(run),
         mapping=Mapping.of(run),
     )
     return render(request, "ratings/import_check.html", context, status=400 if form.errors else 200)
 
 
+def _answered(run: ImportRun) -> list[tuple[str, list[tuple[str, int]]]]:
+    """(key, the labels that were given with their counts) of the questions that the file
+    answers."""
+    found = []
+    for key, told in steps.answered(run):
+        given = [(label, count) for label, count in told["labels"].items() if count]
+        if given:
+            found.append((key, given))
+    return found
+
+
+def _left_out(run: ImportRun) -> list[tuple[Any, dict[str, Any]]]:
+    return [(REASONS[reason], told) for reason, told in run.summary.get("left_out", {}).items()]
+
+
 def _summary_page(request: HttpRequest, run: ImportRun) -> HttpResponse:
     stopped = run.summary.get("stopped")
     context = _context(
-        run, outcome=run.summary.get("outcome", {}), stopped=stopped and _why_stopped(*stopped)
+        run,
+        outcome=run.summary.get("outcome", {}),
+        left_out=_left_out(run),
+        stopped=stopped and why_stopped(*stopped),
     )
     return render(request, "ratings/import_summary.html", context)
 
 
-def _why_stopped(kind: str, value: str) -> str:
+def why_stopped(kind: str, value: str) -> str:
     words = {
         "categories": _(
             "The question's categories were changed since the check; the file says '%(value)s'."
         ),
+        "question": _("Question '%(value)s' was removed since the check."),
         "items": _("Item '%(value)s' was removed since the check."),
         "raters": _("Rater '%(value)s' was removed since the check."),
+        "archived": _("The project '%(value)s' is archived: nobody rates in it."),
         "lost": _("The checked file is not there any more."),
         "error": _(
             "The import failed several times for a reason of the server, which is in its log."
@@ -197,14 +227,23 @@ PAGES: dict[ImportRun.State, View] = {
 
 
 def _read_anew(request: HttpRequest, run: ImportRun) -> HttpResponse:
-    """Look at the columns with another encoding or delimiter."""
-    form = ReadingForm(request.POST, mapping=Mapping.of(run))
+    """Look at the columns with another kind of file, encoding or delimiter."""
+    mapping = Mapping.of(run)
+    form = ReadingForm(request.POST, mapping=mapping)
     if not form.is_valid():
         return _columns_page(request, run, posted=request.POST)
+    found = form.cleaned_data
     try:
-        _go(request, steps.read_anew(run=run, **form.cleaned_data))
+        went = steps.read_anew(
+            run=run,
+            encoding=found.get("encoding", mapping.encoding),
+            delimiter=found.get("delimiter", ""),
+            source=found.get("source", ""),
+        )
     except Unreadable as error:
         messages.error(request, in_words(error))
+    else:
+        _go(request, went)
     return redirect(address(run))
 
 
@@ -212,12 +251,11 @@ def _choose_columns(request: HttpRequest, run: ImportRun) -> HttpResponse:
     if run.state != State.MAPPING:
         return redirect(address(run))
     mapping = Mapping.of(run)
+    others = {"source": mapping.source}
     # A source without a delimiter has none to choose.
-    if (
-        mapping.encoding
-        and mapping.delimiter
-        and request.POST.get("delimiter") != mapping.delimiter
-    ):
+    if mapping.encoding and mapping.delimiter:
+        others["delimiter"] = mapping.delimiter
+    if any(request.POST.get(name, chosen) != chosen for name, chosen in others.items()):
         # The columns that were chosen are those of another reading.
         return _read_anew(request, run)
     return _columns_page(request, run, posted=request.POST)

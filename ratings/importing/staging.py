@@ -1,16 +1,15 @@
-"""A scratch file between the check and the writing: the file's rows by number, ordered by item and
-rater.
+"""A scratch file between the check and the writing: what the file says, by number, in an order
+that suits the writing.
 
 It keeps memory flat whatever the size, puts everything that a file says about one item and rater
 side by side wherever it stood, and lets the writing go on at any row. It is made anew by every
-check and removed after the import; losing it costs a check, never a rating.
+check and removed after the import; losing it costs a check, never a rating. `staged` reads it.
 """
 
 from __future__ import annotations
 
-import contextlib
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,28 +23,54 @@ PRAGMA journal_mode=OFF;
 PRAGMA synchronous=OFF;
 PRAGMA cache_size=-8000;
 CREATE TABLE item (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, line INTEGER NOT NULL);
-CREATE TABLE rater (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, line INTEGER NOT NULL);
-CREATE TABLE label (id INTEGER PRIMARY KEY, label TEXT NOT NULL UNIQUE);
+CREATE TABLE rater (
+    id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, line INTEGER NOT NULL,
+    kind TEXT NOT NULL DEFAULT '', name TEXT NOT NULL DEFAULT ''
+);
+CREATE TABLE question (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
+CREATE TABLE label (id INTEGER PRIMARY KEY, question INTEGER NOT NULL, label TEXT NOT NULL);
 CREATE TABLE raw (
-    item INTEGER, rater INTEGER, line INTEGER, label INTEGER, rated_at INTEGER, comment TEXT
+    question INTEGER, item INTEGER, rater INTEGER, line INTEGER, label INTEGER,
+    rated_at INTEGER, comment TEXT, seconds REAL
+);
+CREATE TABLE raw_content (
+    item INTEGER, line INTEGER, body TEXT, attributes TEXT, digest BLOB, body_digest BLOB
+);
+CREATE TABLE raw_gold (item INTEGER, question INTEGER, label INTEGER, line INTEGER);
+CREATE TABLE skip (
+    id INTEGER PRIMARY KEY, item INTEGER, rater INTEGER, line INTEGER, rated_at INTEGER, reason TEXT
 );
 """
+# An item that the file describes differently in two places is a problem; the first one is kept
+# here so that it can be shown.
 _ORDERED = """
 CREATE TABLE said (
     id INTEGER PRIMARY KEY,
-    item INTEGER, rater INTEGER, line INTEGER, label INTEGER, rated_at INTEGER, comment TEXT
+    question INTEGER, item INTEGER, rater INTEGER, line INTEGER, label INTEGER,
+    rated_at INTEGER, comment TEXT, seconds REAL
 );
-INSERT INTO said (item, rater, line, label, rated_at, comment)
-    SELECT item, rater, line, label, rated_at, comment FROM raw ORDER BY item, rater, line;
+INSERT INTO said (question, item, rater, line, label, rated_at, comment, seconds)
+    SELECT question, item, rater, line, label, rated_at, comment, seconds
+    FROM raw ORDER BY question, item, rater, line;
 DROP TABLE raw;
+CREATE TABLE gold (item INTEGER, question INTEGER, label INTEGER, line INTEGER,
+    PRIMARY KEY (item, question, label)) WITHOUT ROWID;
+INSERT OR IGNORE INTO gold SELECT item, question, label, line FROM raw_gold ORDER BY line;
+DROP TABLE raw_gold;
+CREATE INDEX content_by_item ON raw_content (item);
+INSERT INTO raw_content (item, line)
+    SELECT item, min(line) FROM gold
+    WHERE item NOT IN (SELECT item FROM raw_content) GROUP BY item;
+CREATE TABLE content (
+    id INTEGER PRIMARY KEY, item INTEGER, line INTEGER, body TEXT, attributes TEXT, body_digest BLOB
+);
+INSERT INTO content (item, line, body, attributes, body_digest)
+    SELECT item, line, body, attributes, body_digest FROM (
+        SELECT *, row_number() OVER (PARTITION BY item ORDER BY body IS NULL, rowid) AS place
+        FROM raw_content
+    ) WHERE place = 1 ORDER BY item;
+CREATE INDEX content_by_digest ON content (body_digest) WHERE body IS NOT NULL;
 """
-_NAMED = (
-    "SELECT said.id, item.key, rater.key, said.line, label.label, said.rated_at, said.comment"
-    " FROM said"
-    " JOIN item ON item.id = said.item"
-    " JOIN rater ON rater.id = said.rater"
-    " JOIN label ON label.id = said.label"
-)
 _STORE = {
     "item": "INSERT INTO item (id, key, line) VALUES (?, ?, ?)",
     "rater": "INSERT INTO rater (id, key, line) VALUES (?, ?, ?)",
@@ -54,24 +79,30 @@ _STORED = {
     "item": "SELECT id FROM item WHERE key = ?",
     "rater": "SELECT id FROM rater WHERE key = ?",
 }
-_KEYS = {
-    "item": "SELECT key, line FROM item ORDER BY id",
-    "rater": "SELECT key, line FROM rater ORDER BY id",
-}
-_PAIRS = "FROM said a JOIN said b ON b.id = a.id + ? AND b.item = a.item AND b.rater = a.rater"
 
 
-class Said(NamedTuple):
-    """One staged row. ``rated_at`` in microseconds since 1970 or None; ``comment`` None where no
-    column brings one."""
+class Row(NamedTuple):
+    """A judgement as numbers; ``rated_at`` in microseconds since 1970."""
 
-    id: int
-    item: str
-    rater: str
+    question: int
+    item: int
+    rater: int
     line: int
-    label: str
+    label: int
     rated_at: int | None
     comment: str | None
+    seconds: float | None
+
+
+class Content(NamedTuple):
+    """What the file says of an item, as JSON texts; None where it says nothing."""
+
+    item: int
+    line: int
+    body: str | None
+    attributes: str | None
+    digest: bytes | None
+    body_digest: bytes | None
 
 
 class Keys:
@@ -109,94 +140,70 @@ class Keys:
 
 
 class Staging:
-    """A new scratch file being filled."""
+    """A new scratch file being filled. What is put aside is written by ``flush``."""
 
     def __init__(self, path: Path, beat: Beat) -> None:
         self.path = path
         path.unlink(missing_ok=True)
-        self.db = _alive(sqlite3.connect(path, isolation_level=None), beat)
+        self.db = alive(sqlite3.connect(path, isolation_level=None), beat)
         self.db.executescript(_TABLES)
         self.items = Keys(self.db, "item")
         self.raters = Keys(self.db, "rater")
+        self.rows: list[Row] = []
+        self.contents: list[Content] = []
+        self.golds: list[tuple[int, int, int, int]] = []
+        self.skips: list[tuple[int, int, int, int | None, str]] = []
+        self.kinds: dict[int, tuple[str, str]] = {}
+        # number of an item -> digest of what was last said of it: a file may say it in every row
+        self.described: dict[int, bytes | None] = {}
 
-    def add(self, rows: Sequence[tuple[int, int, int, int, int | None, str | None]]) -> None:
-        """Rows as (item number, rater number, line, label number, rated_at, comment)."""
-        self.db.execute("BEGIN")
-        self.items.flush()
-        self.raters.flush()
-        self.db.executemany("INSERT INTO raw VALUES (?, ?, ?, ?, ?, ?)", rows)
-        self.db.execute("COMMIT")
+    def describe(self, content: Content) -> None:
+        """Put aside what the file says of an item, unless it said just that before."""
+        if self.described.get(content.item, b"") != content.digest:
+            self.described[content.item] = content.digest
+            self.contents.append(content)
 
-    def finish(self, labels: Sequence[tuple[int, str]]) -> None:
-        """Order the rows; ``labels`` are (number, label) of every number used."""
-        self.db.executemany("INSERT INTO label (id, label) VALUES (?, ?)", labels)
+    def flush(self, *, keep: bool) -> None:
+        """Write what was put aside, or forget it: once there is a problem, nothing is needed."""
+        if keep:
+            self.db.execute("BEGIN")
+            self.items.flush()
+            self.raters.flush()
+            self.db.executemany("INSERT INTO raw VALUES (?, ?, ?, ?, ?, ?, ?, ?)", self.rows)
+            self.db.executemany("INSERT INTO raw_content VALUES (?, ?, ?, ?, ?, ?)", self.contents)
+            self.db.executemany("INSERT INTO raw_gold VALUES (?, ?, ?, ?)", self.golds)
+            self.db.executemany(
+                "INSERT INTO skip (item, rater, line, rated_at, reason) VALUES (?, ?, ?, ?, ?)",
+                self.skips,
+            )
+            self.db.execute("COMMIT")
+        for aside in (self.rows, self.contents, self.golds, self.skips):
+            aside.clear()
+        if len(self.described) > REMEMBERED:
+            self.described.clear()
+
+    def drop(self, question: int) -> int:
+        """Forget what is staged of a question; how many judgements that were."""
+        self.db.execute("DELETE FROM raw_gold WHERE question = ?", (question,))
+        return self.db.execute("DELETE FROM raw WHERE question = ?", (question,)).rowcount
+
+    def finish(
+        self, questions: Sequence[tuple[int, str]], labels: Sequence[tuple[int, int, str]]
+    ) -> None:
+        """Order what was staged. ``questions``: (number, key); ``labels``: (number, number of the
+        question, label)."""
+        self.flush(keep=True)
+        self.db.executemany("INSERT INTO question (id, key) VALUES (?, ?)", questions)
+        self.db.executemany("INSERT INTO label (id, question, label) VALUES (?, ?, ?)", labels)
+        named = [(kind, name, number) for number, (kind, name) in self.kinds.items()]
+        self.db.executemany("UPDATE rater SET kind = ?, name = ? WHERE id = ?", named)
         self.db.executescript(_ORDERED)
 
     def close(self) -> None:
         self.db.close()
 
 
-class Staged:
-    """A finished scratch file, for reading."""
-
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self.db = db
-
-    def first(self, count: int) -> list[Said]:
-        """The rows that stand first in the file."""
-        rows = self.db.execute(f"{_NAMED} ORDER BY said.line, said.id LIMIT ?", (count,))
-        return [Said(*row) for row in rows]
-
-    def after(self, done: int) -> Iterator[Said]:
-        """The rows from the one after number ``done``, in order; all of one item and rater in a
-        row."""
-        return map(
-            Said._make, self.db.execute(f"{_NAMED} WHERE said.id > ? ORDER BY said.id", (done,))
-        )
-
-    def keys(self, table: str, size: int = 5000) -> Iterator[list[tuple[str, int]]]:
-        """(key, first line) of all items or raters, in batches."""
-        cursor = self.db.execute(_KEYS[table])
-        while batch := cursor.fetchmany(size):
-            yield batch
-
-    def count_repeats(self) -> int:
-        """Rows whose item and rater stood in the file before."""
-        return self.db.execute(f"SELECT count(*) {_PAIRS}", (1,)).fetchone()[0]
-
-    def repeats(self, limit: int) -> list[tuple[Said, Said]]:
-        """The first neighbours that say something about the same item and rater."""
-        found = self.db.execute(
-            f"SELECT a.id {_PAIRS} ORDER BY a.id LIMIT ?", (1, limit)
-        ).fetchall()
-        pairs = []
-        for (number,) in found:
-            one, other = self.db.execute(
-                f"{_NAMED} WHERE said.id IN (?, ?) ORDER BY said.id", (number, number + 1)
-            )
-            pairs.append((Said(*one), Said(*other)))
-        return pairs
-
-    def beyond(self, times: int, limit: int) -> list[Said]:
-        """Rows that repeat an item and rater for more than the given number of times."""
-        found = self.db.execute(
-            f"SELECT b.id {_PAIRS} ORDER BY b.id LIMIT ?", (times, limit)
-        ).fetchall()
-        return [
-            Said(*self.db.execute(f"{_NAMED} WHERE said.id = ?", row).fetchone()) for row in found
-        ]
-
-
-@contextlib.contextmanager
-def opened(path: Path, beat: Beat) -> Iterator[Staged]:
-    """A finished scratch file, read-only; FileNotFoundError where it is gone."""
-    if not path.is_file():
-        raise FileNotFoundError(path)
-    with contextlib.closing(_alive(sqlite3.connect(f"file:{path}?mode=ro", uri=True), beat)) as db:
-        yield Staged(db)
-
-
-def _alive(db: sqlite3.Connection, beat: Beat) -> sqlite3.Connection:
+def alive(db: sqlite3.Connection, beat: Beat) -> sqlite3.Connection:
     """Sorting millions of rows takes longer than a worker may be silent: beat meanwhile; an error
     ends the query."""
 

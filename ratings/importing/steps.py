@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping as Map
 from collections.abc import Sequence
-from typing import IO, Any
+from pathlib import PurePath
+from typing import IO, Any, NamedTuple
 
 from django.db import transaction
 from django.utils import timezone
 
 from groundwork.work.lease import Lost
 from groundwork.work.starting import start_task
+from projects.catalogue import raters
 from projects.models import Category, Project, Question
 from projects.setup.projects import create_project
 from projects.setup.question_rules import NewCategory, NewQuestion
@@ -29,12 +32,23 @@ State = ImportRun.State
 HOTKEYS = "123456789"
 
 
-def upload(*, file: IO[bytes], name: str, project: Project | None, by: Any) -> ImportRun:
-    """A new run with a stored file and guesses for its columns; Unreadable when it is no CSV, and
-    nothing is kept."""
+class NewScale(NamedTuple):
+    """What a question that the file brings is to be: ``categories`` are labels in their order."""
+
+    scale: str
+    categories: Sequence[str]
+    text: str = ""
+
+
+def upload(
+    *, file: IO[bytes], name: str, project: Project | None, by: Any, source: str = ""
+) -> ImportRun:
+    """A new run with a stored file and guesses for its columns; Unreadable when it cannot be read,
+    and nothing is kept. ``source`` is one of SOURCES; guessed from the content when left out."""
     stored = files.store(file)
     try:
-        mapping = Mapping(source=stored.source, encoding=stored.encoding or "")
+        mapping = Mapping(source=source or stored.source, encoding=stored.encoding or "")
+        mapping.one_rater = _rater_named(name)
         _guess(mapping, stored.path, project)
         trouble = stored.trouble
         return ImportRun.objects.create(
@@ -55,11 +69,23 @@ def _guess(mapping: Mapping, path: str, project: Project | None) -> None:
     """Look at the file, and put into the mapping what its columns probably mean."""
     source = SOURCES[mapping.source]
     seen = source.look(files.absolute(path), mapping)
+    if seen is None:
+        mapping.every_question = True
+        return
     guess = source.guess(seen, labels=_known_labels(project))
+    mapping.every_question = False
     mapping.delimiter = seen.delimiter
     mapping.layout = guess.layout
     mapping.columns = guess.columns
     mapping.leave_out = guess.leave_out
+    mapping.parts = guess.parts
+    mapping.attributes = guess.attributes
+
+
+def _rater_named(file_name: str) -> str:
+    """Who gave the answers of a file that names nobody: tools name a person's file like them."""
+    stem = PurePath(uploads.shown_name(file_name)).name.split(".")[0].strip()
+    return stem[: raters.LONGEST_KEY].strip() or "file"
 
 
 def _known_labels(project: Project | None) -> set[str]:
@@ -69,14 +95,16 @@ def _known_labels(project: Project | None) -> set[str]:
     return set(known.values_list("label", flat=True))
 
 
-def read_anew(*, run: ImportRun, encoding: str, delimiter: str) -> bool:
-    """Take another encoding or delimiter, with new guesses; False when the run has gone on
+def read_anew(*, run: ImportRun, encoding: str, delimiter: str, source: str = "") -> bool:
+    """Take another encoding, delimiter or source, with new guesses; False when the run has gone on
     meanwhile.
 
     Raises Unreadable when the file cannot be read so, and then has changed nothing.
     """
     mapping = Mapping.of(run)
     mapping.encoding, mapping.delimiter = encoding, delimiter
+    if source and source != mapping.source:
+        mapping.source, mapping.delimiter = source, ""
     _guess(mapping, run.path, run.project)
     return _go_on(run, (State.MAPPING,), mapping=mapping.as_json())
 
@@ -115,24 +143,29 @@ def reopen_columns(*, run: ImportRun) -> bool:
 
 
 @transaction.atomic
-def start(
-    *, run: ImportRun, stands: str, scale: str, categories: Sequence[str], by: Any
-) -> Question:
+def start(*, run: ImportRun, stands: str, new: Map[str, NewScale], by: Any) -> Project:
     """Make what is new and begin to write. Raises Lost when the run has gone on meanwhile.
 
-    ``scale`` and ``categories`` (labels in order) are for a new question: project_rules.Refused or
-    question_rules.InvalidQuestions when it may not be like this. Either way nothing was changed
-    then.
+    ``new`` has the scale of each new question by its key (see `new_questions`):
+    project_rules.Refused or question_rules.InvalidQuestions when it may not be like this. Either
+    way nothing was changed then.
     """
     mapping = Mapping.of(run)
     mapping.stands = stands
     question = question_of(run, mapping)
-    if question is None:
-        mapping.scale, mapping.categories = scale, list(categories)
-        question = _new_question(run, mapping, by=by)
+    project = run.project
+    wanted = dict.fromkeys([*new_questions(run), *new])
+    questions = [_new_question(run, mapping, key, new[key]) for key in wanted]
+    if project is None:
+        project = create_project(by=by, name=mapping.project_name, questions=questions)
+    else:
+        for one in questions:
+            add_question(project=project, question=one, by=by)
+    if question is None and len(run.summary.get("questions", {})) == 1:
+        question = project.questions.filter(key__in=run.summary["questions"]).first()
     changes = {
         "state": State.WRITING,
-        "project": question.project,
+        "project": project,
         "question": question,
         "mapping": mapping.as_json(),
         "lease": "",
@@ -142,33 +175,54 @@ def start(
     }
     if not _go_on(run, (State.CHECKED,), **changes):
         raise Lost
-    return question
+    return project
+
+
+def new_questions(run: ImportRun) -> list[str]:
+    """The keys of the questions that are to be made for the file: those with labels that the
+    project does not have."""
+    return [key for key, told in answered(run) if not told["known"] and told["labels"]]
+
+
+def answered(run: ImportRun) -> list[tuple[str, dict[str, Any]]]:
+    """(key, what the check told of it) of the file's questions, in the order of the file."""
+    found = run.summary.get("questions", {})
+    return sorted(found.items(), key=lambda one: one[1]["place"])
 
 
 def question_of(run: ImportRun, mapping: Mapping) -> Question | None:
-    """The question that the rows belong to; None where it is still to be made."""
-    if run.question or run.project is None or mapping.question_id is None:
+    """The one question that the rows belong to; None where it is still to be made, or there are
+    several."""
+    if run.question or run.project is None or mapping.every_question or not mapping.question_id:
         return run.question
     return run.project.questions.filter(pk=mapping.question_id).first()
 
 
-def _new_question(run: ImportRun, mapping: Mapping, *, by: Any) -> Question:
-    values = [number(label) for label in mapping.categories]
+def question_ids(run: ImportRun) -> list[int]:
+    """The questions that the file answers."""
+    assert run.project is not None  # the database's own rule: import_writes_into_project
+    answered = run.project.questions.filter(key__in=run.summary.get("questions", {}))
+    ids = set(answered.values_list("pk", flat=True))
+    return sorted(ids | {run.question.pk} if run.question else ids)
+
+
+def _new_question(run: ImportRun, mapping: Mapping, key: str, new: NewScale) -> NewQuestion:
+    values = [number(label) for label in new.categories]
     numeric = None not in values
     categories = []
-    for place, label in enumerate(mapping.categories):
+    for place, label in enumerate(new.categories):
         hotkey = HOTKEYS[place : place + 1]
         value = values[place] if numeric else None
         categories.append(NewCategory(label, value=value, hotkey=hotkey))
-    new = NewQuestion(
-        key=mapping.question_key,
-        text=mapping.question_text,
-        scale=mapping.scale,
-        categories=categories,
-    )
-    if run.project is None:
-        return create_project(by=by, name=mapping.project_name, questions=[new]).questions.get()
-    return add_question(project=run.project, question=new, by=by)
+    text = new.text or text_of(run, mapping, key)
+    return NewQuestion(key=key, text=text, scale=new.scale, categories=categories)
+
+
+def text_of(run: ImportRun, mapping: Mapping, key: str) -> str:
+    """The words of a question that the file brings: its own, those of the lead, or its key."""
+    told = run.summary["questions"].get(key, {}).get("text", "")
+    of_lead = "" if mapping.every_question else mapping.question_text
+    return told or of_lead or key
 
 
 def discard(*, run: ImportRun) -> bool:

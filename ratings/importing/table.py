@@ -1,116 +1,215 @@
-"""The ratings of a table with a line of names: what CSV files are, and sheets of a workbook.
+"""The items and ratings of a table with a line of names: what CSV files are, sheets of a workbook,
+and lists of JSON records.
 
-Long: a row a rating. Wide: a row an item, and a column for each rater.
+Long: a row a rating. Wide: a row an item, and a column for each rater. Items: a row an item.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import datetime
+import hashlib
+import json
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from typing import Any
 
+from projects.catalogue import raters
 from ratings.files.formulas import unguard
 
-from .columns import checked_names
-from .judging import Judge, Row
+from .columns import CONTENT, checked_names
+from .judging import text_trouble
 from .mapping import Mapping
 from .problems import Unreadable
+from .shape import Gold, Item, Judgement, LeftOut, Rater, Record, Wrong
 
-Record = tuple[int, list[str]]  # line, cells
+Cells = Sequence[Any]  # texts; from JSON and workbooks numbers, truth values and lists, too
+Line = tuple[int, Cells]
 
 
-def clean(cell: str) -> str:
+def clean(cell: Any) -> str:
     """A key or label as meant: without blanks around it and without the guard of an export."""
-    return unguard(cell.strip())
+    return unguard(text_of(cell).strip())
+
+
+def text_of(cell: Any) -> str:
+    """A cell as text: 1.0 from a workbook is the label 1, a list of one is its element."""
+    if isinstance(cell, str):
+        return cell
+    if cell is None or isinstance(cell, bool):
+        return {None: "", True: "true", False: "false"}[cell]
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    if isinstance(cell, list) and len(cell) == 1:
+        return text_of(cell[0])
+    if isinstance(cell, dict | list):
+        return json.dumps(cell, ensure_ascii=False)
+    return cell.isoformat() if isinstance(cell, datetime.datetime) else str(cell)
+
+
+def is_empty(cell: Any) -> bool:
+    return cell is None or cell in ("", [], {}) or (isinstance(cell, str) and not cell.strip())
+
+
+def key_of(body: dict[str, Any]) -> str:
+    """The key of an item that has none: made from its content, so that the same one is the same."""
+    text = json.dumps(body, ensure_ascii=False, sort_keys=True)
+    return hashlib.blake2b(text.encode(errors="replace"), digest_size=8).hexdigest()
 
 
 class Table:
-    """Yields the good rows of a table's records."""
+    """The records of a table's lines."""
 
-    def __init__(self, records: Iterable[Record], mapping: Mapping, judge: Judge) -> None:
-        self.records = iter(records)
+    def __init__(self, lines: Iterable[Line], mapping: Mapping) -> None:
+        self.lines = iter(lines)
         self.mapping = mapping
-        self.judge = judge
+        self.columns = mapping.columns
         self.names: list[str] = []
         self.names_line = 1
+        self.rows = 0  # with all their cells
+        self.content = [(role, self.columns[role]) for role in CONTENT if role in self.columns]
 
-    def __iter__(self) -> Iterator[Row]:
-        count = 0
-        try:
-            self._read_names()
-            for row in self._long() if self.mapping.layout == "long" else self._wide():
-                count += 1
-                yield row
-        except Unreadable as error:
-            self.judge.found.add_fatal(error)
-        self._look_at_the_whole(count)
-
-    def _read_names(self) -> None:
-        self.names_line, cells = next(self.records, (1, []))
+    def read_names(self) -> dict[str, str]:
+        """What the table calls its roles. Raises Unreadable."""
+        self.names_line, cells = next(self.lines, (1, ()))
         if not cells:
             raise Unreadable("empty")
-        self.names = checked_names(cells, self.names_line)
+        self.names = checked_names([text_of(cell) for cell in cells], self.names_line)
+        return {
+            role: self.names[place]
+            for role, place in self.columns.items()
+            if place < len(self.names)
+        }
 
-    def _complete(self) -> Iterator[Record]:
+    def records(self) -> Iterator[Record]:
+        """Everything below the names. Raises Unreadable where the file cannot be read further."""
+        parts = [place for place in self.mapping.parts if place < len(self.names)]
+        self.content += [(self.names[place], place) for place in parts]
+        if self.mapping.layout == "long":
+            yield from self._long()
+        elif self.mapping.layout == "wide":
+            yield from self._wide()
+        else:
+            yield from self._items()
+
+    def _complete(self) -> Iterator[Line | Wrong]:
         wanted = len(self.names)
-        for line, cells in self.records:
+        for line, cells in self.lines:
             if len(cells) == wanted:
+                self.rows += 1
                 yield line, cells
             else:
-                self.judge.found.add("cells", line, found=len(cells), wanted=wanted)
+                yield Wrong(line, "cells", "", {"found": len(cells), "wanted": wanted})
 
-    def _long(self) -> Iterator[Row]:
-        judge, names, columns = self.judge, self.names, self.mapping.columns
-        item_at, rater_at, label_at = columns["item"], columns["rater"], columns["label"]
-        time_at, comment_at = columns.get("rated_at"), columns.get("comment")
-        items = judge.items(names[item_at])
-        raters = judge.raters(names[rater_at])
-        rated_at = comment = None
-        for line, cells in self._of_the_question():
-            item = items.number(clean(cells[item_at]), line)
-            rater = raters.number(clean(cells[rater_at]), line)
-            label = judge.labels.number(clean(cells[label_at]), line, names[label_at])
-            if time_at is not None:
-                rated_at = judge.moment(clean(cells[time_at]), line, names[time_at])
-            if comment_at is not None:
-                comment = judge.comment(unguard(cells[comment_at]), line, names[comment_at])
-            if item is not None and rater is not None and label is not None:
-                yield item, rater, line, label, rated_at, comment
+    def _long(self) -> Iterator[Record]:
+        label_at, item_at = self.columns["label"], self.columns.get("item")
+        brings_items = self._brings_items()
+        for row in self._complete():
+            if isinstance(row, Wrong):
+                yield row
+                continue
+            line, cells = row
+            key = clean(cells[item_at]) if item_at is not None else ""
+            if brings_items:
+                key = yield from self._item(line, cells, key)
+            if not key and item_at is None:
+                continue  # told as left out
+            if brings_items and is_empty(cells[label_at]):
+                yield from [LeftOut(line, "no_label")] if key else []
+            else:
+                yield self._judgement(line, cells, key)
 
-    def _of_the_question(self) -> Iterator[Record]:
-        place = self.mapping.columns.get("question")
-        for line, cells in self._complete():
-            if place is None or self.judge.is_of_the_question(clean(cells[place])):
-                yield line, cells
+    def _judgement(self, line: int, cells: Cells, key: str) -> Judgement:
+        place = self.columns.get
+        rater_at, time_at, comment_at = place("rater"), place("rated_at"), place("comment")
+        question_at, seconds_at = place("question"), place("seconds")
+        return Judgement(
+            line,
+            key,
+            self.mapping.one_rater if rater_at is None else clean(cells[rater_at]),
+            "" if question_at is None else clean(cells[question_at]),
+            clean(cells[self.columns["label"]]),
+            None if time_at is None else clean(cells[time_at]),
+            None if comment_at is None else unguard(text_of(cells[comment_at])),
+            None if seconds_at is None else _number(cells[seconds_at]),
+        )
 
-    def _wide(self) -> Iterator[Row]:
-        judge, names = self.judge, self.names
-        item_at = self.mapping.columns["item"]
-        left_out = {item_at, *self.mapping.leave_out}
-        items = judge.items(names[item_at])
-        raters = []
-        for place, name in enumerate(names):
+    def _wide(self) -> Iterator[Record]:
+        columns = self.columns
+        item_at = columns.get("item")
+        used = {*columns.values(), *self.mapping.parts, *self.mapping.attributes}
+        left_out = used | set(self.mapping.leave_out)
+        rated_by = []
+        for place, name in enumerate(self.names):
             if place not in left_out:
-                number = judge.raters(name).number(clean(name), self.names_line)
-                raters.append((place, number))
-        for line, cells in self._complete():
-            rated = [(place, rater) for place, rater in raters if cells[place].strip()]
-            item = items.number(clean(cells[item_at]), line) if rated else None
-            for place, rater in rated:
-                label = judge.labels.number(clean(cells[place]), line, names[place])
-                if item is not None and rater is not None and label is not None:
-                    yield item, rater, line, label, None, None
+                rater = clean(name)
+                yield Rater(self.names_line, rater, column=name)
+                # one whose name is wrong is a problem once, not in every line
+                if not text_trouble(rater, raters.LONGEST_KEY):
+                    rated_by.append((place, rater, name))
+        brings_items = self._brings_items()
+        for row in self._complete():
+            if isinstance(row, Wrong):
+                yield row
+                continue
+            line, cells = row
+            key = clean(cells[item_at]) if item_at is not None else ""
+            if brings_items:
+                key = yield from self._item(line, cells, key)
+            for place, rater, name in rated_by:
+                if not is_empty(cells[place]):
+                    yield Judgement(line, key, rater, "", clean(cells[place]), column=name)
 
-    def _look_at_the_whole(self, count: int) -> None:
-        """What can be said only after the last line."""
-        judge = self.judge
-        label_at = self.mapping.columns.get("label")
+    def _items(self) -> Iterator[Record]:
+        item_at = self.columns.get("item")
+        for row in self._complete():
+            if isinstance(row, Wrong):
+                yield row
+                continue
+            line, cells = row
+            key = clean(cells[item_at]) if item_at is not None else ""
+            yield from self._item(line, cells, key)
+
+    def _brings_items(self) -> bool:
+        return bool(self.content or self.mapping.attributes or "gold" in self.columns)
+
+    def _item(self, line: int, cells: Cells, key: str) -> Generator[Record, None, str]:
+        """Yields what the line says of its item, and returns the item's key: empty where the line
+        has neither key nor content, which is left out."""
+        body = {}
+        for name, place in self.content:
+            if not is_empty(cells[place]):
+                body[name] = self._content(cells[place])
+        attributes = {}
+        for place in self.mapping.attributes:
+            if not is_empty(cells[place]):
+                attributes[self.names[place]] = self._content(cells[place])
+        if not key and "item" not in self.columns and body:
+            key = key_of(body)
+        if not key and not ("item" in self.columns and body):
+            yield LeftOut(line, "no_content")
+            return ""
+        yield Item(line, key, body or None, attributes or None)
+        gold_at = self.columns.get("gold")
+        if gold_at is not None and not is_empty(cells[gold_at]):
+            yield Gold(line, key, "", clean(cells[gold_at]))
+        return key
+
+    def _content(self, cell: Any) -> Any:
+        if isinstance(cell, str):
+            return unguard(cell)
+        return cell.isoformat() if isinstance(cell, datetime.date | datetime.time) else cell
+
+    def trouble(self, labels: Iterable[str], *, usable: bool) -> Wrong | None:
+        """What can be said only after the last line; ``labels`` are those that were found."""
+        label_at = self.columns.get("label")
         if label_at is not None and self.names and self.mapping.layout == "long":
             name = clean(self.names[label_at])
-            if name in judge.labels.numbers:
-                judge.found.add("no_names", self.names_line, name=name)
-        if judge.found or count:
-            return
-        if judge.of_other_questions:
-            others = judge.other_questions()
-            judge.found.add("question_absent", None, question=judge.question_key, found=others)
-        else:
-            judge.found.add("only_names", self.names_line)
+            if name in set(labels):
+                return Wrong(self.names_line, "no_names", "", {"name": name})
+        return None if usable else Wrong(self.names_line, "only_names")
+
+
+def _number(cell: Any) -> float | None:
+    try:
+        return float(text_of(cell))
+    except ValueError:
+        return None

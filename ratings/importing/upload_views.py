@@ -15,15 +15,18 @@ from projects.access import get_project
 from projects.models import Member, Project
 from ratings.files import exporting
 from ratings.files.bounds import bounded
+from ratings.models import ImportRun
 
 from . import steps
 from .forms import UploadForm
 from .problems import Unreadable, in_words
 from .run_views import address
+from .sources import SOURCES
 
 logger = logging.getLogger(__name__)
 
 RUNS_SHOWN = 50
+MOST_UNFINISHED = 10  # imports of one user; each keeps a file
 
 
 @login_required
@@ -36,24 +39,32 @@ def data(request: HttpRequest, project_id: int) -> HttpResponse:
     return render(request, "ratings/data.html", {**context, "has_parquet": exporting.has_parquet()})
 
 
-@bounded("IMPORT_MAX_BYTES")
 @login_required
+@bounded("IMPORT_MAX_BYTES")
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_new(request: HttpRequest, project_id: int) -> HttpResponse:
     """A file for an existing project."""
     return _upload(request, get_project(request.user, project_id, role=Member.Role.LEAD))
 
 
-@bounded("IMPORT_MAX_BYTES")
 @login_required
+@bounded("IMPORT_MAX_BYTES")
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_project(request: HttpRequest) -> HttpResponse:
     """A file that becomes a project of its own."""
     return _upload(request, None)
 
 
+def _unfinished(request: HttpRequest) -> int:
+    over = (ImportRun.State.DONE, ImportRun.State.FAILED)
+    return ImportRun.objects.filter(by=request.user.pk).exclude(state__in=over).count()
+
+
 def _upload(request: HttpRequest, project: Project | None) -> HttpResponse:
     form = UploadForm(request.POST, request.FILES) if request.method == "POST" else UploadForm()
+    if request.method == "POST" and _unfinished(request) >= MOST_UNFINISHED:
+        said = _("You have %(most)s imports that are not finished. Finish or discard one first.")
+        form.add_error("file", said % {"most": MOST_UNFINISHED})
     if request.method == "POST" and form.is_valid():
         file = form.cleaned_data["file"]
         try:
@@ -68,5 +79,10 @@ def _upload(request: HttpRequest, project: Project | None) -> HttpResponse:
             )
         else:
             return redirect(address(run))
-    context = {"form": form, "project": project, "limit": settings.IMPORT_MAX_BYTES}
+    context = {
+        "form": form,
+        "project": project,
+        "limit": settings.IMPORT_MAX_BYTES,
+        "tools": [source.name for source in SOURCES.values()],
+    }
     return render(request, "ratings/import.html", context, status=400 if form.errors else 200)

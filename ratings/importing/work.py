@@ -19,11 +19,14 @@ from groundwork.work.lease import Lost
 from ratings import changes
 from ratings.models import ImportRun
 
-from . import files, leases, staging, steps
+from . import files, leases, steps
 from .checking import Report, check
 from .mapping import Mapping
 from .sources import SOURCES
-from .writing import Stopped, write
+from .staged import opened
+from .staging import Beat, Staging
+from .writing import write
+from .writing_items import Stopped
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +77,7 @@ def _check(run: ImportRun) -> None:
     beat = _heart(run, lambda: {"bytes_read": min(reader.bytes_read, run.bytes_total)})
     question = steps.question_of(run, mapping)
     scratch = files.absolute(f"{run.path}{files.SCRATCH}-{run.lease}")
-    rows = staging.Staging(scratch, beat)
+    rows = Staging(scratch, beat)
     try:
         report = check(
             reader, mapping, project=run.project, question=question, staging=rows, beat=beat
@@ -97,7 +100,7 @@ def _store_report(run: ImportRun, report: Report) -> None:
         problems=[problem.as_json() for problem in report.found.listed],
         summary={**kept, **numbers, "kinds": dict(report.found.kinds.most_common())},
         bytes_read=run.bytes_total,
-        rows_total=report.rows,
+        rows_total=report.work,
         rows_done=0,
         attempts=0,
     )
@@ -105,15 +108,13 @@ def _store_report(run: ImportRun, report: Report) -> None:
 
 def _write(run: ImportRun) -> None:
     try:
-        with staging.opened(
-            files.absolute(f"{run.path}{files.SCRATCH}"), _heart(run, dict)
-        ) as staged:
+        with opened(files.absolute(f"{run.path}{files.SCRATCH}"), _heart(run, dict)) as staged:
             write(run, staged)
         leases.give_back(run, state=State.DONE, rows_done=run.rows_total)
         files.remove(run.path)
-        assert run.question is not None  # the database's own rule: import_writes_into_question
         # the hints on the way may have found the import still under way
-        changes.announce(run.question.pk)
+        for question_id in steps.question_ids(run):
+            changes.announce(question_id)
     except FileNotFoundError:
         _stop(run, "lost", "")
     except Stopped as stopped:
@@ -124,7 +125,7 @@ def _stop(run: ImportRun, kind: str, value: str) -> None:
     leases.give_back(run, state=State.FAILED, summary={**run.summary, "stopped": [kind, value]})
 
 
-def _heart(run: ImportRun, progress: Callable[[], dict[str, Any]]) -> staging.Beat:
+def _heart(run: ImportRun, progress: Callable[[], dict[str, Any]]) -> Beat:
     """A function to be called often: once in a while it tells that the worker lives, and how far it
     has come."""
     last = time.monotonic()

@@ -1,29 +1,34 @@
-"""Staged rows become ratings, a piece at a time: the rows of a piece, their history, the items and
-raters they need, and how far the run has come are one transaction. Whatever dies, the next worker
-goes on behind the last piece."""
+"""What is staged becomes items and ratings, a piece at a time: the rows of a piece, their history,
+the items and raters they need, and how far the run has come are one transaction. Whatever dies, the
+next worker goes on behind the last piece.
+
+First the items that the file describes, then the judgements, then what raters skipped:
+``rows_done`` counts through all three.
+"""
 
 from __future__ import annotations
 
 import itertools
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from operator import attrgetter
-from typing import Any
 
 from django.db import connection, transaction
-from django.utils import timezone
 
 from groundwork.database import bulk
-from projects.models import Project, Rater
+from projects.models import Project, Question, Rater
 from ratings.models import ImportRun, Revision
+from ratings.recording import permitted
 from ratings.recording.judgement import Judgement, UnknownCode
 from ratings.recording.record import record
 
 from . import leases
 from .judging import moment_of
 from .mapping import Mapping
-from .staging import Said, Staged
+from .staged import Said, Skipped, Staged
+from .writing_items import Items, Skips, Stopped
 
 # Rows written at a time. SQLite's other writers wait for one piece at most; PostgreSQL's wait for
 # nothing but the same items, and each piece costs it some temporary tables.
@@ -33,38 +38,42 @@ BREATH = 0.25  # of a piece's time, left to SQLite's other writers, who have no 
 Group = list[Said]  # all that the file says about one item by one rater, in its order
 
 
-class Stopped(Exception):
-    """The project changed since the check, so that rows cannot be written: ``kind`` names how,
-    ``value`` what."""
-
-    def __init__(self, kind: str, value: str) -> None:
-        super().__init__(kind)
-        self.kind = kind
-        self.value = value
-
-
 def write(run: ImportRun, staged: Staged) -> None:
     """Write everything that is left; raises Stopped, or Lost."""
-    writer = Writer(run)
-    for piece in pieces(staged.after(run.rows_done), size=PIECES[connection.vendor]):
-        started = time.monotonic()
-        with transaction.atomic():
-            # first: it locks the run, so that a second worker waits here and then finds it taken
-            leases.keep(run)
-            made = writer.write(piece)
-            outcome = Counter(run.summary.get("outcome", {}))
-            outcome.update(made)
-            summary = {**run.summary, "outcome": dict(outcome)}
-            leases.keep(run, rows_done=piece[-1][-1].id, summary=summary, attempts=0)
-        if connection.vendor == "sqlite":
-            time.sleep(BREATH * (time.monotonic() - started))
+    size = PIECES[connection.vendor]
+    items, judgements = staged.count("content"), staged.count("said")
+    writer = Writer(run, staged)
+    if run.rows_done < items:
+        for described in staged.described(run.rows_done, size):
+            _write_piece(run, partial(writer.items.write, described), done=described[-1].id)
+    if run.rows_done < items + judgements:
+        for piece in pieces(staged.after(run.rows_done - items), size=size):
+            done = items + piece[-1][-1].id
+            _write_piece(run, partial(writer.write, piece), done=done)
+    for skips in staged.skips(run.rows_done - items - judgements, size):
+        done = items + judgements + skips[-1].id
+        _write_piece(run, partial(writer.write_skips, skips), done=done)
+
+
+def _write_piece(run: ImportRun, work: Callable[[], dict[str, int]], *, done: int) -> None:
+    started = time.monotonic()
+    with transaction.atomic():
+        # first: it locks the run, so that a second worker waits here and then finds it taken
+        leases.keep(run)
+        made = work()
+        outcome = Counter(run.summary.get("outcome", {}))
+        outcome.update(made)
+        summary = {**run.summary, "outcome": dict(outcome)}
+        leases.keep(run, rows_done=done, summary=summary, attempts=0)
+    if connection.vendor == "sqlite":
+        time.sleep(BREATH * (time.monotonic() - started))
 
 
 def pieces(rows: Iterable[Said], *, size: int) -> Iterator[list[Group]]:
-    """At least ``size`` rows each, grouped by item and rater; a group is never split."""
+    """At least ``size`` rows each, grouped by question, item and rater; a group is never split."""
     piece: list[Group] = []
     count = 0
-    for _pair, rows_of_pair in itertools.groupby(rows, key=attrgetter("item", "rater")):
+    for _pair, rows_of_pair in itertools.groupby(rows, key=attrgetter("question", "item", "rater")):
         group = list(rows_of_pair)
         piece.append(group)
         count += len(group)
@@ -78,28 +87,39 @@ def pieces(rows: Iterable[Said], *, size: int) -> Iterator[list[Group]]:
 class Writer:
     """Writes the pieces of one run."""
 
-    def __init__(self, run: ImportRun) -> None:
+    def __init__(self, run: ImportRun, staged: Staged) -> None:
         mapping = Mapping.of(run)
-        assert run.question is not None  # the database's own rule: import_writes_into_question
-        self.question = run.question
-        self.project = run.question.project
+        assert run.project is not None  # the database's own rule: import_writes_into_project
+        self.project = run.project
         self.by = run.by
         self.make_new = mapping.make_new
         self.first_stands = mapping.stands == "first"
-        self.codes = {
-            category.label: category.code for category in self.question.active_categories()
-        }
+        self.questions: dict[str, Question] = {}
+        self.codes: dict[str, dict[str, int]] = {}
+        for question in self.project.questions.all():
+            self.questions[question.key] = question
+            self.codes[question.key] = {
+                category.label: category.code for category in question.active_categories()
+            }
+        self.told = staged.raters()
         self.raters: dict[str, int] = {}
+        self.items = Items(run, staged, questions=self.questions, codes=self.codes)
+        self.skips = Skips(self.project)
 
     def write(self, piece: list[Group]) -> dict[str, int]:
         """Write a piece; how many ratings, items and raters that made or changed."""
         items, new_items = self._items(dict.fromkeys(group[0].item for group in piece))
         new_raters = self._meet(dict.fromkeys(group[0].rater for group in piece))
-        ratings = [self._rating(group, items) for group in piece]
+        said: dict[Question, list[Judgement]] = {}
+        for group in piece:
+            question = self._question(group[0].question)
+            said.setdefault(question, []).append(self._rating(group, items))
         try:
-            outcome = record({self.question: ratings}, by=self.by, source=Revision.Source.IMPORT)
+            outcome = record(said, by=self.by, source=Revision.Source.IMPORT)
         except UnknownCode as error:
             raise Stopped("categories", str(error)) from error
+        except permitted.Archived as error:
+            raise Stopped("archived", self.project.name) from error
         # after the ratings: who changes items by the API locks them before the project, too
         if new_items:
             Project.objects.filter(pk=self.project.pk).catalogue_changed()
@@ -111,22 +131,37 @@ class Writer:
             "raters": new_raters,
         }
 
+    def write_skips(self, piece: list[Skipped]) -> dict[str, int]:
+        items, new_items = self._items(dict.fromkeys(skip.item for skip in piece))
+        new_raters = self._meet(dict.fromkeys(skip.rater for skip in piece))
+        skipped = self.skips.write(piece, items, self.raters)
+        if new_items:
+            Project.objects.filter(pk=self.project.pk).catalogue_changed()
+        return {"skipped": skipped, "items": new_items, "raters": new_raters}
+
+    def _question(self, key: str) -> Question:
+        try:
+            return self.questions[key]
+        except KeyError:
+            raise Stopped("question", key) from None
+
     def _rating(self, group: Group, items: dict[str, int]) -> Judgement:
         stands, *others = group if self.first_stands else (group[-1], *group[:-1])
         return Judgement(
             items[stands.item],
             self.raters[stands.rater],
-            self._code(stands.label),
+            self._code(stands),
             rated_at=moment_of(stands.rated_at),
             comment=stands.comment,
-            superseded=tuple((self._code(said.label), moment_of(said.rated_at)) for said in others),
+            seconds=stands.seconds,
+            superseded=tuple((self._code(said), moment_of(said.rated_at)) for said in others),
         )
 
-    def _code(self, label: str) -> int:
+    def _code(self, said: Said) -> int:
         try:
-            return self.codes[label]
+            return self.codes[said.question][said.label]
         except KeyError:
-            raise Stopped("categories", label) from None
+            raise Stopped("categories", said.label) from None
 
     def _items(self, keys: Iterable[str]) -> tuple[dict[str, int], int]:
         wanted = list(keys)
@@ -135,7 +170,7 @@ class Writer:
         if missing:
             if not self.make_new:
                 raise Stopped("items", missing[0])
-            _make_items(self.project, missing)
+            self.items.make(missing)
             known = bulk.ids_by_key("projects_item", self.project.pk, wanted)
         return known, len(missing)
 
@@ -147,9 +182,11 @@ class Writer:
         if missing:
             if not self.make_new:
                 raise Stopped("raters", missing[0])
-            Rater.objects.bulk_create(
-                [Rater(project=self.project, key=key) for key in missing], ignore_conflicts=True
-            )
+            new = []
+            for key in missing:
+                kind, name = self.told.get(key, (Rater.Kind.HUMAN, ""))
+                new.append(Rater(project=self.project, key=key, kind=kind, name=name))
+            Rater.objects.bulk_create(new, ignore_conflicts=True)
             self.raters |= self._known_raters(missing)
         return len(missing)
 
@@ -157,12 +194,3 @@ class Writer:
         return dict(
             Rater.objects.filter(project=self.project, key__in=keys).values_list("key", "id")
         )
-
-
-def _make_items(project: Project, keys: list[str]) -> None:
-    """New items without a body. Somebody else may make the same one at the same time: then there is
-    one."""
-    now: Any = connection.ops.adapt_datetimefield_value(timezone.now())
-    rows = [(project.pk, key, "{}", "{}", now) for key in keys]
-    columns = ("project_id", "key", "body", "attributes", "created_at")
-    bulk.upsert("projects_item", columns, rows, key=("project_id", "key"), update={})

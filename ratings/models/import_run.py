@@ -1,4 +1,4 @@
-"""Files on their way into a question."""
+"""Files on their way into a project."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from projects.models import Project, Question
 
 
 class ImportRun(models.Model):
-    """One file on its way into a question, resumable: ``rows_done`` is committed with the rows it
+    """One file on its way into a project, resumable: ``rows_done`` is committed with the rows it
     speaks of.
 
     ``project`` and ``question`` are empty until the lead presses Import, when the file is to become
-    a new one.
+    a new one. ``question`` stays empty where the file answers several, or none.
     """
 
     class State(models.TextChoices):
@@ -77,9 +77,8 @@ class ImportRun(models.Model):
                 condition=Q(rows_done__lte=F("rows_total")), name="import_progress_bounded"
             ),
             models.CheckConstraint(
-                condition=~Q(state__in=["writing", "done"])
-                | Q(project__isnull=False, question__isnull=False),
-                name="import_writes_into_question",
+                condition=~Q(state__in=["writing", "done"]) | Q(project__isnull=False),
+                name="import_writes_into_project",
             ),
         ]
 

@@ -36,8 +36,10 @@ class Rating(models.Model):
     seconds = models.FloatField(null=True, blank=True, help_text=_("Time spent on the item's form"))
     comment = models.TextField(blank=True)
     # The number of the guidelines it was given under; empty where nobody knows
-    # (ratings.recording.guideline_stamp).
+    # (ratings.recording.versions).
     guidelines = models.PositiveSmallIntegerField(null=True, blank=True)
+    # The version of the item's content that was rated; empty where nobody knows.
+    item_version = models.PositiveIntegerField(null=True, blank=True)
 
     objects = RatingQuerySet.as_manager()
 
@@ -102,6 +104,7 @@ class Revision(models.Model):
     # A line that a file repeated for the same item and rater: kept, but it never stood.
     superseded = models.BooleanField(default=False)
     guidelines = models.PositiveSmallIntegerField(null=True, blank=True)
+    item_version = models.PositiveIntegerField(null=True, blank=True)
 
     class Meta:
         ordering = ["id"]

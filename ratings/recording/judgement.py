@@ -62,6 +62,13 @@ DETAILS = (
         nullable=True,
         about_answer="The version of the guidelines it was made under; null: unknown",
     ),
+    Field(
+        name="item_version",
+        kind="number",
+        nullable=True,
+        about_answer="The version of the item's content that was rated; null: unknown",
+        exported=False,
+    ),
 )
 FIELDS = (*KEYS, *DETAILS)
 KEPT = tuple(field.name for field in DETAILS if field.kept)
@@ -79,6 +86,8 @@ class Judgement(NamedTuple):
     seconds: float | None = None
     # the version that the rater had before them; the one in force where nobody says
     guidelines: int | None = None
+    # and of the item's content
+    item_version: int | None = None
     # Other things that the same source said earlier for this item and rater: kept in the history,
     # never standing.
     superseded: tuple[tuple[int, datetime.datetime | None], ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.db import transaction
@@ -13,7 +13,7 @@ from projects.models import Question
 from ratings import changes
 from ratings.models import NOTHING
 
-from . import places, writing
+from . import permitted, places, writing
 from .judgement import KEPT, Judgement, Outcome, UnknownCode
 from .standing import InForce, Standing, read_and_lock
 
@@ -25,22 +25,33 @@ class Said(NamedTuple):
 
     judgements: Judgements
     by: Any
+    # Of a rater who may not correct: the items that they are done with (permitted.py)
+    closed: Collection[int] | None = None
 
 
-def record(judgements: Judgements, *, by: Any, source: str) -> Outcome:
+def record(
+    judgements: Judgements,
+    *,
+    by: Any,
+    source: str,
+    closed: Collection[int] | None = None,
+    erasing: bool = False,
+) -> Outcome:
     """Write what ``by`` said about questions of one project, with its history; after the commit,
     hint that there is something to count.
 
     All or nothing: what it raises ends the transaction that it is part of. The judgements of a
-    question name each (item, rater) once. Raises UnknownCode when a code is not an active category.
-    A judgement that says what already stands changes nothing. ``rated_at`` stays what it was unless
+    question name each (item, rater) once. Raises UnknownCode when a code is not an active category,
+    CorrectionsClosed when a change is not allowed (``closed``, see permitted.refuse_correction),
+    and Archived in a project that rests, unless it is withdrawn to be deleted (``erasing``). A
+    judgement that says what already stands changes nothing. ``rated_at`` stays what it was unless
     the source brings one; a rating given again after a withdrawal is a new rating.
     """
-    return record_each([Said(judgements, by)], source=source)[0]
+    return record_each([Said(judgements, by, closed)], source=source, erasing=erasing)[0]
 
 
 @transaction.atomic(savepoint=False)
-def record_each(said: Sequence[Said], *, source: str) -> list[Outcome]:
+def record_each(said: Sequence[Said], *, source: str, erasing: bool = False) -> list[Outcome]:
     """`record` of what several users say in one go, none of whom names a rating that another one
     names; the outcome of each."""
     outcomes = [Outcome() for _one in said]
@@ -52,17 +63,21 @@ def record_each(said: Sequence[Said], *, source: str) -> list[Outcome]:
     questions = sorted(asked, key=lambda question: question.pk)
     for question in questions:
         each = list(_each(said, outcomes, question))
-        judgements = [new for new, _by_id, _outcome in each]
+        judgements = [new for new, _one, _outcome in each]
         wanted = {(new.item_id, new.rater_id) for new in judgements}
         in_force, standing = read_and_lock(question, wanted)
+        if in_force.archived and not erasing:
+            raise permitted.Archived
         _check_codes(question, judgements, in_force)
         shared = writing.Circumstances(timezone.now(), source, in_force)
         rows = []
-        for new, by_id, outcome in each:
+        for new, one, outcome in each:
             old = standing.get((new.item_id, new.rater_id))
+            by_id = one.by.pk if one.by is not None else None
             row = _next_row(new, old, by_id=by_id, now=shared.now)
             _tally(outcome, new, old, row)
             if row is not None:
+                permitted.refuse_correction(new.item_id, old and old.code, one.closed)
                 rows.append(row)
                 written.append((new, NOTHING if old is None else old.code))
         then = []
@@ -76,12 +91,12 @@ def record_each(said: Sequence[Said], *, source: str) -> list[Outcome]:
 
 def _each(
     said: Sequence[Said], outcomes: Sequence[Outcome], question: Question
-) -> Iterator[tuple[Judgement, int | None, Outcome]]:
-    """Each judgement of the question, the user who says it, and the outcome that it counts for."""
+) -> Iterator[tuple[Judgement, Said, Outcome]]:
+    """Each judgement of the question, with whom it comes from and the outcome that it counts
+    for."""
     for one, outcome in zip(said, outcomes, strict=True):
-        by_id = one.by.pk if one.by is not None else None
         for new in one.judgements.get(question, ()):
-            yield new, by_id, outcome
+            yield new, one, outcome
 
 
 def _check_codes(question: Question, said: Sequence[Judgement], in_force: InForce) -> None:

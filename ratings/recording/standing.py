@@ -19,8 +19,8 @@ from projects.locks import hold_categories
 from projects.models import Question
 
 from .days import aware
-from .guideline_stamp import Guidelines
 from .judgement import KEPT
+from .versions import Version
 
 # Up to so many ratings are asked for by a statement each, which the database knows already.
 RATINGS_ASKED_SINGLY = 32
@@ -28,6 +28,7 @@ RATINGS_ASKED_SINGLY = 32
 RATERS_NAMED = 5
 
 Pair = tuple[int, int]  # ids of an item and a rater
+FIRST = Version(1)
 
 
 class Standing(NamedTuple):
@@ -40,16 +41,22 @@ class Standing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class InForce:
-    """The codes of the active categories, the project's time zone, and its guidelines, as they are
-    now."""
+    """The codes of the active categories, the project's time zone, its guidelines, and the contents
+    of items, as they are now."""
 
     codes: set[int]
     zone: ZoneInfo
-    guidelines: Guidelines
+    guidelines: Version
+    items: dict[int, Version]  # those whose content was ever another one
+    archived: bool = False  # the project rests
+
+    def content_of(self, item_id: int) -> Version:
+        return self.items.get(item_id, FIRST)
 
 
 _IN_FORCE = """
-    SELECT c.code, p.time_zone, p.guidelines_version, g.made_at
+    SELECT c.code, p.time_zone, p.guidelines_version, g.made_at,
+        p.archived_at IS NOT NULL
     FROM projects_category c
     JOIN projects_question q ON q.id = c.question_id
     JOIN projects_project p ON p.id = q.project_id
@@ -57,6 +64,7 @@ _IN_FORCE = """
         ON g.project_id = p.id AND g.number = p.guidelines_version
     WHERE q.id = %s AND NOT c.retired
     """
+_VERSIONS = "SELECT id, version, version_since FROM projects_item WHERE version > 1"
 _STANDING = f"SELECT {', '.join(('item_id', 'rater_id', 'code', 'rated_at', *KEPT))}"
 _ONE = f"{_STANDING} FROM ratings_rating WHERE question_id = %s AND item_id = %s AND rater_id = %s"
 
@@ -68,26 +76,32 @@ def read_and_lock(question: Question, wanted: set[Pair]) -> tuple[InForce, dict[
     change.
     """
     holding = hold_categories(question.pk)
-    statements = [*holding, (_IN_FORCE, [question.pk])]
+    statements = [*holding, (_IN_FORCE, [question.pk]), _asking_versions(wanted)]
     if len(wanted) <= RATINGS_ASKED_SINGLY:
         statements += _asking_singly(question.pk, wanted)
     else:
         statements.append(_asking_at_once(question.pk, wanted))
-    in_force, *parts = bulk.several(statements)[len(holding) :]
+    in_force, versions, *parts = bulk.several(statements)[len(holding) :]
     standing: dict[Pair, Standing] = {}
     for part in parts:
         for item, rater, code, rated_at, *kept in part:
             if (item, rater) in wanted:
                 standing[item, rater] = Standing(code, aware(rated_at), tuple(kept))
-    return _in_force(question, in_force), standing
+    return _in_force(question, in_force, versions), standing
 
 
-def _in_force(question: Question, rows: list[tuple[Any, ...]]) -> InForce:
+def _in_force(question: Question, rows: list[tuple[Any, ...]], versions: Any) -> InForce:
+    items = {item: Version(number, aware(since)) for item, number, since in versions}
     if not rows:
-        return InForce(set(), ZoneInfo(question.project.time_zone), Guidelines(0))
-    _code, zone, number, since = rows[0]
-    guidelines = Guidelines(number, since and aware(since))
-    return InForce({code for code, *_ in rows}, ZoneInfo(zone), guidelines)
+        return InForce(set(), ZoneInfo(question.project.time_zone), Version(0), items)
+    _code, zone, number, since, archived = rows[0]
+    guidelines = Version(number, since and aware(since))
+    return InForce({code for code, *_ in rows}, ZoneInfo(zone), guidelines, items, bool(archived))
+
+
+def _asking_versions(wanted: Iterable[Pair]) -> bulk.Statement:
+    condition, values = bulk.among("id", sorted({item for item, _rater in wanted}))
+    return f"{_VERSIONS} AND {condition}", values
 
 
 def _asking_singly(question_id: int, wanted: Iterable[Pair]) -> list[bulk.Statement]:

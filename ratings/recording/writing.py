@@ -33,6 +33,7 @@ _SAID = {
     "changed_at": "timestamptz",
     "day": "integer",
     "guidelines": "integer",
+    "item_version": "integer",
     **_KEPT,
 }
 _RATING = {
@@ -50,6 +51,7 @@ _LINE = {
     "source": "text",
     "superseded": "boolean",
     "guidelines": "integer",
+    "item_version": "integer",
     **_KEPT,
 }
 _UPDATE = {
@@ -83,19 +85,21 @@ _WRITE_SEVERAL = f"""
 
 # --- the history of many, read from the rows just written
 
-_SAID_NOW = ", ".join(["guidelines", *KEPT])
+_STAMPS = ("guidelines", "item_version")
+_SAID_NOW = ", ".join([*_STAMPS, *KEPT])
 _APPEND_WRITTEN = f"""
     {_INTO_HISTORY} SELECT id, code, rated_at, changed_at, %s, %s, false, {_SAID_NOW} FROM written
     """
-# The same with what the source said before it, as a list: of item, rater, code, time, guidelines.
+# The same with what the source said before it, as a list: of item, rater, code, time, stamps.
 # PostgreSQL's.
+_EARLIER_STAMPS = ", ".join(["(value->>4)::integer", "(value->>5)::integer", *(["''"] * len(KEPT))])
 _APPEND_EARLIER_TOO = f"""
     {_INTO_HISTORY} SELECT id, code, rated_at, changed_at, %s, %s, superseded, {_SAID_NOW} FROM (
         SELECT item_id, rater_id, id, code, rated_at, changed_at, false AS superseded,
             0 AS line, {_SAID_NOW}
         FROM written
         UNION ALL SELECT item_id, rater_id, id, (value->>2)::integer, (value->>3)::timestamptz,
-            changed_at, true, line, {", ".join(["(value->>4)::integer", *(["''"] * len(KEPT))])}
+            changed_at, true, line, {_EARLIER_STAMPS}
         FROM {bulk.LIST} WITH ORDINALITY AS l (value, line)
         JOIN written ON item_id = (value->>0)::bigint AND rater_id = (value->>1)::bigint
     ) AS said ORDER BY item_id, rater_id, superseded DESC, line
@@ -177,12 +181,11 @@ def _ratings(
 ) -> Iterator[tuple[Any, ...]]:
     """Values of the columns of _RATING."""
     day = functools.cache(functools.partial(day_of, zone=shared.in_force.zone))
-    stamp = shared.in_force.guidelines.stamp
     now = moment(shared.now)
     for new, rated_at, kept, _by_id in rows:
         key = (question_id, new.item_id, new.rater_id)
-        under = stamp(new.rated_at, new.guidelines)
-        said = (new.code, moment(rated_at), now, day(rated_at), under, *kept)
+        under = _stamps(new, shared)
+        said = (new.code, moment(rated_at), now, day(rated_at), *under, *kept)
         yield (*key, *said, new.seconds, NOTHING, 0)
 
 
@@ -193,22 +196,38 @@ def _history(
     moment: Callable[[datetime.datetime], Any],
 ) -> Iterator[tuple[Any, ...]]:
     """Values of the columns of _LINE, and the rating's key."""
-    stamp = shared.in_force.guidelines.stamp
     now = moment(shared.now)
     nothing_kept = [""] * len(KEPT)
     for new, rated_at, kept, by_id in rows:
         recorded = (now, by_id, shared.source)
         key = (question_id, new.item_id, new.rater_id)
         for code, earlier in new.superseded:
-            under = stamp(earlier or new.rated_at)
-            yield (code, moment(earlier or rated_at), *recorded, True, under, *nothing_kept, *key)
-        under = stamp(new.rated_at, new.guidelines)
-        yield (new.code, moment(rated_at), *recorded, False, under, *kept, *key)
+            under = _earlier_stamps(new, earlier, shared)
+            yield (code, moment(earlier or rated_at), *recorded, True, *under, *nothing_kept, *key)
+        under = _stamps(new, shared)
+        yield (new.code, moment(rated_at), *recorded, False, *under, *kept, *key)
 
 
 def _earlier(rows: Sequence[Row], shared: Circumstances) -> Iterator[tuple[Any, ...]]:
-    stamp = shared.in_force.guidelines.stamp
     for new, stands_since, _kept, _by_id in rows:
         for code, rated_at in new.superseded:
-            under = stamp(rated_at or new.rated_at)
-            yield new.item_id, new.rater_id, code, rated_at or stands_since, under
+            under = _earlier_stamps(new, rated_at, shared)
+            yield new.item_id, new.rater_id, code, rated_at or stands_since, *under
+
+
+def _stamps(new: Judgement, shared: Circumstances) -> tuple[int | None, int | None]:
+    """The versions of the guidelines and of the item's content under which it was said."""
+    in_force = shared.in_force
+    return (
+        in_force.guidelines.stamp(new.rated_at, new.guidelines),
+        in_force.content_of(new.item_id).stamp(new.rated_at, new.item_version),
+    )
+
+
+def _earlier_stamps(
+    new: Judgement, rated_at: datetime.datetime | None, shared: Circumstances
+) -> tuple[int | None, int | None]:
+    """The same for what the source said earlier than the judgement."""
+    in_force = shared.in_force
+    said_at = rated_at or new.rated_at
+    return in_force.guidelines.stamp(said_at), in_force.content_of(new.item_id).stamp(said_at)

@@ -2,74 +2,48 @@
 
 from __future__ import annotations
 
-import codecs
+import dataclasses
 import itertools
-from collections.abc import Iterator
 from pathlib import Path
 
-from ratings.importing.columns import Guess, Look, checked_names, guess_columns
-from ratings.importing.encodings import marked_encoding
-from ratings.importing.judging import Judge, Row
+from django.utils.translation import gettext_lazy as _
+
+from ratings.importing.columns import Look
+from ratings.importing.encodings import PROVISIONAL_ENCODING
 from ratings.importing.mapping import Mapping
 from ratings.importing.problems import Unreadable
-from ratings.importing.table import Table
+from ratings.importing.sample import Sample
 
 from .csv_records import DELIMITERS, Records
+from .tables import SAMPLE_ROWS, TableSource
 
-SAMPLE_ROWS = 20  # shown and guessed from
-# Only to show the columns of a file that is not UTF-8: the lead must choose before anything is read
-# in earnest.
-PROVISIONAL_ENCODING = "windows-1252"
 # Troubles that another delimiter may not have.
 BY_DELIMITER = ("cell_long", "columns_many", "quote_open", "quote_wrong")
 
-SIGNATURES = {
-    b"PK\x03\x04": "zip",
-    b"%PDF": "pdf",
-    b"\xd0\xcf\x11\xe0": "binary",  # the older Excel, Word and so on
-}
-MARKUP = (b"<!doctype", b"<html", b"<?xml", b"<svg", b"<script", b"<!--")
 
-
-class Csv:
+class Csv(TableSource):
     """The source of CSV files (see Source)."""
 
-    def recognises(self, head: bytes) -> bool:
-        refuse_other_formats(head)
-        return True
+    name = _("table: CSV")
+    endings = (".csv", ".tsv", ".txt")
+    encodings = True
+    delimiters = True
 
-    def look(self, path: Path, mapping: Mapping) -> Look:
-        """The line of names and the first rows; the delimiter is guessed where none is chosen."""
-        encoding = mapping.encoding or PROVISIONAL_ENCODING
-        delimiter = mapping.delimiter or guess_delimiter(path, encoding=encoding)
-        records = Records(path, encoding=encoding, delimiter=delimiter)
-        rows = list(itertools.islice(records, SAMPLE_ROWS + 1))
-        if not rows:
-            raise Unreadable("empty")
-        line, cells = rows[0]
-        names = checked_names(cells, line)
-        if len(rows) == 1:
-            raise Unreadable("only_names", line=line)
-        return Look(delimiter, names, rows[1:])
+    def recognises(self, sample: Sample) -> bool:
+        return sample.kind == "text"
 
-    def guess(self, look: Look, *, labels: set[str]) -> Guess:
-        return guess_columns(look, labels=labels)
+    def lines(self, path: Path, chosen: Mapping) -> Records:
+        encoding = chosen.encoding or PROVISIONAL_ENCODING
+        return Records(path, encoding=encoding, delimiter=chosen.delimiter)
 
-    def reader(self, path: Path, mapping: Mapping) -> CsvReader:
-        return CsvReader(path, mapping)
-
-
-class CsvReader:
-    def __init__(self, path: Path, mapping: Mapping) -> None:
-        self.mapping = mapping
-        self.records = Records(path, encoding=mapping.encoding, delimiter=mapping.delimiter)
-
-    @property
-    def bytes_read(self) -> int:
-        return self.records.bytes_read
-
-    def rows(self, judge: Judge) -> Iterator[Row]:
-        return iter(Table(self.records, self.mapping, judge))
+    def look(self, path: Path, chosen: Mapping) -> Look:
+        """The delimiter is guessed where none is chosen."""
+        encoding = chosen.encoding or PROVISIONAL_ENCODING
+        delimiter = chosen.delimiter or guess_delimiter(path, encoding=encoding)
+        look = super().look(path, dataclasses.replace(chosen, delimiter=delimiter))
+        if len(look.names) == 1:
+            raise Unreadable("one_column", line=1)
+        return dataclasses.replace(look, delimiter=delimiter)
 
 
 def guess_delimiter(path: Path, *, encoding: str) -> str:
@@ -92,23 +66,3 @@ def guess_delimiter(path: Path, *, encoding: str) -> str:
     if best[2]:
         return best[2]
     raise trouble or Unreadable("one_column", line=1)
-
-
-def refuse_other_formats(head: bytes) -> None:
-    """Raises Unreadable, named by what the file seems to be, when it begins as no text does."""
-    for signature, kind in SIGNATURES.items():
-        if head.startswith(signature):
-            raise Unreadable(kind)
-    start = head.lstrip(codecs.BOM_UTF8 + b" \t\r\n").lower()
-    if start.startswith(MARKUP):
-        raise Unreadable("html")
-    if start.startswith((b"{", b"[")):
-        raise Unreadable("json")
-    encoding = marked_encoding(head)
-    # A stray NUL is named with its line by the reader; many of them, or other control bytes, are no
-    # text at all.
-    control = sum(head.count(bytes([byte])) for byte in (*range(1, 9), *range(14, 27)))
-    if encoding in (None, "utf-8-sig") and (
-        head.count(0) > len(head) / 50 + 1 or control > len(head) / 50 + 1
-    ):
-        raise Unreadable("binary")

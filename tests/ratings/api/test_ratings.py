@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
+from django.utils import timezone
 from rest_framework.test import APIClient
 
 from projects.models import Category, Item, Member, Project, Question, Rater
-from ratings.models import Rating, Revision
+from ratings.api import together
+from ratings.models import Assignment, Rating, Revision
 from tests.journeys import journeys
 
 Address = Callable[..., str]
@@ -110,6 +112,7 @@ def test_shown_with_times_and_comment(put: Callable[..., Any], listed: Callable[
         "changed_at",
         "comment",
         "guidelines",
+        "item_version",
     }
     assert shown["question"] == "severity"
     assert shown["rated_at"] == "2026-03-01T08:30:00Z"
@@ -252,13 +255,102 @@ def test_an_annotator_rates_as_their_own_rater_alone(
     annotator: User,
     address: Address,
     refused: Refused,
+    give: Callable[..., None],
+    project: Project,
 ) -> None:
+    give(project, "ann", "i1", "i2", "i3")
     mine = api_for(annotator)
     assert put({"item": "i1", "label": "minor"}, mine) == counts(created=1)
     assert put(row("i2"), mine) == counts(created=1)
     assert set(Rating.objects.values_list("rater__key", flat=True)) == {"ann"}
     for other in ("ben", "nobody"):
         refused(mine.post, address("ratings/"), [row("i3"), row("i3", other)], status=403)
+
+
+# --- what an annotator may say is what their desk lets them say
+
+
+@pytest.fixture
+def mine(
+    api_for: Callable[..., APIClient],
+    annotator: User,
+    give: Callable[..., None],
+    project: Project,
+) -> APIClient:
+    """The annotator, to whom i1 and i2 were given."""
+    give(project, "ann", "i1", "i2")
+    return api_for(annotator)
+
+
+def test_a_paused_rater_rates_nothing(
+    mine: APIClient, put: Callable[..., Any], api: APIClient, address: Address, refused: Refused
+) -> None:
+    Rater.objects.filter(key="ann").update(paused=True)
+    error = refused(mine.post, address("ratings/"), row(), status=403)
+    assert "paused" in error["message"]
+    assert put(row(), api) == counts(created=1)  # the lead's word is not bound
+
+
+def test_what_was_never_given_is_not_rated(
+    mine: APIClient, put: Callable[..., Any], api: APIClient, address: Address, refused: Refused
+) -> None:
+    rows = [row(), row("i3"), row("nowhere")]
+    error = refused(mine.post, address("ratings/"), rows)
+    said = "unknown item '{}', or it was never given to you"
+    assert error["fields"]["rows"] == {"1": said.format("i3"), "2": said.format("nowhere")}
+    put(row("i3"), api)  # rated for them: theirs to correct
+    assert put(row("i3", label="major"), mine) == counts(changed=1)
+
+
+@pytest.mark.parametrize("state", ["skipped", "expired"])
+def test_what_was_given_up_is_not_rated(
+    mine: APIClient, address: Address, refused: Refused, state: str
+) -> None:
+    Assignment.objects.filter(item__key="i1").update(state=state, closed_at=timezone.now())
+    refused(mine.post, address("ratings/"), row())
+
+
+def test_closed_corrections_are_closed_here_too(
+    mine: APIClient,
+    put: Callable[..., Any],
+    address: Address,
+    refused: Refused,
+    project: Project,
+    api: APIClient,
+) -> None:
+    Project.objects.filter(pk=project.pk).update(corrections=False)
+    assert put([row(), row("i2")], mine) == counts(created=2)
+    assert put(row(), mine) == counts(unchanged=1)
+    for changed in (row(label="major"), row(label=None), row(comment="now with words")):
+        error = refused(mine.post, address("ratings/"), changed, status=403)
+        assert "cannot be changed" in error["message"]
+    Assignment.objects.update(state="done", closed_at=timezone.now())
+    put(row(label=None), api)
+    refused(mine.post, address("ratings/"), row(), status=403)
+    assert put([row(), row("i2", label="major")], api) == counts(created=1, changed=1)
+
+
+def test_an_annotator_says_not_when(
+    mine: APIClient, put: Callable[..., Any], address: Address, refused: Refused
+) -> None:
+    error = refused(mine.post, address("ratings/"), row(rated_at="1970-01-02T00:00:00Z"))
+    assert error["fields"]["rows"]["0"].startswith("'rated_at' is for leads")
+    assert put(row(rated_at=None), mine) == counts(created=1)
+
+
+def test_who_was_removed_meanwhile_rates_nothing(
+    mine: APIClient, address: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the request waits for its turn, behind the door."""
+    store = together.store
+
+    def removed_first(sent: Any) -> Any:
+        Member.objects.filter(user=sent.user).delete()
+        return store(sent)
+
+    monkeypatch.setattr(together, "store", removed_first)
+    assert mine.post(address("ratings/"), row(), format="json").status_code == 403
+    assert not Rating.objects.exists()
 
 
 def test_an_annotator_without_a_rater_cannot_rate(
@@ -454,14 +546,16 @@ def test_number_of_journeys(
     project: Project,
     api_for: Callable[..., APIClient],
     annotator: User,
+    give: Callable[..., None],
 ) -> None:
     mine = api_for(annotator)
+    give(project, "ann", "i2")
     for client in (api, mine):
         client.get(address())  # the token's first use writes
     Item.objects.bulk_create(Item(project=project, key=f"k{number}") for number in range(1_000))
     postgresql = connection.vendor == "postgresql"
     # On PostgreSQL: token and project, what is named, SAVEPOINT, what stands, what is new, RELEASE.
-    single = 6 if postgresql else 12
+    single = 6 if postgresql else 13
     places = rater = 0 if postgresql else 1  # there they go with the rest
     assert asked(api, address("ratings/"), row()) == single
     assert asked(api, address("ratings/"), row(label="major")) == single - places

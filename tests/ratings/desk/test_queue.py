@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from projects.catalogue.items import put_items
 from projects.models import Item, QueueOrder, Rater
 from ratings.desk import queue, search
 from ratings.models import Assignment
@@ -17,7 +18,9 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def items(project):
-    return Item.objects.bulk_create(Item(project=project, key=f"i{number}") for number in range(6))
+    return Item.objects.bulk_create(
+        Item(project=project, key=f"i{number}", body={"text": "x"}) for number in range(6)
+    )
 
 
 @pytest.fixture
@@ -229,7 +232,7 @@ def test_random_order_differs_by_rater_and_shows_everything_once(
     project.overlap = 2
     project.save()
     items = Item.objects.bulk_create(
-        Item(project=project, key=f"r{number}") for number in range(30)
+        Item(project=project, key=f"r{number}", body={"text": "x"}) for number in range(30)
     )
     orders = []
     for rater in (make_rater("one"), make_rater("two")):
@@ -248,7 +251,7 @@ def test_random_order_differs_by_rater_and_shows_everything_once(
 
 def test_other_projects_items_are_never_given(make_project, rater, items):
     foreign = make_project("Other")
-    Item.objects.create(project=foreign, key="a")
+    Item.objects.create(project=foreign, key="a", body={"text": "x"})
     given = set()
     while (item := queue.next_item(rater)) is not None:
         given.add(item.project_id)
@@ -308,3 +311,62 @@ def test_nothing_left_is_found_out_once(project, rater, items):
     with journeys() as taken:
         assert queue.next_item(rater) is None
     assert taken() == (3 + 2 + 3 + 2 if one_by_one else 1 + 2 + 1 + 2)
+
+
+# --- what is never asked for
+
+
+def test_what_shows_nothing_waits_until_it_does(project, rater, items):
+    Item.objects.filter(pk__in=[item.pk for item in items]).delete()
+    bare, blank, full = (
+        Item.objects.create(project=project, key=key, body=body)
+        for key, body in (("bare", {}), ("blank", {"text": " "}), ("full", {"text": "x"}))
+    )
+    assert queue.next_item(rater) == full
+    assert queue.next_item(rater, besides=full.pk) is None
+    put_items(project=project, rows=[{"key": "blank", "body": {"text": "Here"}}])
+    assert queue.next_item(rater, besides=full.pk) == blank
+    assert not Assignment.objects.filter(item=bare).exists()
+
+
+@pytest.mark.parametrize("order", QueueOrder.values)
+def test_a_withdrawn_item_is_not_asked_for(project, rater, items, order):
+    project.queue_order = order
+    project.save()
+    rater.project.refresh_from_db()
+    for item in items[:5]:
+        put_items(project=project, rows=[{"key": item.key, "body": item.body, "withdrawn": True}])
+    assert queue.next_item(rater) == items[5]
+    assert queue.next_item(rater, besides=items[5].pk) is None
+    put_items(
+        project=project, rows=[{"key": items[2].key, "body": items[2].body, "withdrawn": False}]
+    )
+    assert queue.next_item(rater, besides=items[5].pk) == items[2]
+
+
+@pytest.mark.parametrize("change", [{"withdrawn": True, "body": {"text": "x"}}, {"body": {}}])
+def test_what_is_withdrawn_while_it_is_open_is_not_given_again(project, rater, items, change):
+    assert queue.next_item(rater) == items[0]
+    put_items(project=project, rows=[{"key": items[0].key, **change}])
+    assert queue.next_item(rater) == items[1]
+    assert stored_places(items[0]) == 1  # until its time is over: an answer may be on its way
+    run_out(rater)
+    queue.release_expired()
+    assert stored_places(items[0]) == 0
+
+
+def test_the_queue_is_read_off_its_index(project, rater, items):
+    finding = search.finding(3, 16, "")
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.execute(f"EXPLAIN QUERY PLAN {finding}", [project.pk, 0, 9, rater.pk])
+        else:
+            # Among many that have all their ratings, as in a project at work.
+            Item.objects.bulk_create(
+                Item(project=project, key=f"full{number}", body={"text": "x"}, places_taken=3)
+                for number in range(3_000)
+            )
+            cursor.execute("ANALYZE projects_item")
+            cursor.execute(f"EXPLAIN {finding}", [project.pk, 0, 9, rater.pk])
+        plan = " ".join(str(row) for row in cursor.fetchall())
+    assert plan.count("item_to_ask") >= 3  # each of the levels

@@ -45,7 +45,9 @@ def in_threads(work, arguments):
 @pytest.fixture
 def crowd(make_project):
     project = make_project(overlap=OVERLAP)
-    Item.objects.bulk_create(Item(project=project, key=f"i{number}") for number in range(ITEMS))
+    Item.objects.bulk_create(
+        Item(project=project, key=f"i{number}", body={"text": "x"}) for number in range(ITEMS)
+    )
     Rater.objects.bulk_create(
         Rater(project=project, key=f"r{number}") for number in range(ANNOTATORS)
     )

@@ -1,6 +1,7 @@
 """The annotator's desk, through HTTP."""
 
 import datetime
+import re
 
 import pytest
 from django.db import connection
@@ -87,7 +88,8 @@ def test_the_desk_says_when_nothing_is_left(desk, project, items, question):
         desk.get(rate_url(project))
         submit(desk, project, item, question, 0)
     page = desk.get(rate_url(project)).content.decode()
-    assert "Nothing left for you" in page
+    assert "Done for now. Thank you!" in page
+    assert "<dt>Rated in all</dt><dd>4</dd>" in page
 
 
 def test_sending_twice_is_one_rating(desk, project, items, question):
@@ -112,6 +114,15 @@ def test_several_questions_are_answered_on_one_page(
 def test_the_keys_of_each_question_are_its_own(desk, project, items, second_question):
     page = desk.get(rate_url(project)).content.decode()
     assert page.count('data-key="1"') == 2
+
+
+def test_a_key_of_the_desk_that_a_question_of_old_declares_gives_way(
+    desk, project, items, question
+):
+    question.categories.filter(code=1).update(hotkey="u")
+    question.categories.filter(code=2).update(hotkey="G")
+    page = desk.get(rate_url(project)).content.decode()
+    assert re.findall(r'data-key="(.)"', page) == ["1", "2", "3", "4"]
 
 
 def test_seconds_run_from_the_last_answer_when_the_item_was_fetched_ahead(
@@ -188,7 +199,7 @@ def test_an_item_of_another_project_does_not_exist(
     desk, project, items, question, make_project, annotator
 ):
     other = make_project("Other")
-    foreign = Item.objects.create(project=other, key="f")
+    foreign = Item.objects.create(project=other, key="f", body={"text": "x"})
     theirs = Rater.objects.create(project=other, key="ann", user=annotator)
     Assignment.objects.create(item=foreign, rater=theirs, leased_until=timezone.now())
     assert submit(desk, project, foreign, question, 2).status_code == 404
@@ -452,7 +463,7 @@ def test_there_is_no_sheet_to_lay_ready_at_the_end(desk, project, items, questio
         desk.get(rate_url(project, tail=f"next/?showing={items[0].pk}"), **SHEET).status_code == 204
     )
     response = desk.post(rate_url(project, items[0]), answers((question, 2)), **SHEET)
-    assert "Nothing left for you" in response.content.decode()
+    assert "Done for now. Thank you!" in response.content.decode()
 
 
 def test_a_refused_sheet_comes_back_with_the_reason(desk, project, items, question):
@@ -485,8 +496,8 @@ def test_the_desk_asks_each_thing_once(desk, project, items, question):
     one_by_one = connection.vendor == "sqlite"
     with journeys() as taken:
         response = desk.post(rate_url(project, items[1]), answers((question, 2)), **SHEET)
-    assert taken() == (37 if one_by_one else 22)
+    assert taken() == (39 if one_by_one else 22)
     assert "Text number 2" in response.content.decode()
     with journeys() as taken:
         desk.get(rate_url(project), **SHEET)
-    assert taken() == (14 if one_by_one else 9)
+    assert taken() == (15 if one_by_one else 9)

@@ -4,6 +4,7 @@ bytes everywhere.
 Every address of the site is asked, whatever it is: a page added later is in this test by itself.
 """
 
+import datetime
 import logging
 import re
 
@@ -15,6 +16,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Item
 from projects.setup.projects import change_project
+from quality.models import Alarm
 from ratings.models import Assignment, Rating
 
 pytestmark = pytest.mark.django_db
@@ -76,6 +78,31 @@ def say(question, rate, label, comment):
     bring_up_to_date(question.pk)
 
 
+def _alarm(question):
+    """A case about somebody else, for leads' eyes."""
+    today = datetime.date(2026, 3, 2)
+    found, _new = Alarm.objects.get_or_create(
+        question=question,
+        rater=question.project.raters.get(key="x"),
+        kind="rater_drift",
+        measure="bias",
+        since=today,
+        defaults={
+            "since_earliest": today,
+            "since_latest": today,
+            "noticed": today,
+            "raised_at": NOW,
+            "size": -0.5,
+            "low": -0.7,
+            "high": -0.3,
+            "n": 50,
+            "n_before": 50,
+            "evidence": 6000.0,
+        },
+    )
+    return found
+
+
 def everything(client, project, question):
     """address -> (status, headers, body), with what is drawn at random for each answer masked."""
     items = [project.items.get(key=key).pk for key in ("i0", "i3", "i4", "i6")]
@@ -89,12 +116,15 @@ def everything(client, project, question):
         "run_id": [1],
         "token_id": [1],
         "key": ["i0", "ann", "x"],
+        "item_key": ["i0"],
+        "kind": ["csv", "card"],
         "rater_key": ["ann", "x"],
         "name": ["trend"],
         "form": ["json"],
         "uidb64": ["MQ"],
         "token": ["x"],
         "number": [1],
+        "alarm_id": [_alarm(question).pk],
     }
     asked = [
         *addresses(values),

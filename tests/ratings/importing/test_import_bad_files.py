@@ -33,10 +33,10 @@ def unchanged(project: Project) -> Iterator[None]:
     assert world() == before
 
 
-def zipped() -> bytes:
+def zipped(name: str) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("xl/workbook.xml", "<workbook/>")
+        archive.writestr(name, "<workbook/>")
     return file.getvalue()
 
 
@@ -48,13 +48,14 @@ REFUSED_AT_UPLOAD = {
     "column without a name": (b"item,,label\na,b,c\n", "Line 1: Column 2 has no name"),
     "header after blank lines": (b"\n\nitem,,label\na,b,c\n", "Line 3: Column 2 has no name"),
     "doubled header": (b"item,label,rater,label\na,b,c,d\n", "'label' names column 2 and column 4"),
-    "zip or Excel": (zipped(), "ZIP archive or an Excel workbook"),
+    "zip": (zipped("a.txt"), "ZIP archive that is no Excel workbook"),
+    "broken Excel": (zipped("xl/workbook.xml"), "Excel workbook cannot be read"),
     "old Excel": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), "no text file"),
     "picture": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "no text file"),
     "PDF": (b"%PDF-1.7\n", "PDF"),
     "HTML": (b"  <!DOCTYPE html><script>alert(1)</script>", "HTML or XML"),
     "SVG": (b"<svg onload=alert(1)>", "HTML or XML"),
-    "JSON": (b'[{"item": "a"}]', "looks like JSON"),
+    "JSON of no objects": (b'["a"]', 'Line 1: "a"] stands where an object'),
     "NUL in the first rows": (HEAD + b"a,b,c\nd,\0,f\n", "Line 3: There is a NUL character"),
     "open quote": (
         HEAD + b'a,b,"major\nc,d,minor\n',
@@ -79,7 +80,7 @@ REFUSED_AT_UPLOAD = {
         "gzip archive cannot be unpacked",
     ),
     "gzip of nothing": (gzip.compress(b""), "The file is empty"),
-    "gzip of a zip": (gzip.compress(zipped()), "ZIP archive"),
+    "gzip of a zip": (gzip.compress(zipped("a.txt")), "ZIP archive"),
 }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ratings.importing import checking, staging
+from ratings.importing import checking, staged, staging
 from ratings.importing.mapping import Mapping
 from ratings.importing.sources import SOURCES
 
@@ -27,8 +27,8 @@ def check(folder: Path, lines: list[str]) -> tuple[checking.Report, list[Any]]:
         reader, MAPPING, project=None, question=None, staging=scratch, beat=lambda: None
     )
     scratch.close()
-    with staging.opened(folder / "file.rows", lambda: None) as staged:
-        return report, list(staged.after(0))
+    with staged.opened(folder / "file.rows", lambda: None) as finished:
+        return report, list(finished.after(0))
 
 
 def test_forgotten_keys_keep_their_numbers(tmp_path: Path, monkeypatch: Any) -> None:
@@ -38,15 +38,15 @@ def test_forgotten_keys_keep_their_numbers(tmp_path: Path, monkeypatch: Any) -> 
         (f"i{number * 37 % 100}", f"r{number * 11 % 60}", "ab"[number % 2])
         for number in range(1000)
     ]
-    report, staged = check(tmp_path, [",".join(row) + "\n" for row in rows])
+    report, rated = check(tmp_path, [",".join(row) + "\n" for row in rows])
 
     assert not report.found
     assert (report.items, report.raters, report.rows) == (100, 60, 1000)
-    assert sorted(said[1:3] + said[4:5] for said in staged) == sorted(rows)
-    pairs = [(said.item, said.rater) for said in staged]
+    assert sorted((said.item, said.rater, said.label) for said in rated) == sorted(rows)
+    pairs = [(said.item, said.rater) for said in rated]
     assert len(list(dict.fromkeys(pairs))) == len(set(pairs)) == 1000 - report.repeats
     assert all(
-        one.line < other.line for one, other in itertools.pairwise(staged) if one[1:3] == other[1:3]
+        one.line < other.line for one, other in itertools.pairwise(rated) if one[1:4] == other[1:4]
     )
 
 
@@ -84,8 +84,10 @@ def test_lease_that_is_lost_ends_a_long_query(tmp_path: Path, monkeypatch: Any) 
             raise RuntimeError
 
     scratch = staging.Staging(tmp_path / "file.rows", beat)
-    scratch.add([(number, 1, number, 1, None, None) for number in range(5000)])
+    for number in range(5000):
+        scratch.rows.append(staging.Row(1, number, 1, number, 1, None, None, None))
+    scratch.flush(keep=True)
     lost = True
     with pytest.raises(sqlite3.OperationalError, match="interrupted"):
-        scratch.finish([(1, "a")])
+        scratch.finish([(1, "q")], [(1, 1, "a")])
     scratch.close()

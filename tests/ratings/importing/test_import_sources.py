@@ -12,10 +12,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from projects.models import Project
-from ratings.importing.columns import Guess, Look
-from ratings.importing.judging import Judge, Row
 from ratings.importing.mapping import Mapping
-from ratings.importing.sources import SOURCES, Reader, Source, source_of
+from ratings.importing.sample import Sample, look_at
+from ratings.importing.shape import Item, Judgement, Record, Wrong
+from ratings.importing.sources import SOURCES, Reader, endings, source_of
 from tests.ratings.importing.import_wizard import Wizard, said
 
 FIELDS = ["task", "by", "choice"]
@@ -27,44 +27,48 @@ TOLD = [
 
 
 class Lists:
-    def recognises(self, head: bytes) -> bool:
-        return head.startswith(b"[{")
+    name = "lists of a tool"
+    endings = (".lists",)
+    encodings = False
+    delimiters = False
 
-    def look(self, path: Path, mapping: Mapping) -> Look:
-        told = json.loads(path.read_bytes())
-        rows = [(number, list(one.values())) for number, one in enumerate(told, start=1)]
-        return Look(",", FIELDS, rows)
+    def recognises(self, sample: Sample) -> bool:
+        return sample.has(*FIELDS)
 
-    def guess(self, look: Look, *, labels: set[str]) -> Guess:
-        return Guess("long", {"item": 0, "rater": 1, "label": 2})
+    def look(self, path: Path, chosen: Mapping) -> None:
+        return None
 
-    def reader(self, path: Path, mapping: Mapping) -> Reader:
+    def guess(self, look: Any, *, labels: set[str]) -> Any:
+        raise AssertionError("there are no columns to guess")
+
+    def reader(self, path: Path, chosen: Mapping) -> Reader:
         return ListReader(path)
 
 
 class ListReader:
+    columns = {"item": "task", "rater": "by", "label": "choice"}
+
     def __init__(self, path: Path) -> None:
         self.path = path
         self.bytes_read = 0
 
-    def rows(self, judge: Judge) -> Iterator[Row]:
-        items, raters = judge.items("task"), judge.raters("by")
+    def records(self) -> Iterator[Record]:
         for number, one in enumerate(json.loads(self.path.read_bytes()), start=1):
-            item = items.number(one["task"], number)
-            rater = raters.number(one["by"], number)
-            label = judge.labels.number(one["choice"], number, "choice")
-            if item is not None and rater is not None and label is not None:
-                yield item, rater, number, label, None, None
+            yield Item(number, one["task"], {"text": one["task"].upper()})
+            yield Judgement(number, one["task"], one["by"], "severity", one["choice"])
+
+    def trouble(self, labels: Any, *, usable: bool) -> Wrong | None:
+        return None
 
 
 @pytest.fixture
-def lists(monkeypatch: pytest.MonkeyPatch) -> Source:
-    source = Lists()
-    csv = SOURCES["csv"]
-    monkeypatch.delitem(SOURCES, "csv")
-    monkeypatch.setitem(SOURCES, "lists", source)
-    monkeypatch.setitem(SOURCES, "csv", csv)
-    return source
+def lists() -> Iterator[None]:
+    before = dict(SOURCES)
+    SOURCES.clear()
+    SOURCES.update({"lists": Lists(), **before})
+    yield
+    SOURCES.clear()
+    SOURCES.update(before)
 
 
 @pytest.fixture
@@ -73,9 +77,20 @@ def wizard(project: Project, lead: User, client: Client) -> Wizard:
     return Wizard(client, project)
 
 
-def test_csv_comes_last_and_takes_every_text() -> None:
+def test_csv_comes_last_and_takes_every_text(tmp_path: Path) -> None:
     assert list(SOURCES)[-1] == "csv"
-    assert source_of(b"item,rater,label\n") == "csv"
+    path = tmp_path / "named.json"  # names say nothing
+    path.write_bytes(b"item,rater,label\n")
+    assert source_of(look_at(path, encoding="utf-8")) == "csv"
+
+
+def test_a_source_tells_its_own_endings_and_choices(lists: Any, wizard: Wizard) -> None:
+    assert ".lists" in endings()
+    assert ".lists" in wizard.client.get(wizard.entrance).content.decode()
+    wizard.upload(json.dumps(TOLD).encode())
+    page = wizard.page()
+    assert "lists of a tool" in page.content.decode()
+    assert set(page.context["reading"].fields) == {"source"}
 
 
 def test_a_file_is_read_by_the_source_that_recognises_it(lists: Any, wizard: Wizard) -> None:
@@ -83,6 +98,10 @@ def test_a_file_is_read_by_the_source_that_recognises_it(lists: Any, wizard: Wiz
     assert (run.state, run.mapping["source"]) == ("done", "lists")
     expected = {("i1", "ann"): "none", ("i1", "bea"): "minor", ("i2", "ann"): "none"}
     assert said(run.question) == expected
+    assert dict(run.project.items.values_list("key", "body")) == {
+        "i1": {"text": "I1"},
+        "i2": {"text": "I2"},
+    }
 
 
 def test_its_problems_are_named_by_its_own_fields(lists: Any, wizard: Wizard) -> None:

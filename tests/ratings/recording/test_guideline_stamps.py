@@ -109,7 +109,7 @@ def test_an_answer_at_the_desk_carries_what_its_page_showed(
     project: Project, question: Any, lead: Any, annotator: Any, client_for: Any
 ) -> None:
     rewrite(project, lead, "Look twice.")
-    item = Item.objects.create(project=project, key="i1")
+    item = Item.objects.create(project=project, key="i1", body={"text": "x"})
     desk = client_for(annotator)
     page = desk.get(f"/projects/{project.pk}/rate/").content.decode()
     assert '<input type="hidden" name="guidelines" value="1">' in page

@@ -1,4 +1,4 @@
-"""Under which version of the guidelines something was said."""
+"""Under which version of the guidelines, and of which content of an item, something was said."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Guidelines:
-    """The version in force (0: none was ever written) and since when it is."""
+class Version:
+    """The version in force (0: none was ever written), and since when it is; None: always."""
 
     number: int
     since: datetime.datetime | None = None
@@ -17,7 +17,7 @@ class Guidelines:
         """The version that a rating or a line of its history carries; None where nobody knows.
 
         ``said_at`` is the time that the source brings, None for now: what was said before the
-        version in force was made was said under other guidelines, perhaps of another tool. ``seen``
+        version in force was made was said under another one, perhaps of another tool. ``seen``
         is the version that the rater had before them, when the form tells it.
         """
         if said_at is not None and self.since is not None and said_at < self.since:

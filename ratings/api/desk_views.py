@@ -1,0 +1,171 @@
+"""The desk by API, for a form of one's own: the next item of the caller's own rater, and what they
+say of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from groundwork.rest.errors import BadRequest, Conflict
+from groundwork.rest.parameters import parameters
+from groundwork.rest.schema import reads, writes
+from groundwork.rest.strict_fields import Flag, StrictSerializer, Text, Whole
+from projects.api.view import ApiView
+from projects.models import ApiToken, Item, Member, Project, Question, Rater
+from ratings.desk import answering, own, queue
+from ratings.recording import permitted
+from ratings.recording.judgement import UnknownCode
+
+LONGEST_COMMENT = 4_000
+LONGEST_REASON = 300
+
+
+class AskedItem(serializers.Serializer):
+    key = serializers.CharField()
+    body = serializers.DictField(help_text="All that a rater may know of it")
+    version = serializers.IntegerField(help_text="To be sent back as `item_version`")
+
+
+class Asked(serializers.Serializer):
+    item = AskedItem(allow_null=True, help_text="null: nothing is left for this rater")
+    guidelines_version = serializers.IntegerField(help_text="To be sent back as `guidelines`")
+
+
+class Said(StrictSerializer):
+    item = Text(max_length=255, help_text="Key of an item that was given to the rater")
+    answers = serializers.DictField(
+        required=False, help_text="A label by question, to each question of the project"
+    )
+    comment = Text(required=False, allow_blank=True, max_length=LONGEST_COMMENT)
+    flagged = Flag(required=False, help_text="Asks the lead to look at the item")
+    skip = Text(
+        required=False,
+        max_length=LONGEST_REASON,
+        help_text="Instead of answers: why the item is put aside",
+    )
+    guidelines = Whole(required=False, min_value=0, help_text="The version that the rater saw")
+    item_version = Whole(required=False, min_value=0, help_text="The version that the rater saw")
+
+
+class Next(ApiView):
+    @reads("nextItem", "The item that the caller's own rater is asked next", Asked)
+    def get(self, request: Request, project_id: int) -> Response:
+        """The same one until it is answered or skipped. It takes one of the item's places for a
+        while, so a token for reading alone may not ask."""
+        rater = self._rater(request, project_id)
+        parameters(request)
+        token: Any = request.auth
+        if token is not None and token.scope == ApiToken.Scope.READ:
+            raise PermissionDenied("This token is for reading alone.")
+        return Response(_asked(rater))
+
+    @writes("submitAnswers", "Answer an item, or skip it", body=Said, answer=Asked)
+    def post(self, request: Request, project_id: int) -> Response:
+        """What the desk does with its form. The answer is the next item."""
+        rater = self._rater(request, project_id)
+        parameters(request)
+        given = Said(data=request.data)
+        given.is_valid(raise_exception=True)
+        said = given.validated_data
+        item = _given(rater, said["item"])
+        try:
+            if "skip" in said:
+                if "answers" in said:
+                    raise _invalid("skip", "either 'answers' or 'skip'")
+                answering.skip(rater=rater, item=item, reason=said["skip"])
+            else:
+                _answer(rater, item, said, request.user)
+        except permitted.CorrectionsClosed:
+            raise PermissionDenied(
+                "Ratings cannot be changed in this project any more. What you said before stands."
+            ) from None
+        except permitted.Archived:
+            raise PermissionDenied("This project is archived: nobody rates in it.") from None
+        except answering.NoPlaceLeft:
+            raise Conflict(
+                "The rater's time for this item was over and others have rated it meanwhile; "
+                "nothing was stored."
+            ) from None
+        except answering.AlreadyRated:
+            raise Conflict("The item is rated; it cannot be skipped any more.") from None
+        except permitted.Refused:
+            raise _no_item() from None
+        return Response(_asked(rater))
+
+    def _rater(self, request: Request, project_id: int) -> Rater:
+        project = self.project(request, project_id, role=Member.Role.ANNOTATOR)
+        rater = own.rater_of(project, request.user)
+        if rater is None:
+            raise PermissionDenied("Your account is no rater of this project.")
+        if rater.paused:
+            raise PermissionDenied("The lead has paused your rating. What you rated is kept.")
+        return rater
+
+
+def _asked(rater: Rater) -> dict[str, Any]:
+    project = rater.project
+    item = queue.next_item(rater) if project.questions.exists() else None
+    return {"item": _shown(item), "guidelines_version": project.guidelines_version}
+
+
+def _shown(item: Item | None) -> dict[str, Any] | None:
+    if item is None:
+        return None
+    return {"key": item.key, "body": item.body, "version": item.version}
+
+
+def _given(rater: Rater, key: str) -> Item:
+    item = Item.objects.filter(project=rater.project_id, key=key).first()
+    if item is None or own.item_of(rater, item.pk) is None:
+        raise _no_item()
+    return item
+
+
+def _answer(rater: Rater, item: Item, said: dict[str, Any], user: Any) -> None:
+    try:
+        answering.answer(
+            rater=rater,
+            item=item,
+            codes=_codes(rater.project, said.get("answers", {})),
+            comment=said.get("comment", ""),
+            flagged=said.get("flagged", False),
+            by=user,
+            shown=answering.Shown(said.get("guidelines"), said.get("item_version")),
+        )
+    except UnknownCode as error:
+        raise BadRequest(
+            f"A category was removed at this moment: {error}. Nothing was stored."
+        ) from None
+
+
+def _codes(project: Project, answers: dict[str, Any]) -> dict[Question, int]:
+    """The code of the answer to each question; 400 names those that are missing or unknown."""
+    codes: dict[Question, int] = {}
+    wrong = {}
+    questions = list(project.questions.prefetch_related("categories"))
+    for question in questions:
+        labels = {category.label: category.code for category in question.active_categories()}
+        label = answers.get(question.key)
+        if isinstance(label, str) and label in labels:
+            codes[question] = labels[label]
+        else:
+            wrong[question.key] = f"one of {', '.join(labels)} is needed"
+    for key in answers:
+        if key not in {question.key for question in questions}:
+            wrong[key[:64]] = "the project has no such question"
+    if wrong:
+        raise BadRequest("The answers are not acceptable.", fields={"answers": wrong})
+    return codes
+
+
+def _no_item() -> Http404:
+    return Http404("This item was never given to you.")
+
+
+def _invalid(name: str, message: str) -> BadRequest:
+    return BadRequest("The request has invalid fields.", fields={name: message})

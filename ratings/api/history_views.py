@@ -1,0 +1,93 @@
+"""The API of a rating's history."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from groundwork.rest import paging
+from groundwork.rest.errors import BadRequest
+from groundwork.rest.parameters import parameters
+from groundwork.rest.schema import PAGING, QUESTION, page_of, parameter, reads
+from projects.api.view import ApiView, question_of
+from projects.models import Member, Rater
+from ratings.models import Revision
+
+
+class RevisionOut(serializers.Serializer):
+    # The names are the contract's; the serializer's own are not used.
+    label = serializers.CharField(  # type: ignore[assignment]
+        allow_null=True, help_text="null: withdrawn"
+    )
+    rated_at = serializers.DateTimeField(help_text="When it was said")
+    recorded_at = serializers.DateTimeField(help_text="When it was written down here")
+    by = serializers.CharField(
+        allow_null=True, help_text="The account that said it, for leads alone"
+    )
+    source = serializers.ChoiceField(Revision.Source.choices)  # type: ignore[assignment]
+    comment = serializers.CharField(allow_blank=True)
+    superseded = serializers.BooleanField(
+        help_text="Its file said something else later: it never stood"
+    )
+    guidelines = serializers.IntegerField(allow_null=True)
+    item_version = serializers.IntegerField(allow_null=True)
+
+
+class History(ApiView):
+    @reads(
+        "listHistory",
+        "All that was ever said in one rating, oldest first; annotators see their own",
+        page_of("Revision", RevisionOut),
+        [
+            parameter("item", "Key of the item", required=True),
+            parameter("rater", "Key of the rater", required=True),
+            QUESTION,
+            *PAGING,
+        ],
+    )
+    def get(self, request: Request, project_id: int) -> Response:
+        project = self.project(request, project_id)
+        found = parameters(request, ("item", "rater", "question", *paging.PAGING))
+        missing = [name for name in ("item", "rater") if name not in found]
+        if missing:
+            raise BadRequest(
+                "The query has invalid parameters.", fields=dict.fromkeys(missing, "missing")
+            )
+        question = question_of(project, found.get("question"))
+        role = project.role  # type: ignore[attr-defined]  # set by the door
+        rows = Revision.objects.filter(
+            rating__question=question,
+            rating__item__project=project,
+            rating__item__key=found["item"],
+            rating__rater__project=project,
+            rating__rater__key=found["rater"],
+        )
+        if role == Member.Role.ANNOTATOR:
+            own = Rater.objects.filter(project=project, user=request.user.pk)
+            rows = rows.filter(rating__rater__in=own)
+        labels = {category.code: category.label for category in question.categories.all()}
+
+        def read(after: paging.Key | None, size: int) -> list[tuple[paging.Key, Any]]:
+            chosen = rows.filter(pk__gt=after[0] if after else 0).select_related("by")
+            lines = chosen.order_by("pk")[:size]
+            is_lead = role == Member.Role.LEAD
+            return [((line.pk,), _shown(line, labels, is_lead=is_lead)) for line in lines]
+
+        return Response(paging.page(request, found, key=1, read=read))
+
+
+def _shown(line: Revision, labels: dict[int, str], *, is_lead: bool) -> dict[str, Any]:
+    return {
+        "label": labels.get(line.code),
+        "rated_at": line.rated_at,
+        "recorded_at": line.recorded_at,
+        "by": line.by.get_username() if line.by and is_lead else None,
+        "source": line.source,
+        "comment": line.comment,
+        "superseded": line.superseded,
+        "guidelines": line.guidelines,
+        "item_version": line.item_version,
+    }

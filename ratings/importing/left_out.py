@@ -1,0 +1,52 @@
+"""What of a file is not imported, and why: counted by reason, with the first lines of each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+LINES_NAMED = 20  # of each reason
+
+# reason -> its words. The names are those of `manage.py import_file`.
+REASONS: dict[str, str | Promise] = {
+    "spans": _("labels of parts of a text (spans); an answer is about a whole item"),
+    "boxes": _("boxes, shapes and marks in a picture or a recording; an answer is about an item"),
+    "relations": _("relations between parts; an answer is about a whole item"),
+    "several_labels": _("several labels at once; an answer is one label"),
+    "free_text": _("free text where a label is needed"),
+    "ranking": _("rankings; an answer is one label"),
+    "number": _("a number beside a label"),
+    "no_label": _("items without a label; they come in without a rating"),
+    "no_content": _("records without content or key"),
+    "no_rater": _("answers that name no rater; several people's answers in one"),
+    "draft": _("drafts that were not handed in"),
+    "ignored": _("records of kinds that hold no answer"),
+    "other_question": _("rows of other questions"),
+    "review": _("reviews of annotations"),
+    "sheets": _("further sheets of the workbook"),
+    "late_fields": _("fields that the first records do not have"),
+}
+
+
+class LeftOutCounts:
+    """What was left out so far."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.lines: dict[str, list[int]] = {}
+
+    def add(self, line: int, reason: str) -> None:
+        self.counts[reason] += 1
+        named = self.lines.setdefault(reason, [])
+        if len(named) < LINES_NAMED and (not named or named[-1] != line):
+            named.append(line)
+
+    def as_json(self) -> dict[str, Any]:
+        """reason -> its count and first lines."""
+        return {
+            reason: {"count": count, "lines": self.lines[reason]}
+            for reason, count in self.counts.most_common()
+        }

@@ -1,0 +1,246 @@
+"""The words of everything that can be wrong with a file."""
+
+from __future__ import annotations
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+ALLOWED = _(
+    "A table (CSV, Excel workbook, JSON) or another tool's export is needed, plain or packed with "
+    "gzip."
+)
+
+# kind -> (a few words for the count, the whole message)
+MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
+    # The file as a whole
+    "empty": (
+        _("empty file"),
+        _("The file is empty. A line of column names and at least one rating or item are needed."),
+    ),
+    "too_large": (
+        _("too large"),
+        _("The file has more than %(limit)s bytes (unpacked), the most that is allowed."),
+    ),
+    "zip": (
+        _("no table"),
+        _(
+            "This is a ZIP archive that is no Excel workbook. Unpack it and upload the file "
+            "inside; a single file may be packed with gzip."
+        ),
+    ),
+    "pdf": (_("no table"), _("This is a PDF document. %(allowed)s")),
+    "html": (_("no table"), _("This is an HTML or XML page. %(allowed)s")),
+    "binary": (_("no table"), _("This is no text file. %(allowed)s")),
+    "conll": (
+        _("labels of words"),
+        _(
+            "This is a CoNLL file: its labels belong to single words, and an answer is about a "
+            "whole item."
+        ),
+    ),
+    # JSON
+    "json": (
+        _("broken JSON"),
+        _("This is not valid JSON: %(why)s. A list of objects, or one object a line, is needed."),
+    ),
+    "json_cut": (
+        _("JSON cut off"),
+        _("The JSON ends in the middle of a record: the file is cut off."),
+    ),
+    "json_object": (
+        _("no record"),
+        _("%(found)s stands where an object, {...}, with the fields of a record is needed."),
+    ),
+    "json_deep": (
+        _("nested too deeply"),
+        _("The record is nested too deeply; %(limit)s levels at most are allowed."),
+    ),
+    "json_long": (
+        _("record too long"),
+        _("The record has more than %(limit)s characters, the most that is allowed."),
+    ),
+    "columns_differ": (
+        _("other fields"),
+        _("No record has the fields that the first ones have."),
+    ),
+    # Workbooks and XML
+    "xlsx": (
+        _("broken workbook"),
+        _("The Excel workbook cannot be read: it is damaged, or protected by a password."),
+    ),
+    "xlsx_large": (
+        _("workbook too large"),
+        _("The workbook unpacks to more than %(limit)s bytes, the most that is allowed."),
+    ),
+    "xlsx_formula": (
+        _("formula"),
+        _(
+            "The cell holds a formula whose value is not stored in the workbook. Open and save it "
+            "in a spreadsheet program, or paste the values."
+        ),
+    ),
+    "xlsx_error": (
+        _("error in a cell"),
+        _("The cell holds the error '%(value)s' of a spreadsheet program; a value is needed."),
+    ),
+    "parquet": (_("broken Parquet"), _("The Parquet file cannot be read further: it is damaged.")),
+    "parquet_missing": (
+        _("no Parquet here"),
+        _("This site cannot read Parquet: whoever runs it may install pyarrow."),
+    ),
+    "xml": (_("broken XML"), _("This is not valid XML: %(why)s.")),
+    "xml_entities": (
+        _("XML with entities"),
+        _("The XML declares a document type or entities, which are not allowed."),
+    ),
+    "gzip": (
+        _("broken archive"),
+        _("The gzip archive cannot be unpacked: it is damaged or cut off."),
+    ),
+    "lost": (_("file gone"), _("The uploaded file is not there any more. Upload it again.")),
+    # Its text and its lines
+    "bytes": (
+        _("wrong encoding"),
+        _(
+            "Byte %(byte)s does not belong into a text in %(encoding)s. Choose the encoding "
+            "that the file was saved in."
+        ),
+    ),
+    "nul": (
+        _("NUL character"),
+        _("There is a NUL character. Text of letters, digits and signs is needed."),
+    ),
+    "line_long": (
+        _("line too long"),
+        _("The line has more than %(limit)s characters, the most that is allowed."),
+    ),
+    "cell_long": (
+        _("cell too long"),
+        _("A cell has more than %(limit)s characters, the most that is allowed."),
+    ),
+    "quote_open": (
+        _("open quote"),
+        _(
+            "A cell that begins with a quotation mark here is not closed. Quotation marks "
+            "inside a cell are doubled."
+        ),
+    ),
+    "quote_wrong": (
+        _("wrong quote"),
+        _(
+            "After a closing quotation mark comes neither a delimiter nor the line's end. "
+            "Quotation marks inside a cell are doubled."
+        ),
+    ),
+    "columns_many": (_("too many columns"), _("%(found)s columns; %(limit)s at most are allowed.")),
+    # Its line of names
+    "one_column": (
+        _("one column"),
+        _(
+            "There is one column only. Columns are separated by a comma, a semicolon, a tab "
+            "or a vertical bar."
+        ),
+    ),
+    "name_empty": (
+        _("column without a name"),
+        _("Column %(place)s has no name. The first line names every column."),
+    ),
+    "name_doubled": (
+        _("doubled column name"),
+        _(
+            "'%(name)s' names column %(first)s and column %(second)s. Each column needs a "
+            "name of its own."
+        ),
+    ),
+    "no_names": (
+        _("no column names"),
+        _(
+            "The column of labels is named '%(name)s', which is a label itself: "
+            "the line of column names seems to be missing."
+        ),
+    ),
+    "only_names": (_("no ratings"), _("There is a line of column names, but no rating below it.")),
+    # Its rows
+    "cells": (
+        _("wrong number of cells"),
+        _("%(found)s cells, where the line of names has %(wanted)s."),
+    ),
+    "key_empty": (
+        _("empty cell"),
+        _("The cell is empty. Each row needs an item, a rater and a label."),
+    ),
+    "key_long": (
+        _("text too long"),
+        _("'%(value)s…' has %(found)s characters; %(limit)s at most are allowed."),
+    ),
+    "surrogate": (
+        _("half a character"),
+        _("'%(value)s' holds half of a character (a lone surrogate), which is no text."),
+    ),
+    "nul_text": (
+        _("NUL character"),
+        _("A text holds a NUL character. Text of letters, digits and signs is needed."),
+    ),
+    "item_wrong": (_("content not allowed"), _("The item cannot be stored: %(why)s.")),
+    "item_differs": (
+        _("doubled key"),
+        _(
+            "Item '%(value)s' has another content in line %(other)s. A key stands for one content; "
+            "give each its own key."
+        ),
+    ),
+    "question_key": (
+        _("wrong question key"),
+        _(
+            "'%(value)s' cannot be the key of a question: letters, digits, '_', '.' and '-' are "
+            "allowed, 64 at most."
+        ),
+    ),
+    "questions_many": (
+        _("too many questions"),
+        _("'%(value)s' is one question more than the %(limit)s that a project may have."),
+    ),
+    "key_control": (
+        _("control character"),
+        _("'%(value)s' holds a control character such as a line end, which is not allowed here."),
+    ),
+    "label_unknown": (
+        _("unknown label"),
+        _("'%(value)s' is no label of this question; one of %(allowed)s."),
+    ),
+    "labels_many": (
+        _("too many labels"),
+        _(
+            "'%(value)s' is one label more than the %(limit)s that a question may have. Is "
+            "this the column of labels?"
+        ),
+    ),
+    "item_unknown": (
+        _("unknown item"),
+        _("'%(value)s' is no item of this project, and new items are not to be made."),
+    ),
+    "rater_unknown": (
+        _("unknown rater"),
+        _("'%(value)s' is no rater of this project, and new raters are not to be made."),
+    ),
+    "time": (_("wrong time"), _("%(reason)s.")),
+    "repeats_many": (
+        _("too many repeats"),
+        _(
+            "Rater '%(rater)s' rates item '%(item)s' more than %(limit)s times. Are these "
+            "the right columns?"
+        ),
+    ),
+    "nothing_usable": (
+        _("nothing to import"),
+        _("Nothing in the file can be imported. It holds %(reasons)s."),
+    ),
+    "field_missing": (
+        _("missing field"),
+        _("The record has no '%(field)s'; it is needed in a file of this kind."),
+    ),
+    "question_absent": (
+        _("no row of the question"),
+        _("No row is of the question '%(question)s'; the file has %(found)s."),
+    ),
+}

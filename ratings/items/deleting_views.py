@@ -1,0 +1,79 @@
+"""Deleting for good: how much goes, and the lead types what it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from projects.access import LARGEST_ID, get_project
+from projects.models import Deletion, Item, Member, Project, Rater
+
+from . import erasing
+
+Kind = Deletion.Kind
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete_item(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    item = get_object_or_404(Item, project=project, pk=min(item_id, LARGEST_ID))
+    return _confirm(request, project, Kind.ITEM, item, name=item.key, back="items")
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete_rater(request: HttpRequest, project_id: int, rater_id: int) -> HttpResponse:
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    rater = get_object_or_404(Rater, project=project, pk=min(rater_id, LARGEST_ID))
+    return _confirm(request, project, Kind.RATER, rater, name=rater.key, back="people")
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete_project(request: HttpRequest, project_id: int) -> HttpResponse:
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    return _confirm(request, project, Kind.PROJECT, project, name=project.name, back="setup")
+
+
+def _confirm(
+    request: HttpRequest, project: Project, kind: str, target: Any, *, name: str, back: str
+) -> HttpResponse:
+    typed = request.POST.get("typed", "").strip()
+    if request.method == "POST" and typed == name.strip():
+        erasing.ask(kind=kind, target=target, by=request.user)
+        messages.success(
+            request,
+            _("It is being deleted, the counts first. The trace of it stands in the set-up."),
+        )
+        return redirect("projects") if kind == Kind.PROJECT else redirect(back, project.pk)
+    context = {
+        "project": project,
+        "kind": kind,
+        "name": name,
+        "back": back,
+        "counts": _in_words(erasing.what_goes(kind, target)),
+        "wrong": request.method == "POST",
+    }
+    status = 400 if request.method == "POST" else 200
+    return render(request, "ratings/delete.html", context, status=status)
+
+
+def _in_words(counts: dict[str, int]) -> list[tuple[str, int]]:
+    words = {
+        "ratings": _("ratings that stand"),
+        "history": _("lines of their history"),
+        "assignments": _("times that it was given to somebody"),
+        "gold": _("gold answers"),
+        "versions": _("versions of its content"),
+        "items": _("items"),
+        "raters": _("raters"),
+        "questions": _("questions"),
+    }
+    return [(words[name], number) for name, number in counts.items()]

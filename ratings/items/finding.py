@@ -1,0 +1,202 @@
+"""Items by what is said of them and how often they were rated: a page at a time, at a bounded cost
+in a project of a million."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, TextField
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast, Coalesce
+
+from projects.models import ASKED, WAITING, WITHDRAWN, GoldAnswer, Item, Project
+from ratings.models import Assignment, Rating
+
+LOOKED_AT = 20_000  # items that one page looks at, in search of those that fit
+READ_AT_ONCE = 1_000  # items whose texts are looked through by Python
+STATES = ("asked", "waiting", "withdrawn", "flagged", "gold")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What an item must have to be found; nothing is wanted where nothing is said.
+
+    ``search`` is a text of its key or its body. ``attributes`` are (name, value as text).
+    ``least`` and ``most`` ratings that stand: of ``question`` (an id), else of all questions.
+    ``since`` is when it was changed last, at the earliest. ``state`` is one of STATES.
+    """
+
+    search: str = ""
+    attributes: Sequence[tuple[str, str]] = ()
+    least: int | None = None
+    most: int | None = None
+    question: int | None = None
+    since: datetime.datetime | None = None
+    state: str = ""
+
+    @property
+    def narrow(self) -> bool:
+        """Whether no index says which items fit."""
+        return bool(
+            self.search
+            or self.attributes
+            or self.since
+            or self.most is not None
+            or (self.least or 0) > 0
+        )
+
+
+@dataclass(frozen=True)
+class Found:
+    """Items in the order of their ids. ``after`` is the id behind which to go on, None at the end;
+    ``cut`` says that the search stopped before it had as many as were asked for."""
+
+    items: list[Item]
+    after: int | None
+    cut: bool = False
+
+
+def is_name(name: str) -> bool:
+    """Whether an attribute of this name can be asked for; the databases take a number for a place
+    in a list."""
+    return 0 < len(name) <= 100 and "\0" not in name and not name.lstrip("+-").isdecimal()
+
+
+def find(project: Project, wanted: Wanted, *, after: int, size: int) -> Found:
+    """Up to ``size`` items behind the id ``after`` that fit, of the next LOOKED_AT."""
+    rows = matching(project, wanted).filter(pk__gt=after)
+    bound = None
+    if wanted.narrow:
+        bound = _bound(project, after)
+        rows = rows if bound is None else rows.filter(pk__lte=bound)
+    found: list[Item] = []
+    for item in _read(rows, wanted, after, size + 1):
+        if len(found) == size:
+            return Found(found, found[-1].pk)
+        found.append(item)
+    return Found(found, bound, cut=bound is not None)
+
+
+def ids_among(project: Project, wanted: Wanted, *, first: int, last: int) -> list[int]:
+    """The ids, from ``first`` to ``last``, of the items that fit; of a bounded number of items."""
+    rows = matching(project, wanted).filter(pk__gte=first, pk__lte=last)
+    if not wanted.search:
+        return list(rows.values_list("pk", flat=True))
+    folded = wanted.search.casefold()
+    return [item.pk for item in rows.iterator(READ_AT_ONCE) if _says(item, folded)]
+
+
+def every(project: Project, wanted: Wanted) -> Iterator[Item]:
+    """All that fit, some at a time: for what is streamed."""
+    after: int | None = 0
+    while after is not None:
+        page = find(project, wanted, after=after, size=READ_AT_ONCE)
+        yield from page.items
+        after = page.after
+
+
+def matching(project: Project, wanted: Wanted) -> QuerySet[Item]:
+    """The items that fit, in the order of their ids; where a text is searched for, a few more
+    (_says)."""
+    rows = Item.objects.filter(project=project).order_by("pk")
+    rows = _in_state(rows, project, wanted.state)
+    for place, (name, value) in enumerate(wanted.attributes):
+        text = Cast(KeyTextTransform(name, F("attributes")), TextField())
+        rows = rows.alias(**{f"attribute_{place}": text}).filter(**{f"attribute_{place}": value})
+    if wanted.since is not None:
+        rows = rows.filter(changed_at__gte=wanted.since)
+    if (wanted.least or 0) > 0 or wanted.most is not None:
+        rows = rows.alias(n_ratings=_number(wanted.question))
+        if wanted.least is not None:
+            rows = rows.filter(n_ratings__gte=wanted.least)
+        if wanted.most is not None:
+            rows = rows.filter(n_ratings__lte=wanted.most)
+    if wanted.search:
+        rows = rows.alias(said=Cast("body", TextField())).filter(_may_say(wanted.search))
+    return rows
+
+
+def n_ratings(item_ids: Iterable[int]) -> dict[int, int]:
+    """item -> ratings that stand, of all questions; of a bounded number of items."""
+    rows = Rating.objects.standing().filter(item__in=list(item_ids)).order_by()
+    return dict(rows.values_list("item_id").annotate(Count("id")))
+
+
+def _in_state(rows: QuerySet[Item], project: Project, state: str) -> QuerySet[Item]:
+    if state == "asked":
+        return rows.filter(ASKED)
+    if state == "waiting":
+        return rows.filter(WAITING)
+    if state == "withdrawn":
+        return rows.filter(WITHDRAWN)
+    if state == "flagged":
+        # read off the partial index of what was set aside, which is small
+        flagged = Assignment.objects.set_aside_in(project).filter(flagged=True)
+        return rows.filter(pk__in=flagged.values("item_id"))
+    if state == "gold":
+        gold = GoldAnswer.objects.in_force().filter(question__project=project)
+        return rows.filter(pk__in=gold.values("item_id"))
+    return rows
+
+
+def _number(question_id: int | None) -> Any:
+    ratings = Rating.objects.standing().filter(item=OuterRef("pk"))
+    if question_id is not None:
+        ratings = ratings.filter(question=question_id)
+    counted = ratings.order_by().values("item").annotate(n=Count("pk")).values("n")
+    return Coalesce(Subquery(counted), 0)
+
+
+def _bound(project: Project, after: int) -> int | None:
+    behind = Item.objects.filter(project=project, pk__gt=after).order_by("pk")
+    return behind.values_list("pk", flat=True)[LOOKED_AT - 1 : LOOKED_AT].first()
+
+
+def _read(rows: QuerySet[Item], wanted: Wanted, after: int, size: int) -> Iterator[Item]:
+    """The first ``size`` of the rows that fit: what only looked so to the database is passed by."""
+    if not wanted.search:
+        yield from rows[:size]
+        return
+    while True:
+        part = list(rows.filter(pk__gt=after)[:READ_AT_ONCE])
+        for item in part:
+            if _says(item, wanted.search.casefold()):
+                yield item
+        if len(part) < READ_AT_ONCE:
+            return
+        after = part[-1].pk
+
+
+def _may_say(text: str) -> Q:
+    """Whether the text may be in the key or in the body's JSON. SQLite keeps the JSON that was
+    written, in ASCII, and knows the case of no other letters; PostgreSQL writes it anew."""
+    is_sqlite = connection.vendor == "sqlite"
+    found = Q()
+    for written in {text, text.lower(), text.upper()} if is_sqlite else {text}:
+        stored = json.dumps(written, ensure_ascii=is_sqlite)[1:-1]
+        found |= Q(key__icontains=written) | Q(said__icontains=stored)
+    return found
+
+
+def _says(item: Item, folded: str) -> bool:
+    """Whether the text is in the key, or in a text of the body: names of parts are none."""
+    return folded in item.key.casefold() or any(
+        folded in text.casefold() for text in _texts(item.body)
+    )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)
+    elif isinstance(value, bool) or value is None:
+        return
+    else:
+        yield str(value)

@@ -1,0 +1,59 @@
+"""Taking items and raters out: what nobody rated is gone, what has ratings stays with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from groundwork import security
+from projects.models import Item, Project, Rater
+from ratings.models import Assignment, Rating
+
+
+@transaction.atomic
+def remove_item(*, item: Item, by: Any) -> bool:
+    """Delete an item without any rating (withdrawn ones are some, too) that nobody has before them;
+    withdraw it otherwise. Whether it is gone."""
+    # Against those who would rate it now: their rows need this one to stay.
+    Item.objects.select_for_update().get(pk=item.pk)
+    is_open = Assignment.objects.filter(item=item, state=Assignment.State.OPEN).exists()
+    if is_open or Rating.objects.filter(item=item).exists():
+        withdraw_items(project=item.project, item_ids=[item.pk], withdrawn=True, by=by)
+        return False
+    Item.objects.filter(pk=item.pk).delete()
+    Project.objects.filter(pk=item.project_id).catalogue_changed()
+    security.event("item_deleted", project_id=item.project_id, by=by.pk, before={"key": item.key})
+    return True
+
+
+@transaction.atomic
+def withdraw_items(*, project: Project, item_ids: Sequence[int], withdrawn: bool, by: Any) -> int:
+    """Withdraw items of the project, or restore them; how many that changed. Ratings stay."""
+    now = timezone.now()
+    items = Item.objects.filter(project=project, pk__in=item_ids, withdrawn_at__isnull=withdrawn)
+    number = items.update(withdrawn_at=now if withdrawn else None, changed_at=now)
+    if number:
+        Project.objects.filter(pk=project.pk).catalogue_changed()
+        done = "withdrawn" if withdrawn else "restored"
+        security.event(f"items_{done}", project_id=project.pk, by=by.pk, items=number)
+    return number
+
+
+@transaction.atomic
+def remove_rater(*, rater: Rater, by: Any) -> bool:
+    """Delete a rater without any rating who has nothing before them; pause them otherwise. Whether
+    they are gone."""
+    Rater.objects.select_for_update().get(pk=rater.pk)
+    is_open = Assignment.objects.filter(rater=rater, state=Assignment.State.OPEN).exists()
+    if is_open or Rating.objects.filter(rater=rater).exists():
+        Rater.objects.filter(pk=rater.pk).update(paused=True)
+        return False
+    Rater.objects.filter(pk=rater.pk).delete()
+    Project.objects.filter(pk=rater.project_id).catalogue_changed()
+    security.event(
+        "rater_deleted", project_id=rater.project_id, by=by.pk, before={"key": rater.key}
+    )
+    return True
