@@ -27,6 +27,9 @@ class QuestionScale:
     labels: list[str]
     values: np.ndarray | None
     matrix: np.ndarray | None
+    weights: str = "none"  # those declared
+    chosen: str = ""  # the coefficient that the lead wants to read first
+    pooled: bool = False  # people and models together in what is read first
 
     @classmethod
     def of(cls, question: Question) -> QuestionScale:
@@ -42,6 +45,9 @@ class QuestionScale:
             labels=[category.label for category in categories],
             values=None if not values or None in values else np.array(values, float),
             matrix=None if matrix is None else np.array(matrix, float),
+            weights=question.weights,
+            chosen=question.headline,
+            pooled=question.headline_pooled,
         )
 
     @property

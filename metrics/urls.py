@@ -1,6 +1,14 @@
 from django.urls import path
 
-from metrics.pages import change_views, chart_views, detail_views, example_views, views
+from metrics.pages import (
+    change_views,
+    chart_views,
+    detail_views,
+    example_views,
+    first_views,
+    item_views,
+    views,
+)
 
 PROJECT = "projects/<int:project_id>/"
 
@@ -10,8 +18,10 @@ urlpatterns = [
     path(PROJECT, views.dashboard, name="dashboard"),
     path(f"{PROJECT}charts/<slug:name>.<slug:form>", chart_views.chart, name="chart"),
     path(f"{PROJECT}raters/<path:key>/", detail_views.rater, name="rater"),
+    path(f"{PROJECT}first/", first_views.first, name="first"),
     path(f"{PROJECT}pairs/", detail_views.pair, name="pair"),
     path(f"{PROJECT}change/", change_views.change, name="change"),
-    path(f"{PROJECT}items/", detail_views.items, name="items"),
-    path(f"{PROJECT}items/<path:key>/", detail_views.item, name="item"),
+    path(f"{PROJECT}items/", item_views.items, name="items"),
+    path(f"{PROJECT}items.csv", item_views.items_csv, name="items_csv"),
+    path(f"{PROJECT}items/<path:key>/", item_views.item, name="item"),
 ]

@@ -48,6 +48,15 @@ class ItemsOut(serializers.Serializer):
     )
 
 
+class HeadlineOut(ReadingOut):
+    name = serializers.CharField(help_text="The coefficient that is read first")
+    why = serializers.CharField(
+        help_text="two_raters, nominal, ordinal, complete, incomplete, or chosen by the lead"
+    )
+    of = serializers.CharField(help_text="people, models or all: whose ratings it is of")
+    note = serializers.CharField(allow_blank=True, help_text="Why the lead chose it")
+
+
 class AgreementOut(serializers.Serializer):
     question = serializers.CharField()
     counted_at = serializers.DateTimeField(
@@ -56,7 +65,13 @@ class AgreementOut(serializers.Serializer):
     ratings = serializers.IntegerField(help_text="Ratings that the numbers rest on")
     uncounted = serializers.IntegerField(help_text="Ratings that are not in the numbers yet")
     items = ItemsOut()
-    coefficients = serializers.DictField(child=ReadingOut(), help_text="Name -> reading")
+    headline = HeadlineOut()
+    people = ReadingOut(help_text="The headline's coefficient of the people")
+    models = ReadingOut(help_text="of the models")
+    people_models = ReadingOut(help_text="between people and models")
+    coefficients = serializers.DictField(
+        child=ReadingOut(), help_text="Name -> reading, of all raters together"
+    )
 
 
 class PairOut(ReadingOut):

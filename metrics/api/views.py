@@ -21,11 +21,13 @@ from groundwork.rest.schema import PAGING, QUESTION, page_of, parameter, reads
 from metrics import periods
 from metrics.agreement import Value
 from metrics.agreement.coefficients import cohen
+from metrics.agreement.headline import CHOSEN, Facts, headline
 from metrics.agreement.weights import NONE, WEIGHTINGS
 from metrics.counting.store import json_text
 from metrics.models import CountState, PairTally, PeerTally, RaterReading, Reading, Span
 from metrics.readings import bootstrap, pairs, raters
-from metrics.readings.value import not_counted
+from metrics.readings.first import MODELS, PEOPLE
+from metrics.readings.value import not_counted, undefined
 from metrics.scale import QuestionScale
 from metrics.work import sweep
 from projects.api.view import ApiView, question_of
@@ -61,13 +63,15 @@ class Agreement(ApiView):
         project, question, _found = _asked(self, request, project_id)
         whole = Reading.objects.filter(question=question, span=Span.ALL).first()
         state = CountState.objects.filter(question=question).first()
+        scale = QuestionScale.of(question)
         return Response(
             {
                 "question": question.key,
                 "counted_at": state.counted_at if state and whole else None,
                 "uncounted": sweep.waiting_ratings(question, state),
                 **_basis(whole, n_items(project)),
-                "coefficients": _coefficients(whole, state, QuestionScale.of(question)),
+                **_headline(whole, state, question, scale),
+                "coefficients": _coefficients(whole, state, scale),
             }
         )
 
@@ -189,6 +193,33 @@ def _coefficients(
         names = [*scale.pattern_names(), *scale.mean_names()]
         return {name: not_counted() for name in names}
     return bootstrap.filled(whole.coefficients, state.bootstrap if state else {})
+
+
+def _headline(
+    whole: Reading | None, state: CountState | None, question: Question, scale: QuestionScale
+) -> dict[str, Any]:
+    """What is read first and why, and the same coefficient of people, of models, and between."""
+    if whole is None or not whole.headline:
+        chosen = headline(Facts(scale.kind, 0, scale.weights), chosen=scale.chosen)
+        first: dict[str, Any] = {
+            "name": chosen.name,
+            "why": chosen.why,
+            "of": PEOPLE,
+            "value": not_counted(),
+        }
+        groups: dict[str, Any] = dict.fromkeys(("people", "models", "people_models"), not_counted())
+    else:
+        first = bootstrap.first_filled(whole.headline, state)
+        nobody = undefined("no_pairable_items")
+        own = first["value"]
+        groups = {
+            "people": first.get(PEOPLE, nobody if first["of"] == MODELS else own),
+            "models": first.get(MODELS, own if first["of"] == MODELS else nobody),
+            "people_models": first.get("between", nobody),
+        }
+    named = {name: first[name] for name in ("name", "why", "of")}
+    named["note"] = question.headline_note if first["why"] == CHOSEN else ""
+    return {"headline": {**first["value"], **named}, **groups}
 
 
 # --- pairs and raters

@@ -16,6 +16,7 @@ import numpy as np
 
 from metrics.agreement.counts.tally import PairTables
 from metrics.counting import store
+from metrics.counting.kinds import Kinds
 from metrics.models import EVER, CountState, Diagnosis, PairTally, PatternTally, PeerTally
 from metrics.readings import disputes, findings
 from metrics.scale import QuestionScale
@@ -57,7 +58,7 @@ def audit(question_id: int, *, rater: int | None = None) -> Findings:
         state = CountState.objects.filter(pk=question_id).first() or CountState(question=question)
         scale = QuestionScale.of(question)
         found = Findings(uncounted=waiting.ratings([question_id]).count())
-        recount = Recount.of(question_id, scale.width, rater)
+        recount = Recount.of(question_id, scale.width, Kinds.stored(state), rater)
         found.ratings = recount.n_ratings
         if rater is None:
             uncounted = Rating.objects.filter(question=question).uncounted().count()
@@ -67,6 +68,7 @@ def audit(question_id: int, *, rater: int | None = None) -> Findings:
                 {"": uncounted},
             )
             found.compare("number of counted ratings", {"": state.ratings}, {"": recount.n_ratings})
+            found.compare("people and models who rated", _stored_raters(state), recount.raters())
             _compare_patterns(found, question_id, recount, scale)
         current = state.scale_version == question.scale_version
         _compare_pairs(found, state, recount, scale if current else None)
@@ -94,12 +96,16 @@ def _is_stale(question_id: int) -> bool:
 # --- counts
 
 
+def _stored_raters(state: CountState) -> dict[str, int]:
+    return {"people": state.n_people, "models": state.n_models}
+
+
 def _compare_patterns(
     found: Findings, question_id: int, recount: Recount, scale: QuestionScale
 ) -> None:
     stored: Counts = {}
     for row in PatternTally.objects.filter(question_id=question_id):
-        counts, n_items = store.decode_patterns(row, scale.width)
+        counts, n_items = store.decode_patterns(row, scale.width, apart=recount.kinds.apart)
         for pattern, n in zip(counts.tolist(), n_items.tolist(), strict=True):
             stored[row.day, *pattern] = n
     expected: Counts = {}
@@ -190,10 +196,16 @@ def _compare_diagnosis(
         return
     row = Diagnosis.objects.filter(pk=question_id).first() or Diagnosis()
     stored = {one["name"]: one["figures"] for one in row.findings}
-    made = findings.of_question(question_id, scale)
+    made = findings.of_question(question_id, scale, _means(question_id))
     found.compare("finding", stored, {one["name"]: one["figures"] for one in made})
     expected = disputes.newest_disputed(question_id, scale)
     found.compare("most disputed items", row.disputes, expected)
+
+
+def _means(question_id: int) -> dict[str, Any]:
+    """The mean pairwise kappas by items, as they are stored beside the diagnosis."""
+    means = CountState.objects.filter(pk=question_id).values_list("pairwise", flat=True).first()
+    return means or {}
 
 
 # --- comparing

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from metrics import periods
-from metrics.agreement.estimate import Estimate
 from metrics.counting import store
 from metrics.models import ALL_START, EVER, CountState, RaterReading, Reading
 from metrics.readings import project, raters
+from metrics.readings.first import Counted, First
+from metrics.readings.groups import Patterns, by_row
 from metrics.scale import QuestionScale
 from ratings.recording.days import date_of
 
@@ -27,11 +28,12 @@ def readings_of_periods(
     state: CountState, recount: Recount, scale: QuestionScale
 ) -> tuple[Readings, Readings]:
     """Expected and stored: (span, first day) -> [reading of the period, reading of all until its
-    end]."""
+    end, what is read first, the people's reading of all until its end]."""
     expected = _expected_of_periods(state, recount, scale)
     stored = {}
     for row in Reading.objects.filter(question_id=state.question_id):
-        stored[row.span, row.start.isoformat()] = [row.coefficients, row.cumulative]
+        parts = [row.coefficients, row.cumulative, row.headline, row.people_cumulative]
+        stored[row.span, row.start.isoformat()] = parts
     if not recount.n_ratings:
         # what is left when everything was withdrawn: all undefined
         stored.pop(("all", ALL_START.isoformat()), None)
@@ -42,8 +44,10 @@ def _expected_of_periods(state: CountState, recount: Recount, scale: QuestionSca
     days, counts, by_day = recount.patterns.by_day()
     if not len(days):
         return {}
-    keys = [("all", ALL_START.isoformat())]
+    patterns = Patterns.of(counts, scale)
     ever = by_day.sum(axis=0)
+    first = First(Counted.of(state, scale), patterns, ever, scale)
+    keys = [("all", ALL_START.isoformat())]
     n_items = [ever, ever]  # of each key two: of the period, and of all until its end
     for span in periods.SPANS:
         begins, index = np.unique(periods.starts(days, span), return_inverse=True)
@@ -53,20 +57,22 @@ def _expected_of_periods(state: CountState, recount: Recount, scale: QuestionSca
         for place, begin in enumerate(begins.tolist()):
             keys.append((span, date_of(begin).isoformat()))
             n_items += [of_period[place], until_end[place]]
-    made = _by_row(scale.patterns(scale.ordered(counts), np.stack(n_items)))
+    made = list(patterns.readings(np.stack(n_items), scale, first.over_time))
     expected = {}
     for place, key in enumerate(keys):
-        expected[key] = [made[2 * place], made[2 * place + 1]]
+        own, until = made[2 * place], made[2 * place + 1]
+        headline = first.period(own)
+        sums = first.shown(until)
+        expected[key] = [own.pooled, until.pooled, headline, sums]
     # Of the stored kappas and their sums, which are compared themselves.
-    means = project.mean_pairwise(state.question_id, state.pair_sums, made[0]["percent_agreement"])
-    expected[keys[0]] = [made[0] | means, made[0] | means]
+    whole = made[0]
+    means = project.mean_pairwise(
+        state.question_id, state.pair_sums, whole.pooled["percent_agreement"]
+    )
+    headline = first.whole(whole)
+    pooled = whole.pooled | means
+    expected[keys[0]] = [pooled, pooled, headline, {}]
     return expected
-
-
-def _by_row(estimates: dict[str, Estimate]) -> list[dict[str, Any]]:
-    """Of estimates (n,): n times name -> reading."""
-    columns = [estimate.readings() for estimate in estimates.values()]
-    return [dict(zip(estimates, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 # --- of raters
@@ -122,7 +128,7 @@ def _peer_readings(
     n_items = np.array([each[of].sum() for of in places], np.int64)
     estimates = scale.peers(tables, moments, n_items)
     found = {}
-    for (key, of), readings in zip(groups.items(), _by_row(estimates), strict=True):
+    for (key, of), readings in zip(groups.items(), by_row(estimates), strict=True):
         n_ratings = sum(recount.own[rows.keys[place]] for place in of)
         found[key] = [n_ratings, readings]
     return found

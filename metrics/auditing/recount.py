@@ -14,6 +14,7 @@ from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 
 from metrics.agreement.counts import tally
+from metrics.counting.kinds import Kinds
 from metrics.models import EVER
 from ratings.models import NOTHING, Rating
 
@@ -51,17 +52,19 @@ class Recount:
     pairs: tally.PairTables
     peers: tally.PeerTables
     own: dict[tuple[int, int], int]
+    kinds: Kinds
     rater: int | None = None  # whose counts alone these are, but for the patterns
 
     @classmethod
-    def of(cls, question_id: int, width: int, rater: int | None = None) -> Recount:
+    def of(cls, question_id: int, width: int, kinds: Kinds, rater: int | None = None) -> Recount:
         """Of all ratings, or of the items of one rater."""
         found = cls(
             0,
-            tally.Patterns.empty(width, by_day=True),
+            tally.Patterns.empty(kinds.width(width), by_day=True),
             tally.PairTables.empty(width),
             tally.PeerTables.empty(width, by_day=True),
             {},
+            kinds,
             rater,
         )
         for rows in _whole_items(question_id, rater):
@@ -86,6 +89,12 @@ class Recount:
             own={key: number for key, number in self.own.items() if key[0] == rater},
         )
 
+    def raters(self) -> dict[str, int]:
+        """How many people and models have a counted rating."""
+        all_days = [rater for (rater, day), number in self.own.items() if day == EVER and number]
+        models = len(self.kinds.models.intersection(all_days))
+        return {"people": len(all_days) - models, "models": models}
+
     def stored(self, rows: QuerySet, *raters: str) -> QuerySet:
         """The stored rows that these counts are to be compared with; ``raters`` names their columns
         of raters."""
@@ -98,9 +107,9 @@ class Recount:
     def _add(self, rows: np.ndarray, width: int) -> None:
         item, rater, code, day = (rows[name] for name in ROW.names or ())
         self.n_ratings += len(rows)
-        self.patterns += tally.patterns(item, code, width, day=day)
+        self.patterns += self.kinds.patterns((item, rater, code, day), width)
         self.pairs += tally.pair_tables(item, rater, code, width)
-        self.peers += tally.peer_tables(item, rater, code, width, day=day)
+        self.peers += self.kinds.peers((item, rater, code, day), width)
         keys, numbers = np.unique(np.stack([rater, day]), axis=1, return_counts=True)
         for one, on, number in zip(*keys.tolist(), numbers.tolist(), strict=True):
             for key in ((one, on), (one, EVER)):

@@ -28,6 +28,7 @@ from ratings.recording import waiting
 
 from . import count, rating_rows
 from .count import Change
+from .kinds import Kinds
 
 # One share: so many uncounted ratings, of so many items at most. Large enough that adding its tally
 # to the counts is little beside the rest; small enough that raters who want the same rows (on
@@ -127,7 +128,10 @@ def read(share: Share) -> Change:
     rows = rating_rows.of_items(share.question_id, found.items)
     # After the rows: the categories know every code in them.
     scale = QuestionScale.of(Question.objects.get(pk=share.question_id))
-    return Change.of(share.question_id, rows, found.notes, scale.width)
+    state = CountState.objects.get(pk=share.question_id)
+    return Change.of(
+        share.question_id, rows, found.notes, width=scale.width, kinds=Kinds.of(state, rows)
+    )
 
 
 @transaction.atomic
@@ -145,7 +149,8 @@ def finish(share: Share, change: Change) -> bool:
     count.mark_counted(change)
     state = count.lock(share.question_id)
     state.backlog_done += int(count.moved(change.rows).sum())
-    count.add(state, change, QuestionScale.of(Question.objects.get(pk=share.question_id)))
+    scale = QuestionScale.of(Question.objects.get(pk=share.question_id))
+    count.add(state, change.fitting(scale.width, Kinds.of(state, change.rows)), scale)
     mine.delete()
     return True
 

@@ -23,6 +23,7 @@ from ratings.models import NOTHING
 from ratings.recording import waiting
 
 from . import peer_rows, rating_rows, store
+from .kinds import Kinds
 
 # Items of one transaction: small enough that raters never wait long for the rows or, on SQLite, for
 # the file. A question with more uncounted ones has a backlog, and that is counted in shares
@@ -55,7 +56,7 @@ class Change:
 
     ``rows``: array of rating_rows.ROW. ``notes``: what had said of these items that they are to be
     counted (ratings.recording.waiting). ``own`` (n, 3): rater, day, change in the number of ratings
-    which the rater gave on that day.
+    which the rater gave on that day. ``kinds``: whose ratings are tallied as models'.
     """
 
     question_id: int
@@ -67,26 +68,32 @@ class Change:
     own: np.ndarray
     ratings: int
     items: int
+    kinds: Kinds
 
     @classmethod
-    def of(cls, question_id: int, rows: np.ndarray, notes: list[int], width: int) -> Change:
+    def of(
+        cls, question_id: int, rows: np.ndarray, notes: list[int], *, width: int, kinds: Kinds
+    ) -> Change:
         now, before = rows[rows["code"] > NOTHING], rows[rows["counted"] > NOTHING]
         return cls(
             question_id,
             rows,
             notes,
-            patterns(now, "code", width) - patterns(before, "counted", width),
+            patterns(now, "code", width, kinds) - patterns(before, "counted", width, kinds),
             pairs(now, "code", width) - pairs(before, "counted", width),
-            peers(now, "code", width) - peers(before, "counted", width),
+            peers(now, "code", width, kinds) - peers(before, "counted", width, kinds),
             own_counts(rows),
             now.size - before.size,
             np.unique(rows["item"]).size,
+            kinds,
         )
 
-    def widen(self, width: int) -> Change:
-        """The same change on a scale that has got more categories meanwhile."""
-        wide = {name: getattr(self, name).widen(width) for name in ("patterns", "pairs", "peers")}
-        return replace(self, **wide)
+    def fitting(self, width: int, kinds: Kinds) -> Change:
+        """The same change where the scale has got more categories, or the counts have met models
+        or people, since it was tallied."""
+        if width == self.pairs.tables.shape[-1] and kinds == self.kinds:
+            return replace(self, kinds=kinds)
+        return Change.of(self.question_id, self.rows, self.notes, width=width, kinds=kinds)
 
 
 @transaction.atomic
@@ -110,7 +117,7 @@ def count_some(question_id: int, *, items: int | None = None) -> Progress:
         return Progress(0, more=bool(rows.size))
     # Read with the lock in hand, and after the rows: the categories know every code in them.
     scale = QuestionScale.of(Question.objects.get(pk=question_id))
-    change = Change.of(question_id, rows, notes, scale.width)
+    change = Change.of(question_id, rows, notes, width=scale.width, kinds=Kinds.of(state, rows))
     add(state, change, scale)
     mark_counted(change)
     return Progress(change.items, more=change.items == items)
@@ -120,15 +127,20 @@ def add(state: CountState, change: Change, scale: QuestionScale) -> None:
     """Add the change to the stored counts. Under the question's lock, in the transaction that marks
     the ratings.
 
-    The scale must have been read with the lock in hand: of two counters that waited for each other,
-    the second sees that (or its newer version) for which the first made the kappas.
+    The scale must have been read, and the change be fitting, with the lock in hand: of two counters
+    that waited for each other, the second sees that (or its newer version) for which the first made
+    the kappas.
     """
-    if scale.width > change.patterns.counts.shape[1]:
-        change = change.widen(scale.width)
+    change.kinds.write(state)
     sums = store.no_sums() | state.pair_sums
-    store.add_patterns(state.question_id, change.patterns)
+    store.add_patterns(state.question_id, change.patterns, scale.width)
     store.add_pairs(state.question_id, change.pairs, scale, sums)
-    peer_rows.add_peers(state.question_id, change.peers, change.own)
+    come = peer_rows.add_peers(state.question_id, change.peers, change.own)
+    for rater, step in come.items():
+        if rater in change.kinds.models:
+            state.n_models += step
+        else:
+            state.n_people += step
     _mark_what_pairs_moved(change)
     state.unread += int(moved(change.rows).sum())
     state.version += 1
@@ -158,16 +170,18 @@ def uncounted_items(question_id: int, items: int) -> tuple[np.ndarray, list[int]
     return rating_rows.of_items(question_id, found.items), found.notes
 
 
-def patterns(rows: np.ndarray, code: str, width: int) -> tally.Patterns:
-    return tally.patterns(rows["item"], rows[code], width, day=rows[_day(code)])
+def patterns(rows: np.ndarray, code: str, width: int, kinds: Kinds) -> tally.Patterns:
+    ratings = rows["item"], rows["rater"], rows[code], rows[_day(code)]
+    return kinds.patterns(ratings, width)
 
 
 def pairs(rows: np.ndarray, code: str, width: int) -> tally.PairTables:
     return tally.pair_tables(rows["item"], rows["rater"], rows[code], width)
 
 
-def peers(rows: np.ndarray, code: str, width: int) -> tally.PeerTables:
-    return tally.peer_tables(rows["item"], rows["rater"], rows[code], width, day=rows[_day(code)])
+def peers(rows: np.ndarray, code: str, width: int, kinds: Kinds) -> tally.PeerTables:
+    ratings = rows["item"], rows["rater"], rows[code], rows[_day(code)]
+    return kinds.peers(ratings, width)
 
 
 def _day(code: str) -> str:

@@ -16,12 +16,14 @@ from metrics.models import EVER, PeerTally
 from .store import chunks, compact_blobs, stacked
 
 
-def add_peers(question_id: int, change: tally.PeerTables, own: np.ndarray) -> None:
+def add_peers(question_id: int, change: tally.PeerTables, own: np.ndarray) -> dict[int, int]:
     """Add tables and moments, and ``own`` (n, 3): rater, day, change in the number of own ratings.
     Mark the rows stale.
 
-    What is added to a rater's day is added to the row of all their days too.
+    What is added to a rater's day is added to the row of all their days too. Returns rater -> 1 for
+    those who have a counted rating from now on, and -1 for those who have none any more.
     """
+    come: dict[int, int] = {}
     if change.day is None:
         raise ValueError("peer tables are counted by day")
     raters = np.concatenate([change.rater, own[:, 0]])
@@ -48,7 +50,13 @@ def add_peers(question_id: int, change: tally.PeerTables, own: np.ndarray) -> No
             n_items=_summed(change.n_items, *where),
             n_ratings=n_ratings[part],
         )
+        before = -arrays.n_ratings
         _save_peers(question_id, keys[part], arrays)
+        before += arrays.n_ratings
+        for (rater, day), old, new in zip(keys[part], before, arrays.n_ratings, strict=True):
+            if day == EVER and bool(old) != bool(new):
+                come[rater] = 1 if new else -1
+    return come
 
 
 def _summed(values: np.ndarray, source: np.ndarray, to: np.ndarray, size: int) -> np.ndarray:

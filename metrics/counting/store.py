@@ -73,20 +73,24 @@ def chunks(size: int) -> Iterator[slice]:
 # --- patterns: a row a day, and one for all days together
 
 
-def decode_patterns(row: PatternTally, width: int) -> tuple[np.ndarray, np.ndarray]:
-    """counts (P, width) and n_items (P,) of one row."""
-    stored = np.frombuffer(row.patterns, dtype=INT).reshape(-1, row.width + 1)
-    counts = np.zeros((len(stored), width), np.int64)
-    counts[:, : row.width] = stored[:, :-1]
-    return counts, stored[:, -1].copy()
+def decode_patterns(
+    row: PatternTally, width: int, *, apart: bool | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """counts (P, width) and n_items (P,) of one row; where it holds models apart from people, or
+    ``apart`` asks for it, counts (P, 2 width): the people's, then the models'."""
+    halves = 1 + row.apart
+    stored = np.frombuffer(row.patterns, dtype=INT).reshape(-1, halves * row.width + 1)
+    counts = np.zeros((len(stored), 1 + (row.apart if apart is None else apart), width), np.int64)
+    counts[:, :halves, : row.width] = stored[:, :-1].reshape(-1, halves, row.width)
+    return counts.reshape(len(stored), counts.shape[1] * width), stored[:, -1].copy()
 
 
-def add_patterns(question_id: int, change: tally.Patterns) -> None:
+def add_patterns(question_id: int, change: tally.Patterns, width: int) -> None:
     """Add to the rows of the days in ``change`` and to the row of all days together; mark them
-    stale."""
+    stale. Its patterns have one or two columns for each of the ``width`` codes."""
     if change.day is None or not len(change.n_items):
         return
-    width = change.counts.shape[1]
+    apart = change.counts.shape[1] > width
     days = [EVER, *np.unique(change.day).tolist()]
     for part in chunks(len(days)):
         wanted = days[part]
@@ -97,12 +101,12 @@ def add_patterns(question_id: int, change: tally.Patterns) -> None:
             mine = slice(None) if day == EVER else change.day == day
             counts, n_items = change.counts[mine], change.n_items[mine]
             if day in stored_of:
-                old_counts, old_items = decode_patterns(stored_of[day], width)
+                old_counts, old_items = decode_patterns(stored_of[day], width, apart=apart)
                 counts = np.concatenate([old_counts, counts])
                 n_items = np.concatenate([old_items, n_items])
             data = _merged(counts, n_items).astype(INT).tobytes()
-            rows.append((question_id, day, width, data, True))
-        columns = ("question_id", "day", "width", "patterns", "stale")
+            rows.append((question_id, day, width, apart, data, True))
+        columns = ("question_id", "day", "width", "apart", "patterns", "stale")
         bulk.upsert("metrics_patterntally", columns, rows, key=("question_id", "day"))
 
 

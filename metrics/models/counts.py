@@ -25,6 +25,16 @@ class CountState(models.Model):
     # Changes that are counted but not yet in the readings. Pages add them to the uncounted ratings:
     # what they say is not in the numbers is exactly what is not.
     unread = models.PositiveBigIntegerField(default=0)
+    # Whom the counts hold as models, and whether these are kept apart from people
+    # (metrics.counting.kinds); the Project.catalogue_version for which that was looked at, and
+    # whether all is to be counted anew.
+    model_raters = models.JSONField(default=list, blank=True)
+    apart = models.BooleanField(default=False)
+    catalogue = models.PositiveBigIntegerField(default=0)
+    recount = models.BooleanField(default=False)
+    # Raters of whom a rating is counted; models are people here where they are not kept apart.
+    n_people = models.PositiveIntegerField(default=0)
+    n_models = models.PositiveIntegerField(default=0)
     # Weighting -> [sum of the pairs' kappas in units of 2^-60, number of pairs that have one]:
     # integers, so that adding and taking away leaves exactly what a sum from nothing gives,
     # whatever the number of pairs.
@@ -44,6 +54,9 @@ class CountState(models.Model):
     # Name -> {"low", "high", "bootstrap"} of coefficients without a standard error, and the version
     # they belong to.
     bootstrap = models.JSONField(default=dict, blank=True)
+    bootstrap_people = models.JSONField(default=dict, blank=True)  # of the people alone
+    # The mean pairwise kappas that count a pair by its items (readings.means).
+    pairwise = models.JSONField(default=dict, blank=True)
     bootstrapped = models.PositiveBigIntegerField(default=0)
     # The Question.scale_version for which the readings were made; when it lags, all of them are
     # made anew.
@@ -82,7 +95,10 @@ class PatternTally(models.Model):
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     day = models.IntegerField()
     width = models.PositiveSmallIntegerField()
-    # (n_patterns, width + 1): the counts of each category, then the number of items.
+    # Whether the counts of each category are twice there: the people's, then the models'.
+    apart = models.BooleanField(default=False)
+    # (n_patterns, width + 1), or (n_patterns, 2 width + 1) where they are apart: the counts of each
+    # category, then the number of items.
     patterns = models.BinaryField()
     stale = models.BooleanField(default=True)
 

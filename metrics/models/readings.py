@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from typing import Any
 
 from django.db import models
 from django.db.models import Q, Value
@@ -42,10 +43,17 @@ class Reading(models.Model):
     coefficients = models.JSONField(default=dict)
     # The same names, on all items up to the period's end.
     cumulative = models.JSONField(default=dict)
+    # What is read first, of people and of models (metrics.readings.first); where models are kept
+    # apart, the people's coefficients on all items up to the period's end.
+    headline = models.JSONField(default=dict)
+    people_cumulative = models.JSONField(default=dict)
     # Counts of items by number of ratings, per-category kappas and the like: whatever is not one
     # coefficient.
     details = models.JSONField(default=dict)
     computed_at = models.DateTimeField()
+
+    # The mean pairwise kappas by shared items, which are made later (readings.means); read beside.
+    means: dict[str, Any] = {}
 
     class Meta:
         ordering = ["start"]
@@ -53,6 +61,14 @@ class Reading(models.Model):
             models.UniqueConstraint(fields=["question", "span", "start"], name="reading_unique"),
             models.CheckConstraint(condition=Q(span__in=Span.values), name="reading_span_known"),
         ]
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The coefficients that pages tell: the people's where models are kept apart, unless the
+        lead wants them pooled."""
+        apart = "coefficients" in self.headline and self.headline["of"] == "people"
+        found: dict[str, Any] = self.headline["coefficients"] if apart else self.coefficients
+        return found
 
 
 class RaterReading(models.Model):

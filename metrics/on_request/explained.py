@@ -14,7 +14,7 @@ from metrics.agreement.coefficients import peers
 from metrics.agreement.counts import tally
 from metrics.agreement.estimate import REASONS, Value, number
 from metrics.agreement.explaining.attribution import Shifts, TwoPeriods, Without, shifts
-from metrics.models import Attribution
+from metrics.models import Attribution, CountState
 from metrics.scale import QuestionScale
 from projects.models import Item
 from ratings.models import NOTHING, Rating
@@ -74,8 +74,13 @@ def attributed(row: Attribution, scale: QuestionScale) -> dict[str, Any]:
 
 
 def _held(row: Attribution) -> Any:
-    """Ratings as the counts hold them."""
-    return Rating.objects.filter(question_id=row.question_id, counted__gt=NOTHING)
+    """Ratings as the counts hold them: the people's where models are kept apart, unless the lead
+    wants them pooled."""
+    held = Rating.objects.filter(question_id=row.question_id, counted__gt=NOTHING)
+    state = CountState.objects.select_related("question").filter(pk=row.question_id).first()
+    if state is None or not state.apart or state.question.headline_pooled:
+        return held
+    return held.exclude(rater__in=state.model_raters)
 
 
 def _bounds(row: Attribution) -> list[tuple[int, int]]:

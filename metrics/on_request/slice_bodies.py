@@ -37,13 +37,16 @@ def made(row: Slice) -> dict[str, Any]:
     if row.kind == Slice.Kind.PAIR:
         a, b = row.spec["raters"]
         return slice_pairs.pair(_read(rows.filter(rater__in=[a, b]), scale), a, b, scale)
+    of_models = question.project.raters.filter(kind="model")
+    models = list(of_models.values_list("pk", flat=True))
     if row.kind == Slice.Kind.RATER:
         (rater,) = row.spec["raters"]
         own = Rating.objects.filter(question=question, rater=rater, counted__gt=NOTHING).values(
             "item_id"
         )
-        return slice_raters.rater(_read(rows.filter(item_id__in=own), scale), rater, scale)
-    body = slice_parts.dashboard(_read(rows, scale), scale)
+        read = _read(rows.filter(item_id__in=own), scale)
+        return slice_raters.rater(read, rater, scale, models=models)
+    body = slice_parts.dashboard(_read(rows, scale), scale, models=models)
     if chosen.attributes:  # else the project's items, which the page counts
         body["n_items"] = chosen.items(Item.objects.filter(project=question.project)).count()
     return body

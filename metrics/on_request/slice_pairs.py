@@ -13,6 +13,7 @@ from metrics.agreement.counts.tally import PairTables
 from metrics.agreement.estimate import Value
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.agreement.weights import weighted
+from metrics.readings import means
 from metrics.readings.value import mean_of_pairs
 from metrics.scale import QuestionScale
 from ratings.recording.days import date_of
@@ -46,6 +47,27 @@ def mean_pairwise(
         for of_rater, (sum_of_kappas, n_pairs) in zip(by_rater.values(), each, strict=True):
             of_rater[coefficient] = mean(sum_of_kappas, n_pairs)
     return whole, by_rater
+
+
+def by_items(told: np.ndarray, counted: tally.Patterns, scale: QuestionScale) -> Body:
+    """The mean pairwise kappas by shared items, as of all ratings (readings.means); ``counted``:
+    the patterns of these ratings."""
+    raters = np.unique(told["rater"])
+    rows: list[np.ndarray] = []
+    kappas: list[list[np.ndarray]] = []
+    for tables in pair_blocks(told, raters, scale.k):
+        shared = tables.tables.sum(axis=(1, 2))
+        rows.append(np.stack([tables.rater_a, tables.rater_b, shared]))
+        values = []
+        for matrix in scale.weightings().values():
+            values.append(cohen.kappa(tables.tables, matrix, interval=False).value)
+        kappas.append(values)
+    if not rows:
+        return {}
+    pairs = np.concatenate(rows, axis=1)
+    each = np.concatenate([np.stack(values) for values in kappas], axis=1)
+    most = np.argsort(-pairs[2], kind="stable")[: means.PAIRS]
+    return means.of(pairs[:, most], list(each[:, most]), (counted.counts, counted.n_items), scale)
 
 
 def mean(total: float, n_pairs: int) -> Value:

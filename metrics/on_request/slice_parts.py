@@ -7,13 +7,16 @@ seconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from metrics import periods
 from metrics.agreement.counts import tally
+from metrics.models import Reading
 from metrics.readings import bootstrap, disputes, findings, project
+from metrics.readings.first import of_ratings
+from metrics.readings.groups import Patterns
 from metrics.readings.value import resting_on
 from metrics.scale import QuestionScale, headlines
 from ratings.recording.days import date_of
@@ -25,34 +28,68 @@ SHOWN_RATERS = 40  # of a heat map
 RATERS = 500  # rows of the raters' table: those with the most ratings
 
 
-def dashboard(ratings: np.ndarray, scale: QuestionScale) -> Body:
-    """Everything of a filtered dashboard."""
-    counted = tally.patterns(ratings["item"], ratings["code"], scale.k)
-    estimates = scale.patterns(counted.counts, counted.n_items)
-    coefficients = {name: estimate.reading() for name, estimate in estimates.items()}
-    resampled = bootstrap.bootstrap(counted.counts, counted.n_items, scale)
+def dashboard(ratings: np.ndarray, scale: QuestionScale, *, models: Sequence[int]) -> Body:
+    """Everything of a filtered dashboard. Where both people and models rate, what is told is the
+    people's, unless the lead wants them pooled; ``models``: the raters who are."""
+    of_models = np.isin(ratings["rater"], models)
+    apart = bool(of_models.any() and not of_models.all())
+    first, row = of_ratings(ratings, of_models, scale)
+    headline, coefficients = first.whole(row), row.pooled
+    told = ratings[~of_models] if apart and not scale.pooled else ratings
+    counted = tally.patterns(told["item"], told["code"], scale.k)
+    everybody = tally.patterns(ratings["item"], ratings["code"], scale.k)
+    everything, items = Patterns(everybody.counts, scale.k), everybody.n_items
+    resampled = bootstrap.bootstrap(everybody.counts, items, scale)
     coefficients = bootstrap.filled(coefficients, resampled)
+    if apart:
+        resampled = bootstrap.bootstrap(counted.counts, counted.n_items, scale)
+        headline["coefficients"] = bootstrap.filled(headline["coefficients"], resampled)
     raters, n_ratings = np.unique(ratings["rater"], return_counts=True)
     busiest = raters[np.lexsort((raters, -n_ratings))]
     pairwise, by_rater = slice_pairs.mean_pairwise(ratings, raters, scale)
     shown = np.sort(busiest[:SHOWN_RATERS])
     mine = ratings[np.isin(ratings["rater"], shown)]
     tables = tally.pair_tables(mine["item"], mine["rater"], mine["code"], scale.k)
+    mine = told[np.isin(told["rater"], shown)]
+    of_told = tally.pair_tables(mine["item"], mine["rater"], mine["code"], scale.k)
+    by_items = slice_pairs.by_items(told, counted, scale)
     return {
         "n_ratings": len(ratings),
         "coefficients": coefficients | resting_on(pairwise, coefficients["percent_agreement"]),
-        "details": project.whole_details(counted.counts, counted.n_items, scale),
-        "trend": trend(ratings, scale),
+        "headline": headline,
+        "details": project.whole_details(everything, items, scale),
+        "trend": trend(_of_latest_day(told, ratings), scale),
         "n_raters": len(raters),
-        "raters": slice_raters.rater_rows(ratings, busiest[:RATERS], by_rater, scale),
+        "raters": slice_raters.rater_rows(
+            ratings, busiest[:RATERS], by_rater, scale, others=~of_models if apart else None
+        ),
         "shown": shown.tolist(),
         "pairs": slice_pairs.pair_rows(tables, scale),
-        "findings": findings.of(counted.counts, counted.n_items, tables, scale),
+        "means": by_items,
+        "findings": findings.in_order(
+            [
+                *findings.of(counted.counts, counted.n_items, of_told, scale),
+                *findings.of_reading(
+                    Reading(coefficients=coefficients, headline=headline), by_items
+                ),
+            ]
+        ),
         "disputes": most_disputed(ratings, scale),
     }
 
 
 # --- over time
+
+
+def _of_latest_day(told: np.ndarray, ratings: np.ndarray) -> np.ndarray:
+    """``told`` with the day of the item's latest rating among all ``ratings``, as items are dated
+    however many of their ratings are told."""
+    items, place = np.unique(ratings["item"], return_inverse=True)
+    latest = np.full(items.size, np.iinfo(np.int32).min)
+    np.maximum.at(latest, place, ratings["day"])
+    dated = told.copy()
+    dated["day"] = latest[np.searchsorted(items, told["item"])]
+    return dated
 
 
 def trend(ratings: np.ndarray, scale: QuestionScale) -> Body:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from metrics import periods
@@ -25,12 +27,18 @@ LUMP = np.iinfo(np.int64).min  # the day of ratings that are peers alone
 
 
 def rater_rows(
-    ratings: np.ndarray, raters: np.ndarray, pairwise: dict[int, Body], scale: QuestionScale
+    ratings: np.ndarray,
+    raters: np.ndarray,
+    pairwise: dict[int, Body],
+    scale: QuestionScale,
+    *,
+    others: np.ndarray | None = None,
 ) -> list[Body]:
-    """One dict a rater: id, number of ratings, readings, median seconds, sparklines."""
-    ids, tables, moments, n_items = _peers(ratings, raters, scale)
+    """One dict a rater: id, number of ratings, readings, median seconds, sparklines. ``others``:
+    which ratings are compared with; all when left out."""
+    ids, tables, moments, n_items = _peers(ratings, raters, scale, others)
     estimates = scale.peers(tables, moments, n_items)
-    sparks = _sparks(ratings, raters[:SPARK_RATERS], scale)
+    sparks = _sparks(ratings, raters[:SPARK_RATERS], scale, others)
     order = np.argsort(ratings["rater"], kind="stable")
     starts, ends = np.searchsorted(ratings["rater"][order], [ids, ids + 1])
     places = np.searchsorted(ids, raters).tolist()
@@ -52,13 +60,17 @@ def rater_rows(
 
 
 def _peers(
-    ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale
+    ratings: np.ndarray,
+    raters: np.ndarray,
+    scale: QuestionScale,
+    others: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
     """ids (R,) ascending, tables (R, k, k), moments (R, k, k, k) or None, n_items (R,); zeros
     without shared items."""
     k = scale.k
     ids = np.sort(raters)
-    found = tally.peer_tables(ratings["item"], ratings["rater"], ratings["code"], k)
+    columns = ratings["item"], ratings["rater"], ratings["code"]
+    found = tally.peer_tables(*columns, k, others=others)
     wanted = np.isin(found.rater, ids)
     place = np.searchsorted(ids, found.rater[wanted])
     tables = np.zeros((len(ids), k, k), np.int64)
@@ -73,7 +85,9 @@ def _peers(
     return ids, tables, moments, n_items
 
 
-def _sparks(ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale) -> dict[int, Body]:
+def _sparks(
+    ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale, others: np.ndarray | None
+) -> dict[int, Body]:
     """Rater -> coefficient -> values of the newest weeks. All other ratings are lumped together:
     peers alone."""
     if not len(ratings):
@@ -82,7 +96,7 @@ def _sparks(ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale) -> di
     newest = weeks.max()
     told = np.isin(ratings["rater"], raters) & (weeks > newest - 7 * SPARK_WEEKS)
     day = np.where(told, weeks, LUMP)
-    of_weeks, _starts, estimates = _over_time(ratings, day, scale)
+    of_weeks, _starts, estimates = _over_time(ratings, day, scale, others)
     sparks: dict[int, Body] = {}
     for weights in scale.weighting_names():
         name = weighted("vs_peers", weights)
@@ -94,11 +108,12 @@ def _sparks(ratings: np.ndarray, raters: np.ndarray, scale: QuestionScale) -> di
 
 
 def _over_time(
-    ratings: np.ndarray, day: np.ndarray, scale: QuestionScale
+    ratings: np.ndarray, day: np.ndarray, scale: QuestionScale, others: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, dict[str, Estimate]]:
     """Raters (T,), days (T,) and estimates (T,) against the others, of the ratings whose ``day`` is
     no LUMP."""
-    found = tally.peer_tables(ratings["item"], ratings["rater"], ratings["code"], scale.k, day=day)
+    columns = ratings["item"], ratings["rater"], ratings["code"]
+    found = tally.peer_tables(*columns, scale.k, day=day, others=others)
     if found.day is None:
         return np.zeros(0, np.int64), np.zeros(0, np.int64), {}
     kept = found.day > LUMP
@@ -110,12 +125,19 @@ def _over_time(
 # --- one rater
 
 
-def rater(ratings: np.ndarray, rater_id: int, scale: QuestionScale) -> Body:
-    """One rater against the others on the own items: readings, table, trend, pairs."""
+def rater(
+    ratings: np.ndarray, rater_id: int, scale: QuestionScale, *, models: Sequence[int] = ()
+) -> Body:
+    """One rater against the others on the own items: readings, table, trend, pairs. The others are
+    the people where both people and ``models`` rate."""
+    of_models = np.isin(ratings["rater"], models)
+    apart = bool(of_models.any() and not of_models.all())
     own = ratings[ratings["rater"] == rater_id]
-    ratings = ratings[np.isin(ratings["item"], own["item"])]
+    mine = np.isin(ratings["item"], own["item"])
+    ratings = ratings[mine]
+    others = ~of_models[mine] if apart else None
     wanted = np.array([rater_id])
-    _ids, tables, moments, n_items = _peers(ratings, wanted, scale)
+    _ids, tables, moments, n_items = _peers(ratings, wanted, scale, others)
     estimates = scale.peers(tables, moments, n_items)
     coefficients = {name: estimate.reading((0,)) for name, estimate in estimates.items()}
     pairs = _pairs_with(ratings, rater_id, scale)
@@ -127,12 +149,22 @@ def rater(ratings: np.ndarray, rater_id: int, scale: QuestionScale) -> Body:
         "seconds": median_seconds(own["seconds"]),
         "coefficients": coefficients,
         "table": tables[0].tolist(),
-        "trend": {span: _rater_trend(ratings, rater_id, span, scale) for span in periods.SPANS},
+        "trend": {
+            span: _rater_trend(ratings, rater_id, span, scale, others=others)
+            for span in periods.SPANS
+        },
         "pairs": sorted(pairs, key=lambda row: -row["n"])[:PAIRS],
     }
 
 
-def _rater_trend(ratings: np.ndarray, rater_id: int, span: str, scale: QuestionScale) -> Body:
+def _rater_trend(
+    ratings: np.ndarray,
+    rater_id: int,
+    span: str,
+    scale: QuestionScale,
+    *,
+    others: np.ndarray | None,
+) -> Body:
     mine = ratings["rater"] == rater_id
     # The others' own readings are of no interest: one lump.
     day = np.where(mine, periods.starts(ratings["day"], span), LUMP)
@@ -140,7 +172,7 @@ def _rater_trend(ratings: np.ndarray, rater_id: int, span: str, scale: QuestionS
     if not len(newest):
         return {}
     day = np.where(mine & (day >= newest[0]), day, LUMP)
-    _raters, begins, estimates = _over_time(ratings, day, scale)
+    _raters, begins, estimates = _over_time(ratings, day, scale, others)
     starts = [date_of(begin).isoformat() for begin in begins.tolist()]
     return {"starts": starts, **points(estimates)}
 

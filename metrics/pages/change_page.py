@@ -15,7 +15,7 @@ from django.utils.translation import pgettext
 
 from metrics.models import Attribution, Reading, Span
 from metrics.scale import weighted
-from projects.models import Rater
+from projects.models import Question, Rater
 
 from . import words
 from .figures import figure, interval, signed
@@ -86,14 +86,19 @@ class Change:
 
 
 def _periods(chosen: Selection) -> list[Period]:
-    name = weighted("fleiss_kappa", chosen.weights)
-    rows = Reading.objects.filter(question=chosen.question, span__in=SPANS).order_by("-start")
-    return [
-        Period(span, start, reading or {})
-        for span, start, reading in rows.values_list("span", "start", f"coefficients__{name}")[
-            :PERIODS
-        ]
-    ]
+    return newest_periods(chosen.question, weighted("fleiss_kappa", chosen.weights), PERIODS)
+
+
+def newest_periods(question: Question, name: str, number: int) -> list[Period]:
+    """The newest weeks and months with a coefficient: the people's where models are kept apart,
+    unless the lead wants them pooled."""
+    rows = Reading.objects.filter(question=question, span__in=SPANS).order_by("-start")
+    columns = f"coefficients__{name}", f"headline__people__{name}"
+    found = []
+    for span, start, of_all, people in rows.values_list("span", "start", *columns)[:number]:
+        told = of_all if people is None or question.headline_pooled else people
+        found.append(Period(span, start, told or {}))
+    return found
 
 
 def _default_span(known: list[Period]) -> str:

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_safe
 from metrics.scale import weighted
 from projects.access import get_project
 from projects.models import Member, Rater
+from ratings.files.formulas import guard
 
 from . import change_page, charts, trends, words
 from .rater_page import table_of
@@ -55,7 +56,7 @@ def _csv(rows: Rows, name: str) -> HttpResponse:
 
 def _cell(value: Any) -> Any:
     """A text that a spreadsheet would take for a formula is told to be text."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" else value
+    return guard(value) if isinstance(value, str) else value
 
 
 def _project_trend(request: HttpRequest, chosen: Selection) -> Made:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
 
 from metrics.agreement import registry
+from metrics.agreement.headline import CHOSEN
 from metrics.agreement.weights import WEIGHTINGS
 from metrics.models import Reading
 from metrics.readings import pairs
 from metrics.scale import headlines, weighted
 from projects.models import Rater
 
-from . import charts
+from . import charts, words
 from .live import Live
+from .moves import Move
 from .rater_table import rater_table
 from .selection import Selection
 from .sources.source import ProjectNumbers
 
+SENTENCES = 3  # said at once; the others are one click away
 TABLE_RATERS = 20  # a wider table cannot be read; the list of pairs stands in for it
 
 LIVE = Live(
@@ -46,13 +52,25 @@ def context(request: HttpRequest, chosen: Selection, numbers: ProjectNumbers) ->
     table = rater_table(request, chosen, numbers)
     (points,) = course.lines
     has_pairs = bool(matrix)
+    moves, findings = numbers.moves(), numbers.findings(raters)
+    sentences = [Move(text, "") for text in findings]
+    # The move first, then what qualifies the number, and the rest.
+    said = [*moves, *sentences]
+    others = beside(chosen, reading)
     return {
         "reading": reading,
-        "headline": reading and reading.coefficients.get(chosen.coefficient),
+        "headline": first_number(chosen, reading),
+        "headline_name": chosen.asked or chosen.first["name"],
+        "why": why(chosen, reading),
+        "groups": groups(chosen, reading, numbers),
         "headlines": headlines(chosen.scale),
-        "moves": numbers.moves(raters),
-        "findings": numbers.findings(raters),
-        "beside": beside(chosen, reading),
+        "pooled": chosen.question.headline_pooled,
+        "moves": moves,
+        "findings": findings,
+        "said": said[:SENTENCES],
+        "more_said": said[SENTENCES:],
+        "beside": others,
+        "mean_shown": any(name.startswith(registry.MEAN_BY_ITEMS) for name, _value in others),
         "missing": missing(chosen, reading, numbers.n_items()),
         "period": course.period,
         "points": points,
@@ -71,14 +89,57 @@ def context(request: HttpRequest, chosen: Selection, numbers: ProjectNumbers) ->
     }
 
 
+def first_number(chosen: Selection, reading: Reading | None) -> dict[str, Any] | None:
+    """The reading of the coefficient that the address names, or of the one to read first."""
+    if reading is None:
+        return None
+    if chosen.asked:
+        return reading.told.get(chosen.asked)
+    return reading.headline.get("value")
+
+
+def why(chosen: Selection, reading: Reading | None) -> str | Promise:
+    """Why this coefficient stands first; empty where the address names it."""
+    if reading is None or chosen.asked or not reading.headline:
+        return ""
+    if reading.headline["why"] == CHOSEN:
+        return _("Chosen for this question: %(note)s") % {"note": chosen.question.headline_note}
+    return words.why(reading.headline["why"], reading.headline["name"])
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the panel of people and models: what is compared, its reading, its course."""
+
+    words: str | Promise
+    reading: dict[str, Any]
+    spark: list[float | None]
+
+
+def groups(chosen: Selection, reading: Reading | None, numbers: ProjectNumbers) -> list[Line]:
+    """People with people, people with models, models with models; empty where all raters are of one
+    kind."""
+    if reading is None or "between" not in reading.headline:
+        return []
+    sparks = numbers.group_values()
+    return [
+        Line(words.GROUPS[name], reading.headline[name], sparks.get(name, []))
+        for name in ("people", "between", "models")
+    ]
+
+
 def beside(chosen: Selection, reading: Reading | None) -> list[tuple[str, dict[str, Any]]]:
     """The coefficients that stand beside the headline, with their readings."""
     if reading is None:
         return []
-    names = registry.beside(chosen.scale.kind)
-    names.append(weighted(registry.MEAN_PAIRWISE, chosen.weights))
-    wanted = [name for name in names if name != chosen.coefficient]
-    return [(name, reading.coefficients[name]) for name in wanted if name in reading.coefficients]
+    known = reading.told | reading.headline.get("values", {}) | reading.means
+    names = [*reading.headline.get("beside", []), *registry.beside(chosen.scale.kind)]
+    names.insert(0, weighted("fleiss_kappa", reading.headline.get("weights", "none")))
+    names += [name for name in reading.headline.get("values", {}) if name not in names]
+    names.append(weighted(registry.MEAN_BY_ITEMS, chosen.weights))
+    first = chosen.asked or reading.headline.get("name")
+    wanted = [name for name in dict.fromkeys(names) if name != first]
+    return [(name, known[name]) for name in wanted if name in known]
 
 
 def sensitivity(chosen: Selection, reading: Reading | None) -> list[tuple[str, dict[str, Any]]]:
@@ -86,11 +147,7 @@ def sensitivity(chosen: Selection, reading: Reading | None) -> list[tuple[str, d
     if reading is None:
         return []
     names = [(weights, weighted("fleiss_kappa", weights)) for weights in WEIGHTINGS]
-    return [
-        (weights, reading.coefficients[name])
-        for weights, name in names
-        if name in reading.coefficients
-    ]
+    return [(weights, reading.told[name]) for weights, name in names if name in reading.told]
 
 
 def missing(chosen: Selection, reading: Reading | None, total: int) -> dict[str, Any]:

@@ -5,17 +5,15 @@ from __future__ import annotations
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from metrics.readings import disputes
 from metrics.readings import pairs as pair_list
 from projects.access import get_project
-from projects.models import Item, Member, Rater
-from ratings.desk import content
+from projects.models import Member, Rater
 
-from . import item_list, live, pair_page, rater_page
+from . import live, pair_page, rater_page
 from .filter_bar import FilterBar
 from .live import Live
 from .selection import Selection, by_key, one_of, page_number, select
@@ -133,50 +131,3 @@ def _all_pairs(request: HttpRequest, chosen: Selection) -> HttpResponse:
         "busiest": pair_list.SHOWN_RATERS,
     }
     return live.answer(request, "metrics/pairs.html", context)
-
-
-@login_required
-@require_safe
-def items(request: HttpRequest, project_id: int) -> HttpResponse:
-    """The items of a project with their ratings: search by key, filter by number of ratings."""
-    chosen = _chosen(request, project_id)
-    n_ratings = one_of(request.GET, "ratings", [str(number) for number in range(11)])
-    after = request.GET.get("after") or "0"
-    if not (after.isascii() and after.isdigit() and len(after) <= 18):
-        raise Http404(_("No such page."))
-    search = request.GET.get("search", "").replace("\0", "")[:255]
-    found = item_list.find(
-        chosen.question,
-        search=search,
-        n_ratings=int(n_ratings) if n_ratings else None,
-        after=int(after),
-    )
-    context = {
-        "project": chosen.project,
-        "chosen": chosen,
-        "rows": item_list.rows(chosen.question, found.items, chosen.scale),
-        "next_after": found.next_after,
-        "looked_at": item_list.LOOKED_AT if found.cut else None,
-        "after": int(after),
-        "search": search,
-        "n_ratings": n_ratings or "",
-        "numbers": range(10),
-    }
-    return render(request, "metrics/items.html", context)
-
-
-@login_required
-@require_safe
-def item(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
-    """One item: every rating with its history and comment, and who differs from whom."""
-    chosen = _chosen(request, project_id)
-    found = by_key(Item, chosen.project, key)
-    context = {
-        "project": chosen.project,
-        "chosen": chosen,
-        "item": found,
-        "blocks": content.blocks(found.body),
-        "attributes": item_list.shown_attributes(found),
-        "answers": item_list.item_ratings(found, chosen.questions),
-    }
-    return render(request, "metrics/item.html", context)

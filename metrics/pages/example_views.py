@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from metrics.example import loading
+from projects.access import refuse_new_projects
 
 
 @login_required
@@ -17,6 +18,7 @@ from metrics.example import loading
 def load_example(request: HttpRequest) -> HttpResponse:
     """Load what the user does not have yet and show the larger example; the worker counts
     meanwhile."""
+    refuse_new_projects(request.user)
     loading.load(owner=request.user, count=False)
     project = loading.own_example(request.user)
     if project is None:  # given away meanwhile

@@ -10,37 +10,58 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from metrics.agreement import bands
+from metrics.agreement.weights import NONE, weighted
 from metrics.models import RaterReading, Reading, Span, number_at
 from metrics.scale import QuestionScale
 from projects.models import Rater
 
+from . import words
 from .figures import figure, percent, whole
 
 
-def sentences(found: list[dict[str, Any]], raters: list[Rater], scale: QuestionScale) -> list[str]:
-    """Stored findings, each {"name", "figures"}, in the reader's language."""
+def sentences(
+    found: list[dict[str, Any]], raters: list[Rater], scale: QuestionScale, *, scheme: str
+) -> list[str]:
+    """Stored findings, each {"name", "figures"}, in the reader's language and the words of a
+    scheme."""
     keys = {rater.pk: rater.key for rater in raters}
-    return [_SENTENCES[one["name"]](one["figures"], scale.labels, keys) for one in found]
+    said = []
+    for one in found:
+        figures = one["figures"] | {"scheme": scheme}
+        said.append(_SENTENCES[one["name"]](figures, scale.labels, keys))
+    return said
+
+
+def apart_below(reading: Reading) -> tuple[str, float | None]:
+    """The coefficient of a rater against the others that goes with the headline, and the lower end
+    of Fleiss' kappa under the same weights: who stays below it agrees less than all do."""
+    weights = reading.headline.get("weights", NONE)
+    whole = reading.told.get(weighted("fleiss_kappa", weights), {})
+    return weighted("vs_peers", weights), whole.get("low")
 
 
 def raters_apart(readings: Mapping[int, Reading]) -> dict[int, list[str]]:
     """Question -> raters whose agreement with peers lies, interval and all, below the whole
-    interval of the project."""
-    floors = {
-        question: reading.coefficients["fleiss_kappa"]["low"]
-        for question, reading in readings.items()
-        if reading.coefficients.get("fleiss_kappa", {}).get("low") is not None
-    }
-    below = Q(pk__in=[])
-    for question, floor in floors.items():
-        below |= Q(question=question, high__lt=floor)
-    rows = RaterReading.objects.filter(question__in=list(floors), span=Span.ALL)
-    rows = rows.annotate(high=number_at("coefficients__vs_peers__high")).filter(below)
+    interval of the project; people alone, unless models alone rate or the lead pools them."""
+    floors: dict[str, dict[int, float]] = {}  # one query a weighting, not a question
+    for question, reading in readings.items():
+        name, floor = apart_below(reading)
+        if floor is not None:
+            floors.setdefault(name, {})[question] = floor
     found: dict[int, list[str]] = {}
-    for question, key in rows.order_by("question_id", "rater__key").values_list(
-        "question_id", "rater__key"
-    ):
-        found.setdefault(question, []).append(key)
+    for name, of_question in floors.items():
+        below = Q(pk__in=[])
+        for question, floor in of_question.items():
+            one = Q(question=question, high__lt=floor)
+            if readings[question].headline.get("of", "people") == "people":
+                one &= Q(rater__kind=Rater.Kind.HUMAN)
+            below |= one
+        rows = RaterReading.objects.filter(question__in=list(of_question), span=Span.ALL)
+        rows = rows.annotate(high=number_at(f"coefficients__{name}__high")).filter(below)
+        keys = rows.order_by("question_id", "rater__key").values_list("question_id", "rater__key")
+        for question, key in keys:
+            found.setdefault(question, []).append(key)
     return found
 
 
@@ -135,7 +156,71 @@ def _consistency(figures: dict[str, Any], _labels: list[str], _names: dict[int, 
     ) % {"r": figure(figures["mean_pearson"]), "kappa": figure(figures["mean_quadratic_kappa"])}
 
 
+def _few(figures: dict[str, Any], _labels: list[str], _names: dict[int, str]) -> str:
+    shared = figures["shared_items"]
+    return ngettext(
+        "It rests on %(n)s item with two or more ratings: with fewer than 30 it may be far off.",
+        "It rests on %(n)s items with two or more ratings: with fewer than 30 it may be far off.",
+        shared,
+    ) % {"n": whole(shared)}
+
+
+def _weightings(figures: dict[str, Any], _labels: list[str], _names: dict[int, str]) -> str:
+    low, high = (bands.band_of(figures[end], figures["scheme"]) for end in ("low", "high"))
+    told = {
+        "lowest": words.WEIGHTS[figures["lowest"]],
+        "low": figure(figures["low"]),
+        "highest": words.WEIGHTS[figures["highest"]],
+        "high": figure(figures["high"]),
+        "low_word": words.band(low),
+        "high_word": words.band(high),
+    }
+    if low is high:
+        said = _(
+            "The conclusion does not depend on the weights: Fleiss’ kappa is %(low)s to "
+            "%(high)s under any of them, always “%(low_word)s”."
+        )
+    else:
+        said = _(
+            "The conclusion depends on the weights: Fleiss’ kappa is %(low)s (“%(low_word)s”) with "
+            "weights “%(lowest)s” and %(high)s (“%(high_word)s”) with weights “%(highest)s”."
+        )
+    return said % told
+
+
+def _pairs(figures: dict[str, Any], _labels: list[str], _names: dict[int, str]) -> str:
+    told = {"fleiss": figure(figures["fleiss"]), "pairs": figure(figures["pairs"])}
+    if figures["pairs"] > figures["fleiss"]:
+        said = _(
+            "Fleiss’ kappa (%(fleiss)s) is below the mean over pairs (%(pairs)s): some raters "
+            "are stricter than others. Fleiss’ speaks of any raters, the mean of these raters with "
+            "their habits."
+        )
+    else:
+        said = _(
+            "Fleiss’ kappa (%(fleiss)s) is above the mean over pairs (%(pairs)s): pairs that "
+            "share many items agree less, or rated harder ones. Fleiss’ speaks of any raters, the "
+            "mean of these pairs."
+        )
+    return said % told
+
+
+def _apart(figures: dict[str, Any], _labels: list[str], _names: dict[int, str]) -> str:
+    return _(
+        "Raters are consistent but apart: ICC(C,1) is %(consistency)s, ICC(A,1) %(agreement)s, and "
+        "their means differ by up to %(apart)s. Where only the order counts, read the former."
+    ) % {
+        "consistency": figure(figures["consistency"]),
+        "agreement": figure(figures["agreement"]),
+        "apart": figure(figures["apart"], 1),
+    }
+
+
 _SENTENCES: dict[str, Sentence] = {
+    "few_items": _few,
+    "weightings": _weightings,
+    "fleiss_and_pairs": _pairs,
+    "consistent_apart": _apart,
     "prevalence_paradox": _paradox,
     "unequal_numbers": _unequal,
     "little_overlap": _overlap,

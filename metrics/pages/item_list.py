@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import Count, OuterRef, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+import numpy as np
+from django.utils.translation import gettext as _
 
+from metrics.readings.disputes import disagreement, named
 from metrics.scale import QuestionScale
-from projects.models import Item, Question
+from projects.catalogue import gold
+from projects.models import Category, GoldAnswer, Item, ItemVersion, Question
 from ratings.models import NOTHING, Rating, Revision
 
 ITEMS_A_PAGE = 50
-LOOKED_AT = 20_000  # items of which one page counts the ratings, in search of those with so many
 
 
 @dataclass
 class ItemRow:
     item: Item
     counts: list[tuple[str, int]] = field(default_factory=list)
+    disagreement: float | None = None  # mean distance of two of its ratings; None: not two
 
     @property
     def n_ratings(self) -> int:
@@ -31,63 +34,47 @@ class ItemRow:
         return len(self.counts) <= 1
 
 
-@dataclass(frozen=True)
-class Found:
-    """A page of items; ``next_after`` is the id after which the next page begins, None at the
-    end."""
-
-    items: list[Item]
-    next_after: int | None
-    cut: bool  # whether the search stopped before it had a page full
-
-
-def find(question: Question, *, search: str, n_ratings: int | None, after: int) -> Found:
-    """The page of matching items after an id. A search by ratings looks at LOOKED_AT items and can
-    be gone on with."""
-    items = matching(question, search=search, n_ratings=n_ratings, after=after)
-    bound = None
-    if n_ratings is not None:
-        behind = Item.objects.filter(project=question.project_id, pk__gt=after).order_by("pk")
-        bound = behind.values_list("pk", flat=True)[LOOKED_AT - 1 : LOOKED_AT].first()
-        items = items if bound is None else items.filter(pk__lte=bound)
-    found = list(items[: ITEMS_A_PAGE + 1])
-    if len(found) > ITEMS_A_PAGE:
-        return Found(found[:ITEMS_A_PAGE], found[ITEMS_A_PAGE - 1].pk, cut=False)
-    return Found(found, bound, cut=bound is not None)
-
-
-def matching(
-    question: Question, *, search: str, n_ratings: int | None, after: int
-) -> QuerySet[Item]:
-    """Items after an id whose key holds the literal text and that have so many ratings (10: ten or
-    more)."""
-    items = Item.objects.filter(project=question.project_id, pk__gt=after).order_by("pk")
-    if search:
-        items = items.filter(key__icontains=search)
-    if n_ratings is not None:
-        ratings = Rating.objects.filter(question=question, item=OuterRef("pk"), code__gte=0)
-        number = ratings.order_by().values("item").annotate(n=Count("pk")).values("n")
-        items = items.annotate(n_ratings=Coalesce(Subquery(number), 0))
-        items = (
-            items.filter(n_ratings__gte=10)
-            if n_ratings == 10
-            else items.filter(n_ratings=n_ratings)
-        )
-    return items
-
-
-def rows(question: Question, items: list[Item], scale: QuestionScale) -> list[ItemRow]:
+def rows(
+    question: Question, items: Sequence[Item], scale: QuestionScale, weights: str
+) -> list[ItemRow]:
     """The items with their counts of categories, in declared order."""
-    counts: dict[int, Counter[int]] = {item.pk: Counter() for item in items}
-    ratings = Rating.objects.filter(question=question, item__in=list(counts), code__gte=0)
+    place = {item.pk: number for number, item in enumerate(items)}
+    counts = np.zeros((len(items), scale.width), np.int64)
+    ratings = Rating.objects.filter(question=question, item__in=list(place), code__gte=0)
     for item, code in ratings.values_list("item_id", "code"):
-        counts[item][code] += 1
-    return [ItemRow(item, _named(counts[item.pk], scale)) for item in items]
+        counts[place[item], code] += 1
+    return counted(items, scale.ordered(counts), scale, weights)
 
 
-def _named(counts: Counter[int], scale: QuestionScale) -> list[tuple[str, int]]:
-    labels = zip(scale.codes.tolist(), scale.labels, strict=True)
-    return [(label, counts[code]) for code, label in labels if counts[code]]
+def counted(
+    items: Sequence[Item], counts: np.ndarray, scale: QuestionScale, weights: str
+) -> list[ItemRow]:
+    """The same of counts that are known: (n, k), in declared order."""
+    apart = disagreement(counts, scale.weightings()[weights])
+    found = []
+    for item, row, distance in zip(items, counts, apart.tolist(), strict=True):
+        several = row.sum() > 1
+        found.append(ItemRow(item, named(row, scale), distance if several else None))
+    return found
+
+
+def orders() -> list[tuple[str, str]]:
+    return [
+        ("", _("in the order they were added")),
+        ("disagreement", _("most disagreement first")),
+        ("ratings", _("most ratings first")),
+    ]
+
+
+def states() -> list[tuple[str, str]]:
+    return [
+        ("", _("All items")),
+        ("asked", _("asked for")),
+        ("waiting", _("without content")),
+        ("withdrawn", _("withdrawn")),
+        ("flagged", _("flagged by a rater")),
+        ("gold", _("with a gold answer")),
+    ]
 
 
 # --- one item
@@ -106,9 +93,22 @@ class QuestionRatings:
     question: Question
     ratings: list[RatingRow]
     counts: list[tuple[str, int]]
+    gold: Gold | None = None
 
 
-def item_ratings(item: Item, questions: list[Question]) -> list[QuestionRatings]:
+@dataclass
+class Gold:
+    """The gold answer of an item to a question, and what may be said instead. ``answer`` is None
+    where there is none; ``shown`` are (label, share; None: right)."""
+
+    answer: GoldAnswer | None
+    shown: list[tuple[str, float | None]]
+    options: list[tuple[Category, bool]]
+
+
+def item_ratings(
+    item: Item, questions: list[Question], *, with_gold: bool
+) -> list[QuestionRatings]:
     """Every rating of an item by question, with its history and with whom it differs. Withdrawn
     ones come last."""
     found = list(
@@ -122,7 +122,31 @@ def item_ratings(item: Item, questions: list[Question]) -> list[QuestionRatings]
     )
     for revision in history:
         revisions[revision.rating_id].append(revision)
-    return [_of_question(question, found, revisions) for question in questions]
+    answers = []
+    for question in questions:
+        answer = _of_question(question, found, revisions)
+        if with_gold:
+            answer.gold = _gold_of(item, question)
+        answers.append(answer)
+    return answers
+
+
+def versions(item: Item) -> list[ItemVersion]:
+    """What the item said before, newest first."""
+    return list(item.versions.select_related("by").order_by("-number"))
+
+
+def _gold_of(item: Item, question: Question) -> Gold:
+    answer = gold.in_force(question, [item.pk]).select_related("by").first()
+    labels = {category.code: category.label for category in question.categories.all()}
+    said = answer.answer if answer else []
+    shown: list[tuple[str, float | None]] = []
+    for code in said:
+        share = said[code] if isinstance(said, dict) else None
+        shown.append((labels.get(int(code), str(code)), share))
+    right = {int(code) for code in said}
+    options = [(one, one.code in right) for one in question.active_categories()]
+    return Gold(answer, shown, options)
 
 
 def _of_question(
@@ -146,7 +170,8 @@ def _of_question(
     ]
     counts = Counter(rating.code for rating in standing)
     scale = QuestionScale.of(question)
-    return QuestionRatings(question, rows, _named(counts, scale))
+    ordered = [counts[code] for code in scale.codes.tolist()]
+    return QuestionRatings(question, rows, named(ordered, scale))
 
 
 def shown_attributes(item: Item) -> list[tuple[str, Any]]:

@@ -14,44 +14,39 @@ import numpy as np
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from metrics.models import RaterReading, Reading, Span
-from projects.models import Rater
+from metrics.scale import weighted
 
 from . import words
-from .change_page import SPANS, Period, period_name
+from .change_page import SPANS, Period, newest_periods
 from .figures import figure
 from .selection import Selection
 from .trends import Point
 
 RECENT = 24  # the newest weeks and months together in which a move is looked for
 CLEAR = 2.0  # standard errors of the difference from which on a move of agreement is told
-BIAS_CLEAR = 3.0  # of a rater's bias: there are many raters
-BIAS_STEP = 0.15  # a smaller change of the bias is of no interest, however sure
-WEEKS = 8
-RATERS_TOLD = 3
+BIAS_CLEAR = 3.0  # of the difference of two raters: there are many pairs
+BIAS_STEP = 0.15  # a smaller change of it is of no interest, however sure
 
 
 @dataclass(frozen=True)
 class Move:
-    """A sentence and where it is explained."""
+    """A sentence and where it is explained; an empty address where it is not."""
 
     text: str
     url: str
 
 
-def moves(chosen: Selection, raters: list[Rater]) -> list[Move]:
-    """The last move of agreement and those of the bias of ``raters``, where they are clear. Two
-    queries at most."""
-    name = chosen.coefficient if chosen.coefficient.startswith("fleiss_kappa") else "fleiss_kappa"
-    rows = Reading.objects.filter(question=chosen.question, span__in=SPANS).order_by("-start")
-    newest = rows.values_list("span", "start", f"coefficients__{name}")[:RECENT]
-    found = [Period(span, start, reading or {}) for span, start, reading in newest]
+def moves(chosen: Selection) -> list[Move]:
+    """The last move of agreement, where it is clear; it names nobody. One query. Who moved is told
+    by alarms, whose evidence keeps a promise (quality.alarms)."""
+    name = chosen.coefficient
+    if not name.startswith("fleiss_kappa"):
+        name = weighted("fleiss_kappa", chosen.first["weights"])
+    found = newest_periods(chosen.question, name, RECENT)
     if not found:
         return []
     agreement = _agreement(chosen, name, [period for period in found if period.firm])
-    return ([agreement] if agreement else []) + _raters(
-        chosen, raters, max(period.start for period in found)
-    )
+    return [agreement] if agreement else []
 
 
 # --- agreement
@@ -106,37 +101,17 @@ def clear_change(before: dict[str, Any], after: dict[str, Any]) -> float | None:
     )
 
 
-# --- the raters' bias against their peers
+# --- two raters: the change of their difference
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A change of a rater's bias: from the first of ``week`` on against before, and its size in
-    standard errors."""
+    """A change of the mean difference: from the first of ``week`` on against before, and its size
+    in standard errors."""
 
     week: datetime.date
     change: float
     z: float
-
-
-def _raters(chosen: Selection, raters: list[Rater], newest: datetime.date) -> list[Move]:
-    if not chosen.ordered or not raters:
-        return []
-    since = newest - datetime.timedelta(weeks=WEEKS)
-    rows = RaterReading.objects.filter(
-        question=chosen.question, span=Span.WEEK, rater__in=raters, start__gt=since
-    )
-    weeks: dict[int, list[Period]] = {}
-    ordered = rows.order_by("rater_id", "start").values_list(
-        "rater_id", "start", "coefficients__vs_peers_bias"
-    )
-    for rater_id, start, reading in ordered:
-        weeks.setdefault(rater_id, []).append(Period(Span.WEEK, start, reading or {}))
-    turns = [
-        (found, rater) for rater in raters if (found := turn(weeks.get(rater.pk, []))) is not None
-    ]
-    turns.sort(key=lambda pair: -abs(pair[0].z))
-    return [_turned(chosen, rater, found) for found, rater in turns[:RATERS_TOLD]]
 
 
 def turn(weeks: Sequence[Period | Point]) -> Turn | None:
@@ -163,26 +138,3 @@ def turn(weeks: Sequence[Period | Point]) -> Turn | None:
         return None
     best = int(np.argmax(np.where(clear, np.abs(z), 0)))
     return Turn(firm[best + 1].start, float(change[best]), float(z[best]))
-
-
-def _turned(chosen: Selection, rater: Rater, found: Turn) -> Move:
-    values = chosen.scale.values
-    told = {
-        "rater": rater.key,
-        "size": figure(abs(found.change), 1),
-        "week": period_name(Span.WEEK, found.week),
-    }
-    # values that are no ranks
-    if values is not None and not np.allclose(np.abs(np.diff(values)), 1):
-        lower, higher = (
-            _("%(rater)s now answers lower than before, by %(size)s on average (%(week)s)."),
-            _("%(rater)s now answers higher than before, by %(size)s on average (%(week)s)."),
-        )
-    else:
-        lower, higher = (
-            _("%(rater)s now answers %(size)s steps lower than before (%(week)s)."),
-            _("%(rater)s now answers %(size)s steps higher than before (%(week)s)."),
-        )
-    text = (lower if found.change < 0 else higher) % told
-    asked = urlencode({"question": chosen.question.key, "period": Span.WEEK.value})
-    return Move(text, f"{reverse('rater', args=[chosen.project.pk, rater.key])}?{asked}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from metrics.agreement import COEFFICIENTS, batch
 from metrics.agreement.coefficients import cohen, marginal
 from metrics.agreement.estimate import REASONS, Value, number
 from metrics.models import PairTally
@@ -33,6 +34,7 @@ class PairDetails:
     table: np.ndarray  # (k, k), declared order
     kappas: dict[str, Value]  # weighting -> READING
     tests: list[MarginalTest]
+    others: dict[str, Value]  # what else is known of two raters on such a scale
 
     @property
     def n_items(self) -> int:
@@ -48,7 +50,7 @@ class PairDetails:
             name: cohen.kappa(table, matrix).reading()
             for name, matrix in scale.weightings().items()
         }
-        return cls(table, kappas, _tests(table))
+        return cls(table, kappas, _tests(table), _others(table, scale))
 
 
 def stored(question: Question, a: Rater, b: Rater, scale: QuestionScale) -> np.ndarray:
@@ -60,6 +62,21 @@ def stored(question: Question, a: Rater, b: Rater, scale: QuestionScale) -> np.n
     # of the one row that there is, or of none
     table = pairs.declared(list(rows), scale).sum(axis=0)
     return table if first == a.pk else table.T
+
+
+def _others(table: np.ndarray, scale: QuestionScale) -> dict[str, Value]:
+    """Name -> READING of every coefficient of two raters that says something on such a scale, but
+    for the kappas."""
+    found = batch.table_coefficients(
+        table, scale=scale.kind, values=scale.values, weight_matrix=scale.matrix
+    )
+    told = {}
+    for name, estimate in found.items():
+        entry = COEFFICIENTS.get(name)
+        of_all = entry is None or entry.name == "cohen_kappa" or estimate.shape
+        if entry is not None and not of_all and entry.makes_sense(scale.type):
+            told[name] = estimate.reading()
+    return told
 
 
 def _tests(table: np.ndarray) -> list[MarginalTest]:

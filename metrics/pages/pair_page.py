@@ -24,6 +24,7 @@ LIVE = Live(
         "pair-table-table",
         "kappas",
         "tests",
+        "others",
         "drift",
         "pair-trend-table",
         "pair-difference-table",

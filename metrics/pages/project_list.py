@@ -37,12 +37,17 @@ class Row:
 
     @property
     def headline(self) -> dict[str, Any] | None:
-        return self.reading.coefficients.get("fleiss_kappa") if self.reading else None
+        return self.reading.headline.get("value") if self.reading else None
+
+    @property
+    def name(self) -> str:
+        """Of the coefficient that is read first."""
+        return self.reading.headline.get("name", "") if self.reading else ""
 
     @property
     def n_ratings(self) -> int:
-        found = (self.reading.coefficients if self.reading else {}).get("percent_agreement", {})
-        return found.get("n_ratings") or 0
+        categories = (self.reading.details if self.reading else {}).get("categories", ())
+        return sum(category["ratings"] for category in categories)
 
     @property
     def enough(self) -> int:
@@ -86,14 +91,14 @@ def rows(projects: list[Project], user: Any) -> list[Row]:
 
 
 def _sparks(questions: list[int]) -> dict[int, list[float | None]]:
-    """Question -> Fleiss' kappa of the days among the 30 up to its newest."""
+    """Question -> what is read first on the days among the 30 up to its newest."""
     daily = Reading.objects.filter(question__in=questions, span=Span.DAY).order_by()
     recent = Q(pk__in=[])
     for question, newest in daily.values_list("question_id").annotate(Max("start")):
         recent |= Q(question_id=question, start__gt=newest - datetime.timedelta(days=SPARK_DAYS))
     found: dict[int, list[float | None]] = {}
     values = daily.filter(recent).order_by("question_id", "start")
-    for question, value in values.values_list("question_id", "coefficients__fleiss_kappa__value"):
+    for question, value in values.values_list("question_id", "headline__value"):
         found.setdefault(question, []).append(value)
     return found
 

@@ -3,16 +3,20 @@ are not found."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from functools import cached_property
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, QueryDict
 from django.utils.translation import gettext as _
 
 from metrics import periods
+from metrics.agreement.headline import Facts, headline
+from metrics.agreement.weights import NONE, applicable
 from metrics.filters import Filter
+from metrics.models import Reading, Span
 from metrics.scale import QuestionScale, headlines, weighted
 from projects.models import Item, Project, Question, Rater
 
@@ -25,10 +29,29 @@ class Selection:
     questions: list[Question]
     question: Question
     scale: QuestionScale
-    weights: str
+    asked_weights: str | None  # those that the address names
     period: str | None
-    coefficient: str
+    asked: str | None  # the coefficient that the address names
     filter: Filter = field(default_factory=Filter)
+
+    @cached_property
+    def first(self) -> Mapping[str, Any]:
+        """What is read first of all ratings (Reading.headline); a query, when it is asked for."""
+        return first_of(self.question, self.scale)
+
+    @property
+    def weights(self) -> str:
+        """Those asked for, or those that go with what is read first."""
+        if self.asked_weights:
+            return self.asked_weights
+        found: str = self.first["weights"]
+        return found if found in self.weightings else NONE
+
+    @property
+    def coefficient(self) -> str:
+        """That of the trend: the one asked for, or what stands for the headline over time."""
+        found: str = self.asked or self.first["over_time"]
+        return found
 
     @property
     def query(self) -> str:
@@ -37,8 +60,10 @@ class Selection:
 
     @property
     def weightings(self) -> list[str]:
-        """The weightings that this question knows."""
-        return self.scale.weighting_names()
+        """The weightings that say something on this question's scale: by rank where it is
+        ordered."""
+        custom = self.scale.matrix is not None
+        return applicable(ordered=self.ordered, custom=custom)
 
     @property
     def ordered(self) -> bool:
@@ -65,17 +90,35 @@ def select(request: HttpRequest, project: Project, *, filtered: bool = False) ->
         raise Http404(_("No such question."))
     scale = QuestionScale.of(question)
     allowed = scale.weighting_names()
-    weights = one_of(request.GET, "weights", allowed) or question.weights
     return Selection(
         project=project,
         questions=questions,
         question=question,
         scale=scale,
-        weights=weights if weights in allowed else "none",
+        asked_weights=one_of(request.GET, "weights", allowed),
         period=one_of(request.GET, "period", periods.SPANS),
-        coefficient=one_of(request.GET, "coefficient", headlines(scale)) or "fleiss_kappa",
+        asked=one_of(request.GET, "coefficient", headlines(scale)),
         filter=Filter.of(request.GET) if filtered else Filter(),
     )
+
+
+def first_of(question: Question, scale: QuestionScale) -> Mapping[str, Any]:
+    """What is read first: as stored with the readings, or before there are any what the table gives
+    for no raters."""
+    rows = Reading.objects.filter(question=question, span=Span.ALL)
+    columns = "name", "why", "over_time", "weights", "of"
+    found = rows.values(*(f"headline__{name}" for name in columns)).first()
+    if found is not None and found["headline__name"]:
+        return {name: found[f"headline__{name}"] for name in columns}
+    nobody = Facts(scale.kind, 0, scale.weights)
+    chosen = headline(nobody, chosen=scale.chosen)
+    return {
+        "name": chosen.name,
+        "why": chosen.why,
+        "over_time": chosen.over_time,
+        "weights": nobody.weighting,
+        "of": "people",
+    }
 
 
 def one_of(given: QueryDict, name: str, allowed: Collection[str]) -> str | None:

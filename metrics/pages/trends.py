@@ -52,17 +52,31 @@ class Point:
 def project_points(
     question: Question, span: str, coefficient: str, *, limit: int = POINTS
 ) -> list[Point]:
-    """The newest points of a project's trend, oldest first."""
-    rows = (
-        Reading.objects.filter(question=question, span=span)
-        .order_by("-start")
-        .values_list("start", f"coefficients__{coefficient}", f"cumulative__{coefficient}")[:limit]
-    )
-    points = [
-        Point(start, periods.end_date(start, span), reading or {}, cumulative or {})
-        for start, reading, cumulative in reversed(rows)
-    ]
+    """The newest points of a project's trend, oldest first: the people's where models are kept
+    apart, unless the lead wants them pooled."""
+    of_all = f"coefficients__{coefficient}", f"cumulative__{coefficient}"
+    of_people = f"headline__people__{coefficient}", f"people_cumulative__{coefficient}"
+    rows = Reading.objects.filter(question=question, span=span).order_by("-start")
+    found = rows.values_list("start", *of_all, *of_people)[:limit]
+    points = []
+    for start, *readings in reversed(found):
+        own, total, people, people_total = readings
+        if people is not None and not question.headline_pooled:
+            own, total = people, people_total
+        points.append(Point(start, periods.end_date(start, span), own or {}, total or {}))
     return marked(points, question.project)
+
+
+def group_values(question: Question, span: str, *, limit: int = POINTS) -> dict[str, list[Any]]:
+    """The newest values of the coefficient read first, oldest first: of people, of models and
+    between them, where they are apart."""
+    rows = Reading.objects.filter(question=question, span=span).order_by("-start")
+    lines: dict[str, list[Any]] = {"people": [], "models": [], "between": []}
+    columns = "headline__value", "headline__models__value", "headline__between__value"
+    for values in reversed(rows.values_list(*columns)[:limit]):
+        for line, value in zip(lines.values(), values, strict=True):
+            line.append(value)
+    return lines
 
 
 def rater_lines(

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from projects.access import get_project
+from projects.access import get_project, may_create_projects
 from projects.models import Member, Project
 
 from . import dashboard as dashboard_page
@@ -26,14 +26,23 @@ def projects(request: HttpRequest) -> HttpResponse:
     """The projects of the caller, newest first; a stranger is asked to sign in."""
     if not request.user.is_authenticated:
         return redirect("sign_in")
-    visible = Project.objects.visible_to(request.user).order_by("-id")
+    every = Project.objects.visible_to(request.user).order_by("-id")
+    archive = request.GET.get("archive") == "1"
+    visible = every.filter(archived_at__isnull=not archive)
     paginator = Paginator(visible, project_list.PROJECTS_A_PAGE)
     number = page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("No such page."))
     page = paginator.page(number)
     rows = project_list.rows(list(page.object_list), request.user)
-    return render(request, "metrics/projects.html", {"page": page, "rows": rows})
+    context = {
+        "page": page,
+        "rows": rows,
+        "may_create": may_create_projects(request.user),
+        "archive": archive,
+        "others": every.filter(archived_at__isnull=archive).count(),
+    }
+    return render(request, "metrics/projects.html", context)
 
 
 @login_required

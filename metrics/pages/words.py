@@ -30,11 +30,27 @@ _BASE: dict[str, Promise] = {
     "brennan_prediger": _("Brennan-Prediger"),
     "percent_agreement": _("Percent agreement"),
     "mean_pairwise_kappa": _("Mean pairwise kappa"),
+    "mean_pairwise_kappa_by_items": _("Mean pairwise kappa by shared items"),
+    "icc1": _("ICC(1,1), one-way"),
+    "icc2": _("ICC(A,1), absolute agreement"),
+    "icc3": _("ICC(C,1), consistency"),
+    "icc1k": _("ICC(1,k), mean of the raters"),
+    "icc2k": _("ICC(A,k), mean of the raters"),
+    "icc3k": _("ICC(C,k), mean of the raters"),
     "vs_peers": _("Kappa with peers"),
     "vs_peers_percent": _("Percent agreement with peers"),
     "vs_peers_bias": _("Bias against peers"),
     "cohen_kappa": _("Cohen’s kappa"),
     "mean_difference": _("Mean difference"),
+    "kappa_max": _("Largest kappa that the margins allow"),
+    "scott_pi": _("Scott’s pi"),
+    "pabak": _("PABAK, adjusted for prevalence and bias"),
+    "prevalence_index": _("Prevalence index"),
+    "bias_index": _("Bias index"),
+    "pearson": _("Pearson’s correlation"),
+    "spearman": _("Spearman’s rank correlation"),
+    "kendall_tau_b": _("Kendall’s tau-b"),
+    "lin_ccc": _("Lin’s concordance"),
 }
 
 REASONS: dict[str, Promise] = {
@@ -51,6 +67,12 @@ REASONS: dict[str, Promise] = {
     "needs_complete_items": _("needs items that every rater has rated"),
     "no_discordant_pairs": _("the two never differ"),
     "needs_bootstrap": _("no interval by formula"),
+    "no_gold_ratings": _("no answer on a gold item"),
+    "no_repeats": _("nothing was rated twice"),
+    "too_short": _("too few compared items before any onset"),
+    "no_peers": _("nobody else rated the same items"),
+    "cannot_tell_who": _("two raters only: which of them moved cannot be told"),
+    "tied": _("tied"),
 }
 NOT_COUNTED = _("not counted yet")
 
@@ -82,7 +104,40 @@ def reason(name: str | None) -> str | Promise:
     return REASONS.get(name, name)
 
 
-# The words of the bands of metrics.agreement.bands, scheme landis_koch.
+# Why a coefficient is read first (metrics.agreement.headline).
+_WHYS: dict[str, Promise] = {
+    "two_raters": _("Two raters: agreement between these two, beyond what their own habits give."),
+    "two_raters_weighted": _(
+        "Two raters and categories in an order: near misses count as partly agreed."
+    ),
+    "nominal": _("Categories without an order and any raters: the same category or not."),
+    "weighted": _("With the agreement weights that were declared for this question."),
+    "ordinal": _("Categories in an order: near misses count as partly agreed."),
+    "complete": _("Numbers, and everybody rated every item: agreement on the value itself."),
+    "incomplete": _("Numbers, and not everybody rated every item: alpha takes what there is."),
+}
+
+
+def why(name: str, coefficient: str) -> str | Promise:
+    """Why a coefficient is read first, in a sentence."""
+    last = coefficient.rpartition("_")[2]
+    if last == "custom":
+        return _WHYS["weighted"]
+    if name == "two_raters" and last in WEIGHTS:
+        return _WHYS["two_raters_weighted"]
+    return _WHYS[name]
+
+
+# Whose agreement it is.
+GROUPS: dict[str, Promise] = {
+    "people": _("People with people"),
+    "between": _("People with models"),
+    "models": _("Models with models"),
+    "all": _("All raters together"),
+}
+
+
+# The words of the bands of metrics.agreement.bands.
 _BANDS: dict[str, Promise] = {
     "poor": _("poor"),
     "slight": _("slight"),
@@ -90,6 +145,13 @@ _BANDS: dict[str, Promise] = {
     "moderate": _("moderate"),
     "substantial": _("substantial"),
     "almost_perfect": _("almost perfect"),
+    "fair_to_good": _("fair to good"),
+    "excellent": _("excellent"),
+    "good": _("good"),
+    "very_good": _("very good"),
+    "unreliable": _("unreliable"),
+    "tentative": _("tentative"),
+    "reliable": _("reliable"),
 }
 
 

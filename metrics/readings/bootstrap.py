@@ -12,8 +12,10 @@ import numpy as np
 
 from metrics.agreement import intervals, registry
 from metrics.counting import store
-from metrics.models import EVER, PatternTally
+from metrics.models import EVER, CountState, PatternTally
 from metrics.scale import QuestionScale
+
+from .groups import Patterns
 
 REPLICATES = 2000
 # at most, over all replicates: a scale of very many patterns gets fewer replicates
@@ -57,10 +59,25 @@ def filled(coefficients: dict[str, Any], found: Intervals) -> dict[str, Any]:
     return coefficients | {name: coefficients[name] | one for name, one in known.items()}
 
 
-def of_question(question_id: int, scale: QuestionScale) -> Intervals:
-    """`bootstrap` of a question's stored patterns; nothing where none are stored."""
+def first_filled(first: dict[str, Any], state: CountState | None) -> dict[str, Any]:
+    """What is read first (Reading.headline) with its interval by the bootstrap, where it has no
+    other."""
+    if state is None or first["value"].get("low") is not None:
+        return first
+    of_people = first["of"] == "people" and "coefficients" in first
+    found = state.bootstrap_people if of_people else state.bootstrap
+    named = {first["name"]: first["value"]}
+    value = filled(named, found)[first["name"]]
+    return first | {"value": value} | ({"people": value} if of_people else {})
+
+
+def of_question(question_id: int, scale: QuestionScale) -> tuple[Intervals, Intervals]:
+    """`bootstrap` of a question's stored patterns, of all raters and of the people; nothing where
+    none are stored, or for the people where these are all."""
     row = PatternTally.objects.filter(question_id=question_id, day=EVER).first()
     if row is None:
-        return {}
+        return {}, {}
     counts, n_items = store.decode_patterns(row, scale.width)
-    return bootstrap(scale.ordered(counts), n_items, scale)
+    patterns = Patterns.of(counts, scale)
+    pooled = bootstrap(patterns.pooled, n_items, scale)
+    return pooled, bootstrap(patterns.people, n_items, scale) if patterns.apart else {}

@@ -13,35 +13,65 @@ import numpy as np
 from django.utils import timezone
 
 from metrics.agreement.counts.tally import PairTables
-from metrics.agreement.explaining import diagnosis
+from metrics.agreement.explaining import beside, diagnosis
+from metrics.agreement.registry import MEAN_BY_ITEMS
+from metrics.agreement.weights import weighted
 from metrics.counting import store
-from metrics.models import EVER, Diagnosis, PatternTally
+from metrics.models import EVER, CountState, Diagnosis, PatternTally, Reading, Span
 from metrics.scale import QuestionScale
 
 from . import disputes, pairs
+from .groups import Patterns
 
 Findings = list[dict[str, Any]]
 
 
-def diagnosis_of(question_id: int, scale: QuestionScale) -> Diagnosis:
-    """What is to be stored of a question, from its counts and what is counted of its ratings."""
+# The most important first: a page says the first three at once.
+ORDER = (
+    "few_items",
+    "prevalence_paradox",
+    "consistent_apart",
+    "consistency_only",
+    "fleiss_and_pairs",
+    "weightings",
+    "unequal_numbers",
+    "little_overlap",
+    "confused_categories",
+    "rater_bias",
+)
+
+
+def diagnosis_of(question_id: int, scale: QuestionScale, means: dict[str, Any]) -> Diagnosis:
+    """What is to be stored of a question, from its counts, its readings and what is counted of its
+    ratings; ``means``: the mean pairwise kappas by items (readings.means)."""
     return Diagnosis(
         question_id=question_id,
-        findings=of_question(question_id, scale),
+        findings=of_question(question_id, scale, means),
         disputes=disputes.newest_disputed(question_id, scale),
         computed_at=timezone.now(),
     )
 
 
-def of_question(question_id: int, scale: QuestionScale) -> Findings:
-    """Those of all ratings; what is said of raters rests on the pairs of the heat map."""
+def of_question(question_id: int, scale: QuestionScale, means: dict[str, Any]) -> Findings:
+    """Those of all ratings, of the people's where models rate too; what is said of raters rests on
+    the pairs of the heat map."""
     row = PatternTally.objects.filter(question_id=question_id, day=EVER).first()
     if row is None:
         return []
     counts, n_items = store.decode_patterns(row, scale.width)
-    raters = pairs.busiest(question_id).values_list("rater_id", flat=True)
-    tables = pairs.tables_among(question_id, list(raters), scale)
-    return of(scale.ordered(counts), n_items, tables, scale)
+    patterns = Patterns.of(counts, scale)
+    raters = list(pairs.busiest(question_id).values_list("rater_id", flat=True))
+    if patterns.apart and not scale.pooled:
+        state = CountState.objects.get(pk=question_id)
+        raters = [rater for rater in raters if rater not in state.model_raters]
+    tables = pairs.tables_among(question_id, raters, scale)
+    told = patterns.pooled if scale.pooled else patterns.people
+    reading = Reading.objects.filter(question_id=question_id, span=Span.ALL).first()
+    return (
+        of(told, n_items, tables, scale)
+        if reading is None
+        else in_order([*of(told, n_items, tables, scale), *of_reading(reading, means)])
+    )
 
 
 def of(
@@ -56,3 +86,27 @@ def of(
         values=scale.values,
     )
     return [{"name": one.name, "figures": one.figures} for one in found]
+
+
+def of_reading(reading: Reading, means: dict[str, Any]) -> Findings:
+    """Why what is read first stands beside numbers that say something else."""
+    first, told = reading.headline, reading.told
+    if not first:
+        return []
+    found = [beside.weightings(told)]
+    if first["why"] != "two_raters":  # of whom Cohen's kappa is the only one
+        fleiss = told.get(weighted("fleiss_kappa", first["weights"]), {})
+        mean = means.get(weighted(MEAN_BY_ITEMS, first["weights"]), {})
+        found.append(beside.pairs_and_all(fleiss.get("value"), mean.get("value")))
+    if first["values"]:
+        agreement, consistent = (first["values"][name]["value"] for name in ("icc2", "icc3"))
+        found.append(beside.consistency(agreement, consistent, first["apart"]))
+    return [{"name": one.name, "figures": one.figures} for one in found if one is not None]
+
+
+def in_order(found: Findings) -> Findings:
+    """The most important first; what ICC tells better is not told twice."""
+    names = {one["name"] for one in found}
+    if "consistent_apart" in names:
+        found = [one for one in found if one["name"] != "consistency_only"]
+    return sorted(found, key=lambda one: ORDER.index(one["name"]))

@@ -12,10 +12,11 @@ import logging
 from django.db import transaction
 from django.db.models import F
 
+from metrics import changes
 from metrics.models import CountState
 from metrics.scale import QuestionScale
 
-from . import bootstrap, findings
+from . import bootstrap, findings, means
 
 logger = logging.getLogger(__name__)
 
@@ -43,10 +44,13 @@ def renew(question_id: int) -> None:
         return
     scale = QuestionScale.of(state.question)
     version = state.version
-    intervals = bootstrap.of_question(question_id, scale)
-    diagnosis = findings.diagnosis_of(question_id, scale)
+    intervals, of_people = bootstrap.of_question(question_id, scale)
+    pairwise = means.of_question(question_id, scale)
+    diagnosis = findings.diagnosis_of(question_id, scale, pairwise)
     same = CountState.objects.filter(pk=question_id, version=version)
     with transaction.atomic():
         # The version rises, so that open pages show what is new.
-        if same.update(bootstrap=intervals, bootstrapped=version + 1, version=version + 1):
+        made = {"bootstrap": intervals, "bootstrap_people": of_people, "pairwise": pairwise}
+        if same.update(**made, bootstrapped=version + 1, version=version + 1):
             diagnosis.save()  # of a key that is there, or not yet
+            changes.announce(question_id)

@@ -19,7 +19,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from groundwork.database import bulk
-from metrics import periods
+from metrics import changes, periods
 from metrics.agreement.coefficients import fleiss
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.agreement.weights import CUSTOM, weighted
@@ -41,6 +41,8 @@ from projects.models import Question
 from ratings.recording.days import date_of
 
 from . import raters
+from .first import Counted, First
+from .groups import Patterns, Row
 from .value import mean_of_pairs, resting_on
 
 TAIL = 62  # days of cumulative readings made at once; a longer tail is put off
@@ -58,6 +60,8 @@ def refresh(question_id: int) -> bool:
             break
         while _refresh_beside(question_id):
             pass
+    if moved:
+        changes.announce(question_id)
     return moved
 
 
@@ -130,21 +134,24 @@ def finish(question_id: int) -> bool:
     scale = QuestionScale.of(Question.objects.get(pk=question_id))
     counts, ever, days, by_day = _load(question_id, scale, Q(day__gte=periods.whole([first])[0]))
     spans = [_Periods.of(span, days, by_day).since(first) for span in periods.SPANS]
-    readings = iter(
-        _readings(counts, np.concatenate([span.cumulative(ever) for span in spans]), scale)
-    )
+    made = First(Counted.of(state, scale), counts, ever, scale)
+    items = np.concatenate([span.cumulative(ever) for span in spans])
+    readings = counts.readings(items, scale, made.over_time)
     for span in spans:
         totals = dict(zip(span.starts(), readings, strict=False))
         stored = Reading.objects.filter(
             question_id=question_id, span=span.name, start__in=list(totals)
         )
-        rows = [
-            (pk, store.json_text(totals[start])) for pk, start in stored.values_list("id", "start")
-        ]
-        bulk.update_by_id("metrics_reading", ["cumulative"], rows)
+        rows = []
+        for pk, start in stored.values_list("id", "start"):
+            row = totals[start]
+            people = store.json_text(made.shown(row))
+            rows.append((pk, store.json_text(row.pooled), people))
+        bulk.update_by_id("metrics_reading", ["cumulative", "people_cumulative"], rows)
     state.cumulative_from = None
     state.version += 1
     state.save()
+    changes.announce(question_id)
     return True
 
 
@@ -219,46 +226,65 @@ def _refresh_project(state: CountState, scale: QuestionScale, days: list[int]) -
     spans = [_Periods.of(span, read, by_day) for span in periods.SPANS] if days else []
     moved = [span.containing(days) for span in spans]
     since = [] if put_off else [span.since(days[0]) for span in spans]
-    # All periods in one call: the formulas are vectorised, a call costs as much as a thousand rows.
+    first = First(Counted.of(state, scale), counts, ever, scale)
     items = [
         ever[None],
         *(span.n_items for span in moved),
         *(span.cumulative(ever) for span in since),
     ]
-    readings = iter(_readings(counts, np.concatenate(items), scale))
-    found = next(readings)
+    readings = counts.readings(np.concatenate(items), scale, first.over_time)
+    all_days = next(readings)
+    headline = first.whole(all_days)
+    found = all_days.pooled
     found |= mean_pairwise(question_id, state.pair_sums, found["percent_agreement"])
-    ever_row = (Span.ALL, ALL_START, found, found, whole_details(counts, ever, scale))
+    details = whole_details(counts, ever, scale)
+    _save(question_id, [(Span.ALL, ALL_START, found, found, details, headline, {})])
     own = {(span.name, start): next(readings) for span in moved for start in span.starts()}
     total = {(span.name, start): next(readings) for span in since for start in span.starts()}
     gone = {(span.name, start) for span in [*moved, *since] for start in span.empty()}
     for name, start in gone & own.keys():
         Reading.objects.filter(question_id=question_id, span=name, start=start).delete()
-    rows: list[tuple[Any, ...]] = [
-        (*key, reading, total.get(key, {}), {}) for key, reading in own.items() if key not in gone
-    ]
-    if put_off:
-        _save(question_id, [ever_row])
-        _save(question_id, rows, kept=("cumulative",))
-    else:
-        _save(question_id, [ever_row, *rows])
-        # Of the periods after them nothing else moved.
-        tail: list[tuple[Any, ...]] = [
-            (*key, {}, reading, {})
-            for key, reading in total.items()
-            if key not in gone and key not in own
-        ]
-        _save(question_id, tail, kept=("coefficients", "details"))
+    for key in gone:
+        own.pop(key, None)
+        total.pop(key, None)
+    _save_periods(question_id, own, total, first, put_off=put_off)
+
+
+Key = tuple[str, Any]  # span, first day
+
+
+def _save_periods(
+    question_id: int,
+    own: dict[Key, Row],
+    total: dict[Key, Row],
+    first: First,
+    *,
+    put_off: bool,
+) -> None:
+    """``own``: of the periods that moved; ``total``: cumulative ones, of these and of the periods
+    after them, unless they are put off."""
+    rows: list[tuple[Any, ...]] = []
+    for key, row in own.items():
+        until = total.pop(key, Row({}))
+        sums = first.shown(until)
+        rows.append((*key, row.pooled, until.pooled, {}, first.period(row), sums))
+    _save(question_id, rows, kept=("cumulative", "people_cumulative") if put_off else ())
+    # Of the periods after them nothing else moved.
+    tail: list[tuple[Any, ...]] = []
+    for key, row in total.items():
+        tail.append((*key, {}, row.pooled, {}, {}, first.shown(row)))
+    _save(question_id, tail, kept=("coefficients", "details", "headline"))
 
 
 def _load(
     question_id: int, scale: QuestionScale, wanted: Q
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """counts (P, k), items ever (P,), the wanted days (D,) and their items (D, P)."""
+) -> tuple[Patterns, np.ndarray, np.ndarray, np.ndarray]:
+    """Patterns (P), items ever (P,), the wanted days (D,) and their items (D, P)."""
     rows = list(
         PatternTally.objects.filter(wanted | Q(day=EVER), question_id=question_id).order_by("day")
     )
-    decoded = [store.decode_patterns(row, scale.width) for row in rows]
+    apart = any(row.apart for row in rows)
+    decoded = [store.decode_patterns(row, scale.width, apart=apart) for row in rows]
     counts, where = np.unique(
         np.concatenate([part for part, _ in decoded]), axis=0, return_inverse=True
     )
@@ -266,21 +292,13 @@ def _load(
     at = np.repeat(np.arange(len(rows)), [len(part) for part, _ in decoded])
     n_items[at, where.ravel()] = np.concatenate([n for _, n in decoded])
     days = np.array([row.day for row in rows[1:]], np.int64)
-    return scale.ordered(counts), n_items[0], days, n_items[1:]
+    return Patterns.of(counts, scale), n_items[0], days, n_items[1:]
 
 
-def _readings(
-    counts: np.ndarray, n_items: np.ndarray, scale: QuestionScale
-) -> Iterable[dict[str, Any]]:
-    """One dict of readings for each row of n_items (D, P), in order."""
-    estimates = scale.patterns(counts, n_items)
-    for row in zip(*(estimate.readings() for estimate in estimates.values()), strict=True):
-        yield dict(zip(estimates, row, strict=True))
-
-
-def whole_details(counts: np.ndarray, n_items: np.ndarray, scale: QuestionScale) -> dict[str, Any]:
+def whole_details(patterns: Patterns, n_items: np.ndarray, scale: QuestionScale) -> dict[str, Any]:
     """Items by number of ratings, ratings by category, and agreement on each category versus the
-    rest."""
+    rest: of all raters."""
+    counts = patterns.pooled
     m = counts.sum(axis=1)
     numbers, where = np.unique(m, return_inverse=True)
     by_ratings = np.zeros(len(numbers), np.int64)
@@ -324,8 +342,8 @@ def _why_no_mean(question_id: int) -> str:
 
 
 def _save(question_id: int, rows: list[tuple[Any, ...]], *, kept: Collection[str] = ()) -> None:
-    """Write (span, start, coefficients, cumulative, details); of a known period all but the columns
-    to be kept."""
+    """Write (span, start, coefficients, cumulative, details, headline, people_cumulative); of a
+    known period all but the columns to be kept."""
     moment = connection.ops.adapt_datetimefield_value(timezone.now())
     day = connection.ops.adapt_datefield_value
     columns = (
@@ -335,6 +353,8 @@ def _save(question_id: int, rows: list[tuple[Any, ...]], *, kept: Collection[str
         "coefficients",
         "cumulative",
         "details",
+        "headline",
+        "people_cumulative",
         "computed_at",
     )
     data = [

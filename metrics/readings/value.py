@@ -5,12 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from metrics.agreement.coefficients.icc import Icc
 from metrics.agreement.estimate import Value
 
 
 def not_counted() -> Value:
     """Of what no worker has looked at yet."""
     return _alone(None, "not_counted", n_items=0, n_ratings=0)
+
+
+def undefined(reason: str) -> Value:
+    """A coefficient that cannot be had."""
+    return _alone(None, reason, n_items=0, n_ratings=0)
+
+
+def value_of_icc(one: Icc, *, n_items: int, n_ratings: int) -> Value:
+    """An intraclass correlation of so many complete items, with its F interval."""
+    found = _alone(one.value, one.reason, n_items=n_items, n_ratings=n_ratings)
+    found["low"], found["high"] = one.ci_low, one.ci_high
+    return found
 
 
 def mean_of_pairs(

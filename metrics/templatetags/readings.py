@@ -4,6 +4,7 @@ inline pictures."""
 from __future__ import annotations
 
 import datetime
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -66,16 +67,36 @@ def _drawn(html: str) -> SafeString:
 
 
 @register.filter
-def band(value: float | None) -> str:
-    """What a kappa of this size is called (Landis & Koch 1977)."""
-    return str(words.band(bands.band_of(value)))
+def band(value: float | None, scheme: str) -> str:
+    """What a coefficient of this size is called in the project's scheme."""
+    return str(words.band(bands.band_of(value, scheme)))
 
 
 @register.filter
-def sure_band(reading: Reading | None) -> str:
+def sure_band(reading: Reading | None, scheme: str) -> str:
     """The band that the true value reaches or passes with 95 % probability; empty without a
-    standard error."""
-    return str(words.band(bands.safe_band(reading["value"], reading["se"]))) if reading else ""
+    standard error, and where it is 0, as of few ratings that all agree."""
+    if not reading or not reading["se"]:
+        return ""
+    return str(words.band(bands.safe_band(reading["value"], reading["se"], scheme)))
+
+
+@register.filter
+def is_kappa(name: str) -> bool:
+    """Whether the customary bands were made for it."""
+    return "kappa" in name
+
+
+@register.filter
+def reaches(reading: Reading, bar: float) -> str:
+    """Where a reading stands against the project's bar: above or below it, or on both sides with
+    its interval."""
+    low, high = reading.get("low"), reading.get("high")
+    if low is not None and low >= bar:
+        return "above"
+    if high is not None and high < bar:
+        return "below"
+    return "unsure" if low is not None else ("above" if reading["value"] >= bar else "below")
 
 
 @register.filter
@@ -231,15 +252,21 @@ def move_bar(part: float | None, move: float | None) -> SafeString:
 
 
 @register.simple_tag
-def band_scale(value: Reading) -> SafeString:
-    """The bands of Landis & Koch from 0 to 1 with the interval and the value on them."""
+def band_scale(value: Reading, scheme: str, bar: float | None = None) -> SafeString:
+    """The bands of a scheme from 0 to 1 with the interval and the value on them, and the project's
+    bar."""
 
     def at(number: float) -> str:
         return f"{4 + 392 * min(max(number, 0.0), 1.0):.1f}"
 
-    starts = [(f"{4 + 392 * index / 5:.1f}",) for index in range(5)]
-    step = '<rect class="band-scale__step" x="{}" y="6" width="76" height="6" rx="1"/>'
-    steps = format_html_join("", step, starts)
+    edges = [0.0, *(band.low for band in bands.bands(scheme) if band.low > 0), 1.0]
+    rows = []
+    for low, high in itertools.pairwise(edges):
+        rows.append((at(low), f"{392 * (high - low) - 2.4:.1f}"))
+    step = '<rect class="band-scale__step" x="{}" y="6" width="{}" height="6" rx="1"/>'
+    steps = format_html_join("", step, rows)
+    if bar is not None:
+        steps += format_html('<path class="band-scale__bar" d="M{} 1V17"/>', at(bar))
     line = mark_safe("")
     if value.get("low") is not None and value.get("high") is not None:
         line = format_html(

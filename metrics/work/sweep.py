@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from metrics.counting import backlog, count
+from metrics.counting import backlog, count, kinds
 from metrics.models import (
     CountState,
     Diagnosis,
@@ -68,6 +68,8 @@ def work_on(question_id: int, *, seconds: float = math.inf) -> tuple[int, Left]:
     left."""
     until = time.monotonic() + seconds
     items, shared = 0, False
+    if kinds.needs_recount(question_id):
+        recount(Question.objects.get(pk=question_id))
     while True:
         progress = count.count_some(question_id)
         items += progress.items
@@ -113,6 +115,7 @@ def waiting_questions() -> list[int]:
         | Q(cumulative_from__isnull=False)
         | Q(unread__gt=0)
         | Q(backlog_from__isnull=False)
+        | kinds.behind()
     )
     found = found.union(CountState.objects.filter(behind).values_list("pk", flat=True))
     return sorted(found - leases.questions_being_filled())
@@ -175,6 +178,7 @@ def recount(question: Question) -> None:
     waiting.note_all(question.pk)
     for model in (PatternTally, PairTally, PeerTally, Reading, RaterReading, Diagnosis):
         model.objects.filter(question=question).delete()
+    kinds.begin(state, question)
     state.ratings = 0
     state.pair_sums = {}
     state.cumulative_from = None

@@ -165,3 +165,34 @@ def test_another_encoding_is_refused(file):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(CommandError, match=r"absent\.csv: There is no such file"):
         call_command("agreement", str(tmp_path / "absent.csv"))
+
+
+def test_what_is_read_first_comes_first_and_models_are_told_apart(file, capsys):
+    rows = []
+    for item in range(12):
+        label = ("low", "mid", "high")[item % 3]
+        rows += [(f"i{item}", rater, label) for rater in ("ann", "bob")]
+        rows.append((f"i{item}", "gpt", "low"))
+    path = file(lines(rows))
+    ordered = ("--scale", "ordinal", "--order", "low,mid,high")
+    found = json.loads(run(capsys, path, *ordered, "--models", "gpt", "--json"))
+    assert found["headline"]["name"] == "cohen_kappa_quadratic"
+    assert (found["headline"]["value"], found["headline"]["of"]) == (1.0, "people")
+    assert (found["n_people"], found["n_models"]) == (2, 1)
+    assert found["people_models"]["value"] == pytest.approx(0)
+    assert found["models"]["reason"] == "needs_two_raters"
+    text = run(capsys, path, *ordered, "--models", "gpt")
+    assert "read first: cohen_kappa_quadratic (two raters)" in text
+    with pytest.raises(CommandError, match="no rater 'gtp' in the file"):
+        run(capsys, path, "--models", "gtp")
+
+
+def test_a_test_says_its_p_and_no_zero_is_negative(file, capsys):
+    rows = [(f"i{n}", "x", "a" if n % 3 else "b") for n in range(30)]
+    rows += [(f"i{n}", "y", "a" if n % 5 else "b") for n in range(30)]
+    text = run(capsys, file(lines(rows)))
+    (bowker,) = [line for line in text.splitlines() if line.startswith("bowker")]
+    assert "df 1, p = 0." in bowker
+    (largest,) = [line for line in text.splitlines() if line.startswith("kappa_max")]
+    assert "perfect" not in largest
+    assert "-0.000" not in text

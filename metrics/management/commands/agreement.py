@@ -14,7 +14,9 @@ from metrics.agreement.bands import band_of
 from metrics.agreement.registry import listed
 from metrics.agreement.report import report_ratings
 from metrics.agreement.scales import SCALES
+from metrics.agreement.weights import NONE, WEIGHTINGS
 from metrics.management import rating_file
+from metrics.management.first_number import WHYS, first_number
 
 
 class Command(BaseCommand):
@@ -41,6 +43,16 @@ class Command(BaseCommand):
         parser.add_argument(
             "--matrix", help="custom agreement weights as JSON rows, e.g. [[1,0.5],[0.5,1]]"
         )
+        parser.add_argument(
+            "--weights",
+            choices=WEIGHTINGS,
+            default=NONE,
+            help="the weights that were declared: with them the first coefficient is chosen",
+        )
+        parser.add_argument(
+            "--models",
+            help="raters who are models, separated by commas: they are told apart from the people",
+        )
         parser.add_argument("--json", action="store_true", help="the whole report as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -55,6 +67,13 @@ class Command(BaseCommand):
             columns = (ratings.item, ratings.rater, ratings.code)
             k = len(ratings.categories)
             found = report_ratings(*columns, k, values=ratings.values, weight_matrix=matrix)
+            first = first_number(
+                ratings,
+                scale=options["scale"],
+                weights=options["weights"],
+                matrix=matrix,
+                models=_listed(options["models"]) or [],
+            )
         except (rating_file.BadFile, ValueError) as error:
             raise CommandError(f"{options['file']}: {error}") from None
         if options["json"]:
@@ -64,10 +83,12 @@ class Command(BaseCommand):
                 "raters": ratings.raters,
             }
             self.stdout.write(
-                json.dumps(about | {"repeats_left_out": ratings.repeats} | found, allow_nan=False)
+                json.dumps(
+                    about | {"repeats_left_out": ratings.repeats} | found | first, allow_nan=False
+                )
             )
             return
-        for line in _lines(ratings, found, options["scale"], custom=matrix is not None):
+        for line in _lines(ratings, found, options["scale"], first, custom=matrix is not None):
             self.stdout.write(line)
 
 
@@ -91,9 +112,14 @@ def _matrix(text: str) -> Any:
 
 
 def _lines(
-    ratings: rating_file.RatingFile, found: dict[str, Any], scale: str, *, custom: bool
+    ratings: rating_file.RatingFile,
+    found: dict[str, Any],
+    scale: str,
+    first: dict[str, Any],
+    *,
+    custom: bool,
 ) -> list[str]:
-    """What a person reads: what it rests on, then one line a coefficient."""
+    """What a person reads: what it rests on, what to read first, then one line a coefficient."""
     lines = [
         f"{found['n_items']} items, {found['n_raters']} raters, {found['n_ratings']} ratings; "
         f"{found['n_pairable_items']} items with two or more ratings",
@@ -103,11 +129,32 @@ def _lines(
         lines.append(
             f"{ratings.repeats} earlier ratings of the same item by the same rater are left out"
         )
-    lines.append("")
+    lines += ["", *_first_lines(first), ""]
     for name, entry in listed(scale=scale, custom=custom):
         if _asked(name, found):
             lines.append(_line(name, entry, found))
     return lines
+
+
+_OF = {"people": "people", "models": "models", "people_models": "people with models"}
+
+
+def _first_lines(first: dict[str, Any]) -> list[str]:
+    """The coefficient to read first and why, and the same of people and models where both rated."""
+    told = first["headline"]
+    lines = [f"read first: {told['name']} ({WHYS[told['why']]})", f"  {_told(told)}"]
+    if first["n_models"]:
+        lines += [f"  {words:<20} {_told(first[name])}" for name, words in _OF.items()]
+    return lines
+
+
+def _told(reading: dict[str, Any]) -> str:
+    if reading["value"] is None:
+        return f"undefined: {reading['reason']}"
+    value = f"{reading['value'] + 0.0:.3f}".replace("-0.000", "0.000")
+    if reading["low"] is None or reading["high"] is None:
+        return value
+    return f"{value} [{reading['low']:.3f}, {reading['high']:.3f}]"
 
 
 def _asked(name: str, found: dict[str, Any]) -> bool:
@@ -124,5 +171,16 @@ def _line(name: str, entry: Coefficient, found: dict[str, Any]) -> str:
         return f"{name:<32} undefined: {found[f'{name}.reason']}"
     low, high = found.get(f"{name}.ci_low"), found.get(f"{name}.ci_high")
     interval = "" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
-    band = band_of(value) if entry.corrected else None
-    return f"{name:<32} {value:7.3f}  {interval:<18} {band.words if band else ''}".rstrip()
+    said = band_of(value) if entry.corrected and entry.told != "value" else None
+    words = said.words if said else ""
+    if entry.told in ("test", "2x2 test"):
+        words = _p(name.removesuffix(".chi2"), found)
+    value = round(value, 3) + 0.0  # -0.000 is 0.000
+    return f"{name:<32} {value:7.3f}  {interval:<18} {words}".rstrip()
+
+
+def _p(test: str, found: dict[str, Any]) -> str:
+    """Degrees of freedom and p of a test."""
+    p = found[f"{test}.p"]
+    shown = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+    return f"df {found.get(f'{test}.df', 1):.0f}, {shown}"

@@ -13,6 +13,7 @@ from metrics import periods
 from metrics.models import RaterReading, Reading, Slice, Span
 from metrics.on_request import slices
 from metrics.pages import filter_choices, trends
+from metrics.pages.findings import apart_below
 from metrics.pages.freshness import Freshness, SliceFreshness
 from metrics.pages.moves import Move
 from metrics.pages.rater_columns import Column, RaterRow
@@ -108,11 +109,17 @@ class SlicedProject(SliceNumbers, ProjectNumbers):
 
     @cached_property
     def reading(self) -> Reading:
-        return Reading(
+        found = Reading(
             question=self.chosen.question,
             coefficients=self.body["coefficients"],
+            headline=self.body["headline"],
             details=self.body["details"],
         )
+        found.means = self.body["means"]
+        return found
+
+    def group_values(self) -> dict[str, list[float | None]]:
+        return {}
 
     def n_items(self) -> int:
         """A filter by attributes chooses items; other filters leave them all."""
@@ -161,17 +168,17 @@ class SlicedProject(SliceNumbers, ProjectNumbers):
         stored = self.body.get("disputes", {})
         return disputes.read(stored, self.chosen.scale, self.chosen.weights)
 
-    def moves(self, raters: list[Rater]) -> list[Move]:
+    def moves(self) -> list[Move]:
         """None are told: what explains a move is computed of all ratings."""
         return []
 
     def raters_apart(self) -> list[str]:
-        floor = self.body["coefficients"]["fleiss_kappa"]["low"]
+        name, floor = apart_below(self.reading)
         if floor is None:
             return []
         below = []
         for row in self.body["raters"]:
-            high = row["coefficients"]["vs_peers"]["high"]
+            high = row["coefficients"][name]["high"]
             if high is not None and high < floor:
                 below.append(row["id"])
         if not below:

@@ -69,6 +69,10 @@ class ProjectNumbers(Numbers):
     def reading(self) -> Reading | None: ...
 
     @abstractmethod
+    def group_values(self) -> dict[str, list[float | None]]:
+        """What is read first over time, of people, of models and between them."""
+
+    @abstractmethod
     def n_items(self) -> int:
         """Items that there are to rate."""
 
@@ -98,8 +102,8 @@ class ProjectNumbers(Numbers):
     def disputes(self) -> Disputes: ...
 
     @abstractmethod
-    def moves(self, raters: list[Rater]) -> list[Move]:
-        """What moved lately, of agreement and of these raters."""
+    def moves(self) -> list[Move]:
+        """What moved lately of agreement."""
 
     @abstractmethod
     def raters_apart(self) -> list[str]:
@@ -112,7 +116,8 @@ class ProjectNumbers(Numbers):
     def findings(self, raters: list[Rater]) -> list[str]:
         """What there is to say, in the reader's language; ``raters``: those of the heat map."""
         apart = apart_sentences(self.raters_apart())
-        return [*apart, *sentences(self.found(), raters, self.chosen.scale)]
+        scheme = self.chosen.project.band_scheme
+        return [*apart, *sentences(self.found(), raters, self.chosen.scale, scheme=scheme)]
 
 
 class RaterNumbers(Numbers):

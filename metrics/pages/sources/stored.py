@@ -45,8 +45,14 @@ def whole_reading(question: Question) -> Reading | None:
     rows = Reading.objects.select_related("question__count_state")
     found = rows.filter(question=question, span=Span.ALL).first()
     if found is not None:
-        intervals = found.question.count_state.bootstrap
-        found.coefficients = bootstrap.filled(found.coefficients, intervals)
+        state = found.question.count_state
+        found.coefficients = bootstrap.filled(found.coefficients, state.bootstrap)
+        if "coefficients" in found.headline:
+            people = found.headline["coefficients"]
+            found.headline["coefficients"] = bootstrap.filled(people, state.bootstrap_people)
+        if found.headline:
+            found.headline = bootstrap.first_filled(found.headline, state)
+        found.means = state.pairwise
     return found
 
 
@@ -73,6 +79,9 @@ class StoredProject(ProjectNumbers):
         if row is None or row.question.count_state.scale_version != row.question.scale_version:
             return Diagnosis()
         return row
+
+    def group_values(self) -> dict[str, list[float | None]]:
+        return trends.group_values(self.question, self._period(), limit=trends.TABLE_PERIODS)
 
     def n_items(self) -> int:
         return n_items(self.chosen.project)
@@ -115,8 +124,8 @@ class StoredProject(ProjectNumbers):
     def disputes(self) -> disputes.Disputes:
         return disputes.read(self.diagnosis.disputes, self.chosen.scale, self.chosen.weights)
 
-    def moves(self, raters: list[Rater]) -> list[Move]:
-        return moves(self.chosen, raters)
+    def moves(self) -> list[Move]:
+        return moves(self.chosen)
 
     def raters_apart(self) -> list[str]:
         if self.reading is None:

@@ -15,37 +15,43 @@ from metrics.pages import item_list, trends
 from metrics.readings import pairs
 from metrics.scale import QuestionScale
 from metrics.work.sweep import bring_up_to_date
+from ratings.items import finding
 from tests.journeys import journeys
 
-# An open page that asks after numbers moved (metrics/pages/live.py).
-ASKS = {"X-Shown": "", "X-Places": "trend-3"}
+
+# What an open page sends that asks after numbers moved (metrics/pages/live.py), with the places that
+# it has: those of so many raters.
+def asking(n_raters: int) -> dict[str, str]:
+    return {"X-Shown": "", "X-Places": f"trend-{n_raters}"}
+
+
 # Address -> queries of one request. A query more is paid by every request: raise a number only for
 # a reason.
 PINNED = {
-    "/": 11,
-    "/projects/{project}/": 23,
-    "/projects/{project}/?period=day": 21,
-    "/projects/{project}/?sort=vs_peers": 23,
-    "/projects/{project}/ asks": 23,
-    "/projects/{project}/charts/trend.json?period=day": 6,
-    "/projects/{project}/charts/pairs.json": 7,
-    "/projects/{project}/charts/rater-trend.json?rater=a": 9,
-    "/projects/{project}/charts/rater-trend.json?rater=a&period=day": 7,
+    "/": 13,
+    "/projects/{project}/": 25,
+    "/projects/{project}/?period=day": 23,
+    "/projects/{project}/?sort=vs_peers": 25,
+    "/projects/{project}/ asks": 25,
+    "/projects/{project}/charts/trend.json?period=day": 7,
+    "/projects/{project}/charts/pairs.json": 8,
+    "/projects/{project}/charts/rater-trend.json?rater=a": 10,
+    "/projects/{project}/charts/rater-trend.json?rater=a&period=day": 8,
     "/projects/{project}/charts/rater-bias.json?rater=a": 9,
     "/projects/{project}/charts/rater-confusion.json?rater=a": 7,
     "/projects/{project}/charts/pair-table.json?a=a&b=b": 8,
-    "/projects/{project}/charts/change.json": 8,
-    "/projects/{project}/raters/a/": 17,
-    "/projects/{project}/raters/a/?period=day": 15,
-    "/projects/{project}/pairs/": 11,
-    "/projects/{project}/pairs/?sort=kappa": 11,
-    "/projects/{project}/pairs/?a=a&b=b": 15,
-    "/projects/{project}/items/": 7,
-    "/projects/{project}/items/?ratings=2": 7,
-    "/projects/{project}/items/?search=i": 7,
-    "/projects/{project}/items/i1/": 8,
-    "/projects/{project}/change/": 10,
-    "/healthz": 4,
+    "/projects/{project}/charts/change.json": 9,
+    "/projects/{project}/raters/a/": 20,
+    "/projects/{project}/raters/a/?period=day": 18,
+    "/projects/{project}/pairs/": 13,
+    "/projects/{project}/pairs/?sort=kappa": 13,
+    "/projects/{project}/pairs/?a=a&b=b": 17,
+    "/projects/{project}/items/": 9,
+    "/projects/{project}/items/?ratings=2": 9,
+    "/projects/{project}/items/?search=i": 10,
+    "/projects/{project}/items/i1/": 11,
+    "/projects/{project}/change/": 12,
+    "/healthz": 10,
     "/api/v1/projects/": 6,
     "/api/v1/projects/{project}/": 4,
     "/api/v1/projects/{project}/ratings/": 5,
@@ -80,23 +86,25 @@ def test_queries_are_pinned(
 ) -> None:
     pages, api = client_for(lead), api_for(lead)
 
-    def answer(address: str) -> int:
+    def answer(address: str, n_raters: int) -> int:
         path, _, asks = address.format(project=project.pk).partition(" ")
         client = api if path.startswith("/api/") else pages
-        return queries_of(client, path, **(ASKS if asks else {}))
+        return queries_of(client, path, **(asking(n_raters) if asks else {}))
 
-    def queries() -> dict[str, int]:
+    def queries(n_raters: int) -> dict[str, int]:
         Slice.objects.update(rests_until=None)  # whatever its last computation took
         # the first visit may ask a worker for something, or note when a token was used
         for address in PINNED:
-            answer(address)
+            answer(address, n_raters)
         tasks.sweep_all()
-        return {address: answer(address) for address in PINNED}
+        return {address: answer(address, n_raters) for address in PINNED}
 
     expected = {address: number - one_journey(address) for address, number in PINNED.items()}
-    assert queries() == expected
+    if connection.vendor == "postgresql":
+        expected["/healthz"] += 5  # a bound on each statement, and a row that it writes
+    assert queries(3) == expected
     grow(rated, rate, utc, raters="abcdefg", items=9)
-    assert queries() == expected
+    assert queries(7) == expected
 
 
 def one_journey(address: str) -> bool:
@@ -198,7 +206,7 @@ def test_whole_list_of_pairs_says_nothing_of_a_part(
 def test_items_by_ratings_are_searched_in_parts(
     uneven: Any, project: Any, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(item_list, "LOOKED_AT", 2)
+    monkeypatch.setattr(finding, "LOOKED_AT", 2)
     client, address = client_for(lead), f"/projects/{project.pk}/items/"
     first = client.get(f"{address}?ratings=2")
     assert first.context["rows"] == []
@@ -212,7 +220,7 @@ def test_items_by_ratings_go_on_behind_a_full_page(
     uneven: Any, project: Any, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(item_list, "ITEMS_A_PAGE", 1)
-    monkeypatch.setattr(item_list, "LOOKED_AT", 2)
+    monkeypatch.setattr(finding, "LOOKED_AT", 2)
     client, address = client_for(lead), f"/projects/{project.pk}/items/?ratings="
     found, after = [], 0
     while after is not None:

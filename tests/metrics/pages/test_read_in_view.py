@@ -11,7 +11,7 @@ import pytest
 from metrics import tasks
 from metrics.agreement.coefficients import cohen
 from metrics.auditing.compare import audit
-from metrics.models import Diagnosis, PairTally, Slice
+from metrics.models import CountState, Diagnosis, PairTally, Slice
 from metrics.readings import findings, pairs
 from metrics.scale import QuestionScale
 from metrics.work.sweep import bring_up_to_date
@@ -108,7 +108,8 @@ def test_stored_pairs_are_those_of_the_formula(rated: Any) -> None:
 
 def test_what_is_said_follows_the_ratings(rated: Any, rate: Any) -> None:
     before = Diagnosis.objects.get(question=rated)
-    assert before.findings == findings.of_question(rated.pk, QuestionScale.of(rated))
+    means = CountState.objects.get(pk=rated.pk).pairwise
+    assert before.findings == findings.of_question(rated.pk, QuestionScale.of(rated), means)
     first = before.disputes["linear"][0]
     rate(rated, "i1", "a", "none")
     rate(rated, "i1", "b", "critical")

@@ -1,0 +1,175 @@
+"""The pages of items: the list, its file, and one item."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import BadRequest
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    QueryDict,
+    StreamingHttpResponse,
+)
+from django.shortcuts import render
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from projects.access import get_project
+from projects.catalogue.sizes import sizes
+from projects.models import Item, Member
+from ratings.desk import content
+from ratings.items import finding
+from ratings.items.finding import Wanted
+
+from . import item_file, item_list, item_order
+from .selection import Selection, by_key, one_of, page_number, select
+
+LONGEST_SEARCH = 255
+
+
+@login_required
+@require_safe
+def items(request: HttpRequest, project_id: int) -> HttpResponse:
+    """The items of a project with their ratings: searched, narrowed, sorted."""
+    chosen = _chosen(request, project_id)
+    wanted = _wanted(request.GET, chosen)
+    order = one_of(request.GET, "sort", item_order.ORDERS) or ""
+    context: dict[str, Any] = {
+        "project": chosen.project,
+        "chosen": chosen,
+        "is_lead": _is_lead(chosen),
+        "sizes": sizes(chosen.project),
+        "wanted": wanted,
+        "narrowed": wanted != Wanted(question=chosen.question.pk),
+        "n_ratings": request.GET.get("ratings", ""),
+        "attribute": request.GET.get("attribute", ""),
+        "state": wanted.state,
+        "states": item_list.states(),
+        "sort": order,
+        "orders": item_list.orders(),
+        "numbers": range(10),
+    }
+    if order:
+        number = page_number(request)
+        found = item_order.sorted_page(
+            chosen.question,
+            chosen.scale,
+            wanted,
+            weights=chosen.weights,
+            order=order,
+            number=number,
+        )
+        context |= {
+            "rows": found.rows,
+            "read": None if found.whole else found.n_items,
+            "page": number,
+            "previous": number - 1,
+            "next": number + 1 if found.more else None,
+        }
+    else:
+        after = _after(request.GET)
+        page = finding.find(chosen.project, wanted, after=after, size=item_list.ITEMS_A_PAGE)
+        context |= {
+            "rows": item_list.rows(chosen.question, page.items, chosen.scale, chosen.weights),
+            "after": after,
+            "next_after": page.after,
+            "looked_at": finding.LOOKED_AT if page.cut else None,
+        }
+    return render(request, "metrics/items.html", context)
+
+
+@login_required
+@require_safe
+def items_csv(request: HttpRequest, project_id: int) -> HttpResponseBase:
+    """All items that fit, one a line, whatever page of the list was asked from."""
+    chosen = _chosen(request, project_id)
+    wanted = _wanted(request.GET, chosen)
+    lines = item_file.csv(
+        chosen.question,
+        chosen.scale,
+        wanted,
+        weights=chosen.weights,
+        with_gold=_is_lead(chosen),
+    )
+    name = f"{slugify(chosen.project.name) or 'project'}-{chosen.project.pk}-items.csv"
+    return StreamingHttpResponse(
+        lines,
+        content_type="text/csv; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )
+
+
+@login_required
+@require_safe
+def item(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
+    """One item: every rating with its history and comment, and who differs from whom."""
+    chosen = _chosen(request, project_id)
+    found = by_key(Item, chosen.project, key)
+    is_lead = _is_lead(chosen)
+    context = {
+        "project": chosen.project,
+        "chosen": chosen,
+        "item": found,
+        "is_lead": is_lead,
+        "blocks": content.blocks(found.body),
+        "attributes": item_list.shown_attributes(found),
+        "answers": item_list.item_ratings(found, chosen.questions, with_gold=is_lead),
+        "versions": [
+            {
+                "number": version.number,
+                "until": version.until,
+                "by": version.by,
+                "blocks": content.blocks(version.body),
+            }
+            for version in item_list.versions(found)
+        ],
+    }
+    return render(request, "metrics/item.html", context)
+
+
+def _chosen(request: HttpRequest, project_id: int) -> Selection:
+    project = get_project(request.user, project_id, role=Member.Role.VIEWER)
+    chosen = select(request, project)
+    if chosen is None:
+        raise Http404(_("This project has no question yet."))
+    return chosen
+
+
+def _is_lead(chosen: Selection) -> bool:
+    project: Any = chosen.project
+    return project.role == Member.Role.LEAD  # set by the door
+
+
+def _after(given: QueryDict) -> int:
+    after = given.get("after") or "0"
+    if not (after.isascii() and after.isdigit() and len(after) <= 18):
+        raise Http404(_("No such page."))
+    return int(after)
+
+
+def _wanted(given: QueryDict, chosen: Selection) -> Wanted:
+    n_ratings = one_of(given, "ratings", [str(number) for number in range(11)])
+    least = int(n_ratings) if n_ratings else None
+    return Wanted(
+        search=given.get("search", "").replace("\0", "")[:LONGEST_SEARCH].strip(),
+        attributes=_attributes(given.get("attribute", "")),
+        least=least,
+        most=None if least in (None, 10) else least,
+        question=chosen.question.pk,
+        state=one_of(given, "state", finding.STATES) or "",
+    )
+
+
+def _attributes(text: str) -> tuple[tuple[str, str], ...]:
+    """What "language=de" asks for."""
+    if not text.strip():
+        return ()
+    name, sign, value = text.replace("\0", "")[:LONGEST_SEARCH].partition("=")
+    if not sign or not finding.is_name(name.strip()):
+        raise BadRequest(_("An attribute is asked for by its name and value, like language=de."))
+    return ((name.strip(), value.strip()),)
