@@ -1,0 +1,136 @@
+"""Decisions: who holds an item, and what was decided of it."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from groundwork.text import has_nul
+from metrics.scale import QuestionScale
+from projects.models import Item, Question
+from quality.consensus import writing
+from quality.models import Claim, Decision, ItemLabel, NamesSeen, Source
+from ratings.models import Rating
+
+HELD = datetime.timedelta(minutes=15)
+LONGEST_REASON = 4_000  # characters
+
+
+class Refused(Exception):
+    """A decision that cannot be made. ``field``: what is wrong; ``said``: why, in words."""
+
+    def __init__(self, field: str, said: str) -> None:
+        super().__init__(said)
+        self.field = field
+        self.said = said
+
+
+class Held(Refused):
+    """Somebody else is deciding the item just now."""
+
+
+@transaction.atomic
+def decide(
+    *, question: Question, item: Item, code: int | None, reason: str = "", by: Any
+) -> Decision:
+    """The item's label is the category of this code from now on; None takes a decision back.
+
+    First ratings stay as they are. Raises Refused, having changed nothing, for a category that is
+    not declared, a reason that is too long, and an item that somebody else holds.
+    """
+    writing.lock(question.pk)
+    scale = QuestionScale.of(question)
+    places = {int(known): place for place, known in enumerate(scale.codes)}
+    if code is not None and code not in places:
+        allowed = ", ".join(scale.labels)
+        raise Refused("label", _("unknown label; one of %(allowed)s") % {"allowed": allowed})
+    if len(reason) > LONGEST_REASON or has_nul(reason):
+        said = _("%(n)s characters at most, and no NUL") % {"n": LONGEST_REASON}
+        raise Refused("reason", said)
+    _refuse_if_held(question, item, by)
+    earlier = Decision.objects.filter(question=question, item=item).order_by("number").last()
+    if code is None and (earlier is None or earlier.code is None):
+        raise Refused("label", _("there is no decision to take back"))
+    made = Decision.objects.create(
+        question=question,
+        item=item,
+        number=earlier.number + 1 if earlier else 1,
+        code=code,
+        reason=reason,
+        by=by,
+        made_at=timezone.now(),
+    )
+    _store(question, item, None if code is None else places[code], scale)
+    Claim.objects.filter(question=question, item=item).delete()
+    return made
+
+
+def _refuse_if_held(question: Question, item: Item, by: Any) -> None:
+    held = Claim.objects.filter(question=question, item=item, until__gt=timezone.now())
+    other = held.exclude(by=by).select_related("by").first()
+    if other is not None:
+        said = _("%(name)s is deciding this item just now") % {"name": other.by}
+        raise Held("item", said)
+
+
+def _store(question: Question, item: Item, place: int | None, scale: QuestionScale) -> None:
+    if place is None:  # the next sweep says what the ratings come to
+        ItemLabel.objects.filter(question=question, item=item).delete()
+        return
+    n_ratings = Rating.objects.standing().filter(question=question, item=item).count()
+    source = Source.DECISION.value
+    row = writing.known_row(question.pk, item.pk, place, scale, source=source, n_ratings=n_ratings)
+    writing.write_rows([row])
+
+
+def claim_next(*, question: Question, by: Any, doubt: float) -> ItemLabel | None:
+    """The item most worth a decision of those with more doubt than this, now held by ``by`` for a
+    quarter of an hour; None where nothing is left. One that is held already comes first.
+
+    Two adjudicators who ask at the same moment get two items.
+    """
+    with transaction.atomic():
+        writing.lock(question.pk)
+        claims = Claim.objects.filter(question=question)
+        claims.filter(until__lte=timezone.now()).delete()
+        open_ones = worth_deciding(question, doubt=doubt)
+        mine = claims.filter(by=by, passed=False).values("item")
+        label = open_ones.filter(item__in=mine).first()
+        if label is None:
+            label = open_ones.exclude(item__in=claims.values("item")).first()
+        if label is not None:
+            hold(question=question, item=label.item, by=by)
+        return label
+
+
+def hold(*, question: Question, item: Item, by: Any, passed: bool = False) -> None:
+    """Keep others from the item for a quarter of an hour; ``passed``: and ``by`` too, who wants
+    another one first. Raises Held where somebody else has it."""
+    with transaction.atomic():
+        writing.lock(question.pk)
+        _refuse_if_held(question, item, by)
+        Claim.objects.update_or_create(
+            question=question,
+            item=item,
+            defaults={"by": by, "until": timezone.now() + HELD, "passed": passed},
+        )
+
+
+def worth_deciding(question: Question, *, doubt: float) -> Any:
+    """The labels that rest on two ratings or more and are in more doubt than this, the most
+    doubtful first."""
+    rows = ItemLabel.objects.filter(question=question, source=Source.CONSENSUS, n_ratings__gte=2)
+    return rows.filter(doubt__gt=doubt).select_related("item").order_by("-doubt", "item_id")
+
+
+def show_names(*, question: Question, item: Item, by: Any) -> None:
+    """Write down that ``by`` looked who gave which rating."""
+    NamesSeen.objects.get_or_create(question=question, item=item, by=by)
+
+
+def names_seen(*, question: Question, item: Item, by: Any) -> bool:
+    return NamesSeen.objects.filter(question=question, item=item, by=by).exists()

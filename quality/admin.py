@@ -1,0 +1,108 @@
+"""The admin of labels, decisions and alarms: to look at only."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+
+from projects.admin import ReadOnly
+
+from .models import (
+    Alarm,
+    AlarmStep,
+    Claim,
+    Consensus,
+    Decision,
+    DriftStanding,
+    GoldItem,
+    GoldReview,
+    GoldScore,
+    GoldState,
+    ItemLabel,
+    NamesSeen,
+    RaterConfusion,
+)
+
+
+@admin.register(Consensus)
+class ConsensusAdmin(ReadOnly):
+    list_display = ("question", "method", "n_items", "n_ratings", "expected_errors", "made_at")
+    list_select_related = ("question",)
+    search_fields = ("question__key", "question__project__name")
+
+
+@admin.register(ItemLabel)
+class ItemLabelAdmin(ReadOnly):
+    list_display = ("item", "question", "code", "source", "confidence", "n_ratings")
+    list_select_related = ("question", "item")
+    search_fields = ("item__key",)
+
+
+@admin.register(Decision)
+class DecisionAdmin(ReadOnly):
+    list_display = ("item", "question", "number", "code", "by", "made_at")
+    list_select_related = ("question", "item", "by")
+    search_fields = ("item__key",)
+
+
+@admin.register(RaterConfusion)
+class RaterConfusionAdmin(ReadOnly):
+    list_display = ("rater", "question", "accuracy", "bias")
+    list_select_related = ("question", "rater")
+
+
+@admin.register(Claim)
+class ClaimAdmin(ReadOnly):
+    list_display = ("item", "question", "by", "until", "passed")
+    list_select_related = ("question", "item", "by")
+
+
+@admin.register(NamesSeen)
+class NamesSeenAdmin(ReadOnly):
+    list_display = ("item", "question", "by", "seen_at")
+    list_select_related = ("question", "item", "by")
+
+
+@admin.register(Alarm)
+class AlarmAdmin(ReadOnly):
+    list_display = ("question", "rater", "kind", "measure", "since", "size", "state", "raised_at")
+    list_select_related = ("question", "rater")
+    list_filter = ("state", "kind")
+
+
+@admin.register(AlarmStep)
+class AlarmStepAdmin(ReadOnly):
+    list_display = ("alarm", "state", "answer", "by", "at")
+    list_select_related = ("alarm", "by")
+
+
+@admin.register(DriftStanding)
+class DriftStandingAdmin(ReadOnly):
+    list_display = ("rater", "question", "evidence", "watched", "n", "reason")
+    list_select_related = ("question", "rater")
+
+
+@admin.register(GoldState)
+class GoldStateAdmin(ReadOnly):
+    list_display = ("question", "bar", "n_single", "n_several", "n_shares", "n_answers", "made_at")
+    list_select_related = ("question",)
+    search_fields = ("question__key", "question__project__name")
+
+
+@admin.register(GoldScore)
+class GoldScoreAdmin(ReadOnly):
+    list_display = ("rater", "question", "n", "right", "accuracy", "evidence", "highest")
+    list_select_related = ("rater", "question")
+    search_fields = ("rater__key",)
+
+
+@admin.register(GoldItem)
+class GoldItemAdmin(ReadOnly):
+    list_display = ("item", "question", "exposures", "right", "probability", "suspected", "leaked")
+    list_select_related = ("item", "question")
+    search_fields = ("item__key",)
+
+
+@admin.register(GoldReview)
+class GoldReviewAdmin(ReadOnly):
+    list_display = ("gold", "verdict", "by", "made_at")
+    list_select_related = ("gold", "by")

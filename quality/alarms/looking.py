@@ -1,0 +1,93 @@
+"""The drift of a question's raters, as its ratings say now."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from zoneinfo import ZoneInfo
+
+import numpy as np
+
+from metrics.agreement import drift
+from metrics.scale import QuestionScale
+from projects.models import GuidelineVersion, Question, Rater
+from quality.models import Alarm, Answer
+from ratings.models import Rating
+from ratings.recording.days import EPOCH, day_of
+
+ROWS_AT_ONCE = 20_000
+# Ordered pairs of ratings of one item, all items together: some 100 bytes each while it is
+# computed.
+MOST_COMPARISONS = 5_000_000
+TOO_MANY = "too_many_comparisons"
+SINGLE = "single_category"
+
+SAID = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8"), ("day", "i8")])
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What was found; ``drift`` None where nothing could be looked for, and ``reason`` why."""
+
+    drift: drift.Drift | None
+    reason: str
+    n_ratings: int
+
+
+def look(question: Question) -> Looked:
+    """From all standing ratings of people, each on the day on which its rater gave it."""
+    scale = QuestionScale.of(question)
+    said = _said(question, scale)
+    reason = ""
+    if scale.k < 2:
+        reason = SINGLE
+    elif _comparisons(said["item"]) > MOST_COMPARISONS:
+        reason = TOO_MANY
+    if reason:
+        return Looked(None, reason, said.size)
+    found = drift.alarms(
+        said["item"],
+        said["rater"],
+        said["code"],
+        said["day"],
+        scale.k,
+        scale.type.ordered,
+        known=known_of(question),
+    )
+    return Looked(found, "", said.size)
+
+
+def known_of(question: Question) -> drift.Known:
+    """The days on which the guidelines changed, and the alarms that were nobody's fault."""
+    zone = ZoneInfo(question.project.time_zone)
+    later = GuidelineVersion.objects.filter(project_id=question.project_id, number__gt=1)
+    begins = [day_of(moment, zone) for moment in later.values_list("made_at", flat=True)]
+    excused = []
+    answered = Alarm.objects.filter(question=question, answer=Answer.NOT_HIS_FAULT)
+    for alarm in answered.order_by("pk"):
+        if alarm.rater_id is not None:
+            since, noticed = number(alarm.since), number(alarm.noticed)
+            excused.append(drift.Excused(alarm.rater_id, since, noticed))
+    return drift.Known(begins, excused)
+
+
+def number(date: datetime.date) -> int:
+    """A date as days since 1970-01-01."""
+    return (date - EPOCH).days
+
+
+def _said(question: Question, scale: QuestionScale) -> np.ndarray:
+    """Array of SAID, its codes as places of the declared categories; retired ones are left out."""
+    standing = Rating.objects.standing().filter(question=question, rater__kind=Rater.Kind.HUMAN)
+    columns = standing.order_by().values_list("item_id", "rater_id", "code", "day")
+    said = np.fromiter(columns.iterator(chunk_size=ROWS_AT_ONCE), dtype=SAID)
+    place = np.full(max(scale.width, 1), -1, np.int64)
+    place[scale.codes] = np.arange(scale.k)
+    said["code"] = place[said["code"]]
+    return said[said["code"] >= 0]
+
+
+def _comparisons(item: np.ndarray) -> int:
+    """Ordered pairs of ratings of the same item."""
+    _items, count = np.unique(item, return_counts=True)
+    return int((count * (count - 1)).sum())

@@ -1,0 +1,60 @@
+"""Looking through the questions whose ratings changed.
+
+What was raised once stays (raising.py). When and by whom it is done: quality.renewing.
+"""
+
+from __future__ import annotations
+
+import datetime
+import time
+
+from django.utils import timezone
+
+from groundwork.work.lease import held, keep_lease
+from projects.models import Question
+from quality.models import DriftRun
+from quality.renewing import Renewing
+
+from . import answering, stamp
+from .looking import look
+from .raising import store
+
+LONGEST_REST = datetime.timedelta(hours=1)
+
+
+def _look(run: DriftRun) -> None:
+    started = time.monotonic()
+    # The stamp first: what changes from here on makes it old again.
+    rests_on = stamp.stamps(run.question_id).get(run.question_id, {})
+    questions = Question.objects.select_related("project").prefetch_related("categories")
+    question = questions.get(pk=run.question_id)
+    looked = look(question)
+    store(run, question, looked)
+    keep_lease(
+        run,
+        held(run),
+        rests_on=rests_on,
+        n_ratings=looked.n_ratings,
+        reason=looked.reason,
+        seconds=time.monotonic() - started,
+        made_at=timezone.now(),
+    )
+
+
+WORK = Renewing(
+    "alarms",
+    DriftRun,
+    _look,
+    stamp.waiting,
+    rest=20.0,
+    longest_rest=LONGEST_REST,
+    lease=datetime.timedelta(minutes=30),
+)
+renew = WORK.renew
+
+
+def sweep() -> int:
+    """Look through all questions that wait for it, and open what was muted until today; how many
+    were looked through."""
+    answering.end_mutes()
+    return WORK.sweep()

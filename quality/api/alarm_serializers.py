@@ -1,0 +1,91 @@
+"""The shapes of alarms and scorecards in the API."""
+
+from __future__ import annotations
+
+from rest_framework import serializers
+
+from groundwork.rest.strict_fields import StrictSerializer, Text
+from metrics.api.serializers import ReadingOut
+from quality.models import Answer, Kind, Measure, State
+from quality.scorecard.cards import REASONS, Status
+
+
+class AlarmOut(serializers.Serializer):
+    id = serializers.IntegerField()
+    question = serializers.CharField()
+    kind = serializers.CharField(help_text=", ".join(Kind.values))
+    rater = serializers.CharField(allow_null=True)
+    other_rater = serializers.CharField(
+        allow_null=True, help_text="Of two raters whom nothing tells apart, the other one"
+    )
+    measure = serializers.ChoiceField(Measure.values)
+    since = serializers.DateField(help_text="The day since when, in the project's time zone")
+    since_earliest = serializers.DateField(help_text="95 % of the evidence is for a day from here")
+    since_latest = serializers.DateField(help_text="to here")
+    noticed = serializers.DateField(help_text="The day whose ratings made the evidence enough")
+    raised_at = serializers.DateTimeField(help_text="When the program saw them")
+    size = serializers.FloatField(help_text="Kappa units (agreement) or ranks (bias), signed")
+    low = serializers.FloatField(help_text="Lower end of its 95 % interval, were the day known")
+    high = serializers.FloatField()
+    n = serializers.IntegerField(help_text="The rater's compared items from then until `noticed`")
+    n_before = serializers.IntegerField(help_text="and before, in the same segment")
+    evidence = serializers.FloatField(help_text="5,000 or more: docs/statistics.md")
+    reason = serializers.CharField(allow_null=True, help_text="cannot_tell_who")
+    state = serializers.ChoiceField(State.values)
+    answer = serializers.ChoiceField(Answer.values, allow_null=True)
+    until = serializers.DateField(allow_null=True, help_text="Muted until this day")
+    stands = serializers.BooleanField(help_text="Whether today's ratings would raise it still")
+
+
+class StepOut(serializers.Serializer):
+    at = serializers.DateTimeField()
+    by = serializers.CharField(allow_null=True, help_text="null: the program")
+    state = serializers.ChoiceField(State.values)
+    answer = serializers.ChoiceField(Answer.values, allow_null=True)
+    until = serializers.DateField(allow_null=True)
+    reason = serializers.CharField(allow_blank=True)
+
+
+class CaseOut(AlarmOut):
+    steps = StepOut(many=True, help_text="All steps of its life, oldest first")
+
+
+class StepIn(StrictSerializer):
+    state = serializers.ChoiceField(State.values)
+    reason = Text(required=False, allow_blank=True)
+    answer = serializers.ChoiceField(
+        Answer.values, required=False, help_text="Of a resolved alarm: was it real?"
+    )
+    until = serializers.DateField(required=False, help_text="Of a muted one: opened on this day")
+
+
+class DriftOut(serializers.Serializer):
+    watched = serializers.BooleanField(help_text="Not enough for an alarm, but worth a look")
+    evidence = serializers.FloatField(help_text="250: watched; 5,000: an alarm")
+    measure = serializers.ChoiceField(Measure.values, allow_null=True)
+    since = serializers.DateField(allow_null=True)
+    size = serializers.FloatField(allow_null=True)
+    low = serializers.FloatField(allow_null=True)
+    high = serializers.FloatField(allow_null=True)
+    n = serializers.IntegerField(help_text="Compared items in the present segment")
+    reason = serializers.CharField(allow_null=True, help_text="too_short, no_peers, not_counted")
+
+
+class ScorecardOut(serializers.Serializer):
+    rater = serializers.CharField()
+    name = serializers.CharField(allow_blank=True)
+    group = serializers.CharField(allow_blank=True)
+    status = serializers.ChoiceField([status.value for status in Status])
+    reasons = serializers.ListField(
+        child=serializers.ChoiceField(list(REASONS)), help_text="Why it is not fine"
+    )
+    ratings = serializers.IntegerField()
+    seconds = serializers.FloatField(allow_null=True, help_text="Median seconds an item")
+    peers = ReadingOut(help_text="Kappa with the others, under the question's weights")
+    bias = ReadingOut(help_text="Mean signed difference to the others, on ordered scales")
+    gold = ReadingOut(help_text="Kappa with the gold answers")
+    repeats = ReadingOut(help_text="no_repeats: nothing is asked twice yet")
+    drift = DriftOut()
+    alarms = serializers.ListField(
+        child=serializers.IntegerField(), help_text="Ids of the alarms that are not resolved"
+    )

@@ -1,0 +1,12 @@
+from django.urls import path
+
+from . import alarm_views, views
+
+QUALITY = "projects/<int:project_id>/quality/"
+
+urlpatterns = [
+    path("projects/<int:project_id>/labels/", views.Labels.as_view(), name="api-labels"),
+    path(f"{QUALITY}alarms/", alarm_views.Alarms.as_view(), name="api-alarms"),
+    path(f"{QUALITY}alarms/<int:alarm_id>/", alarm_views.OneAlarm.as_view(), name="api-alarm"),
+    path(f"{QUALITY}raters/", alarm_views.Scorecards.as_view(), name="api-scorecards"),
+]

@@ -1,0 +1,23 @@
+"""What a lead chooses about the labels of a question."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from projects.models import Question
+from quality.models import Consensus, Method
+
+from . import writing
+
+
+@transaction.atomic
+def choose(*, question: Question, method: str, with_models: bool) -> Consensus:
+    """Labels are made by this method from now on, with models counted as raters or not; the next
+    sweep makes them anew. ValueError for an unknown method."""
+    if method not in Method.values:
+        raise ValueError(f"unknown method '{method}'; one of {', '.join(Method.values)}")
+    row = writing.lock(question.pk)
+    row.method = method
+    row.with_models = with_models
+    row.save(update_fields=["method", "with_models"])
+    return row

@@ -1,0 +1,78 @@
+"""Making a question's scores on gold anew when what they rest on has changed.
+
+Always from all answers on gold: they are few beside the ratings. When and by whom it is done:
+quality.renewing.
+"""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Mapping
+
+from django.db import transaction
+from django.utils import timezone
+
+from groundwork.work.lease import Lost, held
+from metrics.scale import QuestionScale
+from projects.models import Question
+from quality.models import GoldItem, GoldScore, GoldState
+from quality.renewing import Renewing
+
+from . import answers, scores, stamp, suspects
+
+ROWS_AT_ONCE = 500
+
+
+def _make(row: GoldState) -> None:
+    started = time.monotonic()
+    question = Question.objects.prefetch_related("categories").get(pk=row.question_id)
+    # The stamp first: what changes from here on makes the scores old again.
+    rests_on = stamp.stamps(question.pk).get(question.pk, {})
+    scale = QuestionScale.of(question)
+    golds = answers.golds_of(question, scale)
+    said = [one for one in answers.said_of(question, scale) if one.item in golds]
+    items = suspects.doubts(golds, said, scale, question_id=question.pk, bar=row.bar)
+    doubted = {item.item_id for item in items if item.suspected}
+    each = []
+    for given in scores.scored(said, golds, without=doubted).values():
+        each.append(scores.score(given, golds, scale, question_id=question.pk, bar=row.bar))
+    row.rests_on = rests_on
+    row.seconds = time.monotonic() - started
+    _store(row, each, items, _summary(golds, len(said)))
+
+
+def _summary(golds: Mapping[int, answers.Gold], n_answers: int) -> dict[str, int]:
+    return {
+        "n_single": sum(gold.single is not None for gold in golds.values()),
+        "n_several": sum(len(gold.right) > 1 for gold in golds.values()),
+        "n_shares": sum(gold.shares for gold in golds.values()),
+        "n_answers": n_answers,
+    }
+
+
+@transaction.atomic
+def _store(
+    row: GoldState, each: list[GoldScore], items: list[GoldItem], summary: dict[str, int]
+) -> None:
+    """All rows anew, unless another worker has the question meanwhile: they are few."""
+    done = {"rests_on": row.rests_on, "seconds": row.seconds, "made_at": timezone.now()}
+    if not held(row).update(**summary, **done):
+        raise Lost
+    GoldScore.objects.filter(question_id=row.question_id).delete()
+    GoldScore.objects.bulk_create(each, batch_size=ROWS_AT_ONCE)
+    GoldItem.objects.filter(question_id=row.question_id).delete()
+    GoldItem.objects.bulk_create(items, batch_size=ROWS_AT_ONCE)
+
+
+WORK = Renewing(
+    "scores on gold",
+    GoldState,
+    _make,
+    stamp.waiting,
+    rest=1.5,
+    longest_rest=datetime.timedelta(minutes=10),
+    lease=datetime.timedelta(minutes=10),
+)
+sweep = WORK.sweep
+renew = WORK.renew

@@ -1,0 +1,25 @@
+"""What a lead chooses about gold of a question."""
+
+from __future__ import annotations
+
+import math
+
+from django.utils.translation import gettext as _
+
+from projects.models import Question
+from quality.models import GoldState
+
+
+def choose(*, question: Question, bar: str | float) -> GoldState:
+    """Raters are to be right with this probability at least; the next sweep weighs the evidence
+    anew. ValueError for what is no number between 0.05 and 0.99."""
+    try:
+        share = float(bar)
+    except ValueError:
+        share = math.nan
+    if not 0.05 <= share <= 0.99:
+        raise ValueError(_("The bar is a number from 0.05 to 0.99."))
+    row, _new = GoldState.objects.get_or_create(question=question)
+    row.bar = share
+    row.save(update_fields=["bar"])
+    return row

@@ -1,0 +1,34 @@
+"""Whether scores on gold are those of what stands now: what they were made of, in a few numbers."""
+
+from __future__ import annotations
+
+from django.db.models import Max
+
+from quality import renewing
+from quality.models import GoldReview, GoldState
+
+
+def stamps(only: int | None = None) -> renewing.Stamps:
+    """question id -> what its scores should rest on, of all counted questions that ever had gold,
+    or of one."""
+    gold = renewing.gold(only)
+    reviews = GoldReview.objects.filter(gold__question__in=list(gold))
+    reviewed = dict(reviews.values_list("gold__question_id").order_by().annotate(Max("pk")))
+    counted = renewing.counted(only, bar="gold_state__bar")
+    found = {}
+    for question_id in gold.keys() & counted.keys():
+        review = reviewed.get(question_id, 0)
+        found[question_id] = {**counted[question_id], "gold": gold[question_id], "review": review}
+    return found
+
+
+def is_old(question_id: int) -> bool:
+    """Whether the question's scores are not those of now."""
+    row = GoldState.objects.filter(question_id=question_id).first()
+    stamp = stamps(question_id).get(question_id)
+    return stamp is not None and (row is None or row.rests_on != stamp)
+
+
+def waiting() -> list[int]:
+    """Ids of the questions whose scores are not those of now, the longest untouched first."""
+    return renewing.behind(GoldState, stamps())

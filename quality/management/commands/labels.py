@@ -1,0 +1,59 @@
+"""``manage.py labels``: the final labels of a project, to the standard output."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from projects.models import Project, Question
+from quality.consensus import renew
+from quality.labels import card, files, final
+from quality.models import Consensus
+from ratings.files.exporting import has_parquet
+
+
+class Command(BaseCommand):
+    help = "Print the final label of each item: its decision, gold answer, or what ratings come to."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", type=int, help="id of the project")
+        parser.add_argument("--question", help="key; may be left out where there is only one")
+        parser.add_argument("--format", choices=[*files.KINDS, "card"], default="csv")
+        parser.add_argument(
+            "--at-least", type=float, help="only labels at least so sure, from 0 to 1"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        question = _question(options["project"], options["question"])
+        at_least = options["at_least"]
+        if at_least is not None and not 0 <= at_least <= 1:
+            raise CommandError("--at-least must lie between 0 and 1.")
+        kind = options["format"]
+        if kind == "parquet" and not has_parquet():
+            raise CommandError("Parquet needs pyarrow: pip install -r requirements-extra.txt")
+        renew.renew(question.pk, at_once=True)
+        if kind == "card":
+            self.stdout.write(card.text(question))
+            return
+        consensus = Consensus.objects.filter(question=question).first()
+        words = final.Words.of(question, consensus)
+        labels = final.chosen(question, at_least=at_least)
+        for piece in files.KINDS[kind].make(labels, words):
+            sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+
+
+def _question(project_id: int, key: str | None) -> Question:
+    project = Project.objects.filter(pk=project_id).first()
+    if project is None:
+        raise CommandError(f"There is no project {project_id}.")
+    questions = list(project.questions.prefetch_related("categories"))
+    if key is None and len(questions) == 1:
+        return questions[0]
+    for question in questions:
+        if question.key == key:
+            return question
+    keys = ", ".join(question.key for question in questions) or "none"
+    raise CommandError(f"Which question? --question is one of: {keys}")

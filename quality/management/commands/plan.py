@@ -1,0 +1,71 @@
+"""``manage.py plan``: how many items a study takes, or how many more a project needs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from metrics.agreement import planning
+from projects.models import Question
+from quality.planning import widths
+
+
+class Command(BaseCommand):
+    help = (
+        "Say how many more items a question needs until its kappa is known to a half-width"
+        " (plan PROJECT), or how many a study of two raters takes (--kappa .6 --prevalence .3)."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", type=int, nargs="?", help="id of a project with ratings")
+        parser.add_argument("--question", help="key; all questions when left out")
+        parser.add_argument(
+            "--half-width", type=float, default=0.05, help="wanted: kappa to +-this"
+        )
+        parser.add_argument("--kappa", type=float, help="expected, before a study")
+        parser.add_argument(
+            "--prevalence",
+            help="share of one of two categories, or of all, as 0.5,0.3,0.2",
+        )
+        parser.add_argument("--cost", type=float, help="of one rating")
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            found = _project(options) if options["project"] else _study(options)
+        except ValueError as error:
+            raise CommandError(str(error)) from None
+        if options["json"]:
+            self.stdout.write(json.dumps(found))
+            return
+        for row in found:
+            self.stdout.write(", ".join(f"{name} {value}" for name, value in row.items()))
+
+
+def _project(options: dict[str, Any]) -> list[dict[str, Any]]:
+    questions = Question.objects.filter(project=options["project"])
+    if options["question"]:
+        questions = questions.filter(key=options["question"])
+    if not questions:
+        raise CommandError("There is no such question: check the project's id and --question.")
+    found = []
+    for question in questions.prefetch_related("categories"):
+        outlook = widths.outlook(question, [options["half_width"]])
+        (width,) = outlook.widths
+        row = {"question": question.key, "coefficient": outlook.name}
+        found.append(row | {"items": width.items, "more": width.more})
+    return found
+
+
+def _study(options: dict[str, Any]) -> list[dict[str, Any]]:
+    if options["kappa"] is None or options["prevalence"] is None:
+        raise CommandError("Give the id of a project, or --kappa and --prevalence of a study.")
+    shares = [float(part) for part in options["prevalence"].split(",")]
+    prevalence = shares[0] if len(shares) == 1 else shares
+    items = planning.items_needed_before(options["kappa"], prevalence, options["half_width"])
+    row: dict[str, Any] = {"items": items, "ratings": 2 * items}
+    if options["cost"] is not None:
+        row["cost"] = 2 * items * options["cost"]
+    return [row]

@@ -1,0 +1,41 @@
+"""What is done about the numbers: labels that somebody can rely on, and
+alarms that hold up."""
+
+from .alarm import (
+    Alarm,
+    AlarmStep,
+    Answer,
+    DriftRun,
+    DriftStanding,
+    Kind,
+    Measure,
+    State,
+)
+from .consensus import Consensus, ItemLabel, Method, RaterConfusion, Source
+from .decision import Claim, Decision, NamesSeen
+from .gold import GoldItem, GoldReview, GoldScore, GoldState
+from .renewed import Renewed
+
+__all__ = [
+    "Alarm",
+    "AlarmStep",
+    "Answer",
+    "Claim",
+    "Consensus",
+    "Decision",
+    "DriftRun",
+    "DriftStanding",
+    "GoldItem",
+    "GoldReview",
+    "GoldScore",
+    "GoldState",
+    "ItemLabel",
+    "Kind",
+    "Measure",
+    "Method",
+    "NamesSeen",
+    "RaterConfusion",
+    "Renewed",
+    "Source",
+    "State",
+]

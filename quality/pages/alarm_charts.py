@@ -1,0 +1,117 @@
+"""The chart of a case: the rater's mean score a day, its level before and since, and the onset."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
+
+from metrics.pages import charts
+from quality.models import Alarm, Measure
+from ratings.recording.days import EPOCH
+
+Rows = list[dict[str, Any]]
+
+
+def rows(alarm: Alarm) -> Rows:
+    """A row an active day: start, value, n, part (before or since), level: the mean of the part."""
+    chart = alarm.chart
+    since = (alarm.since - EPOCH).days
+    days = list(zip(chart.get("days", []), chart.get("n", []), chart.get("means", []), strict=True))
+    levels = {part: _level(days, since, part) for part in ("before", "since")}
+    found = []
+    for day, n, mean in days:
+        part = "before" if day < since else "since"
+        start = EPOCH + datetime.timedelta(days=day)
+        row = {"start": start.isoformat(), "value": mean, "n": n}
+        found.append({**row, "part": part, "level": levels[part]})
+    return found
+
+
+def _level(days: list[tuple[int, int, float]], since: int, part: str) -> float | None:
+    """The mean over the items of one part."""
+    chosen = [(n, mean) for day, n, mean in days if (day < since) == (part == "before")]
+    items = sum(n for n, _mean in chosen)
+    return sum(n * mean for n, mean in chosen) / items if items else None
+
+
+def spec(alarm: Alarm) -> charts.Spec:
+    bias = alarm.measure == Measure.BIAS
+    title = _("above or below the others") if bias else _("agreement (kappa)")
+    form = pgettext("time format of a day (d3)", "%-d %b")
+    x: charts.Spec = {
+        "field": "start",
+        "type": "temporal",
+        "scale": {"type": "utc", "padding": 12},
+        "title": None,
+        "axis": {"format": form, "grid": False, "labelOverlap": True, "tickSize": 4},
+    }
+    y: charts.Spec = {"type": "quantitative", "scale": {"zero": bias}}
+    tooltip = [
+        {"field": "start", "type": "temporal", "title": _("day"), "format": "%Y-%m-%d"},
+        {"field": "value", "type": "quantitative", "title": _("mean"), "format": ".2f"},
+        {"field": "n", "type": "quantitative", "title": _("items"), "format": ",d"},
+    ]
+    size: charts.Spec = {
+        "field": "n",
+        "type": "quantitative",
+        "title": _("items"),
+        "scale": {"range": [12, 160]},
+        "legend": None,
+    }
+    points = {
+        "mark": {"type": "point", "filled": True, "style": "text", "opacity": 0.45},
+        "encoding": {
+            "x": x,
+            "y": {**y, "field": "value", "title": title},
+            "size": size,
+            "tooltip": tooltip,
+        },
+    }
+    level = {
+        "mark": {"type": "line", "strokeWidth": 2.5, "style": "accent"},
+        "encoding": {
+            "x": x,
+            "y": {**y, "field": "level", "title": title},
+            "detail": {"field": "part", "type": "nominal"},
+        },
+    }
+    return {
+        "$schema": charts.SCHEMA,
+        "height": 260,
+        "autosize": {"type": "fit", "contains": "padding"},
+        "data": {"name": "rows"},
+        "layer": [_range(alarm, x), *_onset(alarm, x), points, level],
+    }
+
+
+def _range(alarm: Alarm, x: charts.Spec) -> charts.Spec:
+    """The days between which it began."""
+    until = alarm.since_latest + datetime.timedelta(days=1)
+    values = [{"start": alarm.since_earliest.isoformat(), "until": until.isoformat()}]
+    return {
+        "data": {"values": values},
+        "mark": {"type": "rect", "style": "faint", "opacity": 0.25},
+        "encoding": {"x": x, "x2": {"field": "until"}},
+    }
+
+
+def _onset(alarm: Alarm, x: charts.Spec) -> list[charts.Spec]:
+    """A rule with its words for the onset, and one for the day on which it was noticed."""
+    marks = [(alarm.since, _("since then")), (alarm.noticed, _("noticed"))]
+    data = {"values": [{"start": day.isoformat(), "words": words} for day, words in marks]}
+    words = {"type": "text", "align": "left", "baseline": "top", "dx": 4, "dy": 2, "fontSize": 11}
+    return [
+        {
+            "data": data,
+            "mark": {"type": "rule", "strokeDash": [3, 3], "style": "text"},
+            "encoding": {"x": x},
+        },
+        {
+            "data": data,
+            "mark": {**words, "style": "text"},
+            "encoding": {"x": x, "y": {"value": 0}, "text": {"field": "words"}},
+        },
+    ]

@@ -1,0 +1,152 @@
+"""The list of cases, and a case with its chart, its items, and what is done about it."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from metrics.pages import charts
+from metrics.pages.selection import one_of, page_number
+from metrics.scale import QuestionScale
+from projects.access import get_project
+from projects.models import Member, Project
+from quality.alarms import answering, closer
+from quality.models import Alarm, AlarmStep, Answer, DriftRun, DriftStanding, State
+
+from . import alarm_charts, alarm_words
+
+VIEWER = Member.Role.VIEWER
+LEAD = Member.Role.LEAD
+CASES_A_PAGE = 50
+
+
+@login_required
+@require_safe
+def alarms(request: HttpRequest, project_id: int) -> HttpResponse:
+    """The cases of a project, newest first; those that are not resolved unless told otherwise."""
+    project = get_project(request.user, project_id, role=VIEWER)
+    state = one_of(request.GET, "state", State.values)
+    cases = _of(project)
+    cases = cases.filter(state=state) if state else cases.exclude(state=State.RESOLVED)
+    paginator = Paginator(cases.order_by("-pk"), CASES_A_PAGE)
+    number = page_number(request)
+    if number > paginator.num_pages:
+        raise Http404(_("No such page."))
+    page = paginator.page(number)
+    watched = DriftStanding.objects.filter(question__project=project, watched=True)
+    runs = list(DriftRun.objects.filter(question__project=project).select_related("question"))
+    context = {
+        "project": project,
+        "page": page,
+        "cases": [(case, alarm_words.sentence(case)) for case in page.object_list],
+        "state": state or "",
+        "states": State.choices,
+        "watched": watched.select_related("rater", "question").order_by("-evidence")[:20],
+        "looked_at": max((run.made_at for run in runs if run.made_at), default=None),
+        "not_looked": [
+            (run.question, alarm_words.NOT_LOOKED[run.reason]) for run in runs if run.reason
+        ],
+    }
+    return render(request, "quality/alarms.html", context)
+
+
+@login_required
+@require_safe
+def alarm(request: HttpRequest, project_id: int, alarm_id: int) -> HttpResponse:
+    project = get_project(request.user, project_id, role=VIEWER)
+    return _page(request, project, _case(project, alarm_id))
+
+
+@login_required
+@require_POST
+def alarm_step(request: HttpRequest, project_id: int, alarm_id: int) -> HttpResponse:
+    """One step of its life: looked at, muted, resolved, or open again."""
+    project = get_project(request.user, project_id, role=LEAD)
+    case = _case(project, alarm_id)
+    state, _sep, answer = request.POST.get("do", "").partition(":")
+    try:
+        until = _date(request.POST.get("until", "")) if state == State.MUTED else None
+        answering.step(
+            alarm=case,
+            state=state,
+            answer=answer,
+            reason=request.POST.get("reason", ""),
+            until=until,
+            by=request.user,
+        )
+    except answering.Refused as error:
+        return _page(request, project, case, error=error.said, status=400)
+    return redirect("alarm", project_id=project.pk, alarm_id=case.pk)
+
+
+@login_required
+@require_safe
+def alarm_chart(request: HttpRequest, project_id: int, alarm_id: int, form: str) -> HttpResponse:
+    """The chart of a case: ``form`` json (specification, rows and locale) or csv (rows)."""
+    project = get_project(request.user, project_id, role=VIEWER)
+    case = Alarm.objects.filter(question__project=project, pk=alarm_id).first()
+    if case is None or form not in ("json", "csv"):
+        raise Http404(_("No such chart."))
+    rows = alarm_charts.rows(case)
+    if form == "json":
+        spec = alarm_charts.spec(case)
+        return JsonResponse({"spec": spec, "rows": rows, "locale": charts.locale()})
+    response = HttpResponse(content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="concord-alarm-{case.pk}.csv"'
+    columns = ["start", "value", "n", "part", "level"]
+    writer = csv.writer(response)
+    writer.writerow(columns)
+    writer.writerows([row[column] for column in columns] for row in rows)
+    return response
+
+
+def _of(project: Project) -> QuerySet[Alarm]:
+    cases = Alarm.objects.filter(question__project=project).defer("chart")
+    return cases.select_related("question__project", "rater", "other")
+
+
+def _case(project: Project, alarm_id: int) -> Alarm:
+    case = _of(project).defer(None).filter(pk=alarm_id).first()
+    if case is None:
+        raise Http404(_("No such alarm."))
+    return case
+
+
+def _date(text: str) -> datetime.date | None:
+    if not text:
+        return None
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        raise answering.Refused("until", _("Write the day as 2026-12-31.")) from None
+
+
+def _page(
+    request: HttpRequest, project: Project, case: Alarm, *, error: str = "", status: int = 200
+) -> HttpResponse:
+    scale = QuestionScale.of(case.question)
+    context: dict[str, Any] = {
+        "project": project,
+        "case": case,
+        "sentence": alarm_words.sentence(case),
+        "basis": alarm_words.basis(case),
+        "others": alarm_words.others(case),
+        "explanations": alarm_words.explanations(case),
+        "rows": alarm_charts.rows(case),
+        "use": closer.use(case, scale),
+        "differing": closer.differing(case, scale),
+        "steps": AlarmStep.objects.filter(alarm=case).select_related("by"),
+        "answers": Answer.choices,
+        "error": error,
+        "reason": request.POST.get("reason", ""),
+    }
+    return render(request, "quality/alarm.html", context, status=status)

@@ -1,0 +1,135 @@
+"""The page of final labels: how they are made, how sure they are, and the files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBadRequest,
+    HttpResponseBase,
+    StreamingHttpResponse,
+)
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST, require_safe
+
+from metrics.pages.selection import Selection, one_of, select
+from projects.access import get_project
+from projects.models import Member
+from quality.adjudication import deciding
+from quality.consensus import settings, stamp
+from quality.labels import card, files, final
+from quality.models import Consensus, Method, Source
+from ratings.files.exporting import has_parquet
+
+LABELS_A_PAGE = 50
+DOUBT = 0.05  # with less, a label is not worth somebody's decision unless asked for
+
+
+def chosen_question(request: HttpRequest, project_id: int, *, role: str) -> Selection:
+    """The project by the one door, and the question that the address names."""
+    project = get_project(request.user, project_id, role=role)
+    chosen = select(request, project)
+    if chosen is None:
+        raise Http404(_("This project has no question yet."))
+    return chosen
+
+
+@login_required
+@require_safe
+def labels(request: HttpRequest, project_id: int) -> HttpResponse:
+    """The labels of a question, a page at a time, and what they rest on."""
+    chosen = chosen_question(request, project_id, role=Member.Role.VIEWER)
+    consensus = Consensus.objects.filter(question=chosen.question).first()
+    words = final.Words.of(chosen.question, consensus)
+    source = one_of(request.GET, "source", Source.values)
+    after = request.GET.get("after") or "0"
+    if not (after.isascii() and after.isdigit() and len(after) <= 18):
+        raise Http404(_("No such page."))
+    found = final.chosen(chosen.question, source=source).filter(item__gt=int(after))
+    rows = list(final.rows(found[: LABELS_A_PAGE + 1], words))
+    more = len(rows) > LABELS_A_PAGE
+    context = {
+        "project": chosen.project,
+        "chosen": chosen,
+        "consensus": consensus,
+        "waiting": consensus is not None and stamp.is_old(consensus),
+        "rows": [row for _item, row in rows[:LABELS_A_PAGE]],
+        "next_after": rows[LABELS_A_PAGE - 1][0] if more else None,
+        "after": int(after),
+        "source": source or "",
+        "sources": Source.choices,
+        "methods": Method.choices,
+        "doubtful": _doubtful(chosen, consensus),
+        "has_parquet": has_parquet(),
+    }
+    return render(request, "quality/labels.html", context)
+
+
+def _doubtful(chosen: Selection, consensus: Consensus | None) -> int:
+    if consensus is None:
+        return 0
+    return deciding.worth_deciding(chosen.question, doubt=DOUBT).order_by().count()
+
+
+@login_required
+@require_GET
+def labels_file(request: HttpRequest, project_id: int, kind: str) -> HttpResponseBase:
+    """The labels of a question as a file; ``?at_least=0.95``: only those at least so sure."""
+    chosen = chosen_question(request, project_id, role=Member.Role.VIEWER)
+    name = f"{slugify(chosen.project.name) or 'project'}-{chosen.question.key}-labels"
+    if kind == "card":
+        answer = HttpResponse(
+            card.text(chosen.question), content_type="text/markdown; charset=utf-8"
+        )
+        answer["Content-Disposition"] = f'attachment; filename="{slugify(name)}.md"'
+        return answer
+    if kind not in files.KINDS:
+        raise Http404(_("There is no such file."))
+    if kind == "parquet" and not has_parquet():
+        said = _(
+            "Parquet files need pyarrow on the server: pip install -r requirements-extra.txt,"
+            " then start it again."
+        )
+        return HttpResponse(said, status=501, content_type="text/plain; charset=utf-8")
+    at_least = _share(request.GET.get("at_least"))
+    consensus = Consensus.objects.filter(question=chosen.question).first()
+    words = final.Words.of(chosen.question, consensus)
+    found = files.KINDS[kind]
+    pieces = found.make(final.chosen(chosen.question, at_least=at_least), words)
+    headers: dict[str, Any] = {
+        "Content-Disposition": f'attachment; filename="{slugify(name)}.{found.ending}"'
+    }
+    return StreamingHttpResponse(pieces, content_type=found.content_type, headers=headers)
+
+
+def _share(text: str | None) -> float | None:
+    if not text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1
+    if not 0 <= value <= 1:
+        raise Http404(_("at_least is a number from 0 to 1."))
+    return value
+
+
+@login_required
+@require_POST
+def choose_method(request: HttpRequest, project_id: int) -> HttpResponse:
+    """How the labels of a question are made, from now on."""
+    chosen = chosen_question(request, project_id, role=Member.Role.LEAD)
+    method = request.POST.get("method", "")
+    if method not in Method.values:
+        return HttpResponseBadRequest(_("Choose one of the methods."), content_type="text/plain")
+    settings.choose(
+        question=chosen.question, method=method, with_models="with_models" in request.POST
+    )
+    return redirect(f"{reverse('labels', args=[project_id])}?question={chosen.question.key}")

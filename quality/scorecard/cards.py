@@ -1,0 +1,195 @@
+"""One line a rater: what is known of each, and one status with its reasons. Read from stored
+readings alone; of people only."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from scipy import special
+
+from metrics.agreement.estimate import Value
+from metrics.agreement.gold import NO_GOLD, PAUSE_AT
+from metrics.models import RaterReading, Span
+from metrics.readings.value import not_counted
+from metrics.scale import weighted
+from projects.models import Question, Rater
+from quality.models import Alarm, DriftStanding, GoldScore, State
+
+LEAST_ITEMS = 30  # compared items below which nothing is said of a rater
+APART = 0.1  # kappa below the middle rater that is nobody's concern
+ALPHA = 0.01  # probability that anybody at all is told apart who is not
+
+
+class Status(StrEnum):
+    FINE = "fine"
+    WATCH = "watch"
+    ACT = "act"
+    UNKNOWN = "unknown"
+
+
+# Reason -> the status that it asks for; docs/statistics.md tells when each holds.
+REASONS = {
+    "drift_alarm": Status.ACT,
+    "gold_below_bar": Status.ACT,
+    "alarm_muted": Status.WATCH,
+    "drift_watched": Status.WATCH,
+    "apart_from_peers": Status.WATCH,
+    "too_few_items": Status.UNKNOWN,
+}
+
+
+@dataclass(frozen=True)
+class Card:
+    """``peers``, ``bias``: stored readings; ``gold``: answers on gold, None without one; ``drift``:
+    the latest evidence; ``alarms``: cases that are not resolved, oldest first."""
+
+    rater: Rater
+    n_ratings: int
+    seconds: float | None
+    peers: Mapping[str, Any]
+    bias: Mapping[str, Any] | None
+    gold: GoldScore | None
+    drift: DriftStanding | None
+    alarms: list[Alarm] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+
+    @property
+    def gold_kappa(self) -> Mapping[str, Any]:
+        """Chance-corrected agreement with gold."""
+        kappa: Mapping[str, Any] = self.gold.kappa if self.gold else without(NO_GOLD)
+        return kappa
+
+    @property
+    def status(self) -> Status:
+        asked = {REASONS[reason] for reason in self.reasons}
+        for status in (Status.ACT, Status.WATCH, Status.UNKNOWN):
+            if status in asked:
+                return status
+        return Status.FINE
+
+
+def without(reason: str) -> Value:
+    """A reading that does not exist, and why."""
+    return {**not_counted(), "reason": reason}
+
+
+def cards(question: Question, *, ordered: bool) -> list[Card]:
+    """Of all people of the project, in the order of their ids. Five queries."""
+    people = Rater.objects.filter(project_id=question.project_id, kind=Rater.Kind.HUMAN)
+    readings = _readings(question, ordered=ordered)
+    drifts = {row.rater_id: row for row in DriftStanding.objects.filter(question=question)}
+    golds = {row.rater_id: row for row in GoldScore.objects.filter(question=question)}
+    alarms = _unresolved(question)
+    apart = _apart(reading["peers"] for reading in readings.values())
+    found = []
+    for rater in people.order_by("pk"):
+        reading = readings.get(rater.pk, _NOTHING)
+        drift = drifts.get(rater.pk)
+        gold = golds.get(rater.pk)
+        reasons = _reasons(reading["peers"], drift, alarms[rater.pk], apart)
+        if gold is not None and gold.evidence >= PAUSE_AT:
+            reasons.insert(0, "gold_below_bar")
+        found.append(
+            Card(
+                rater=rater,
+                n_ratings=reading["n_ratings"],
+                seconds=reading["seconds"],
+                peers=reading["peers"],
+                bias=reading["bias"],
+                gold=gold,
+                drift=drift,
+                alarms=alarms[rater.pk],
+                reasons=reasons,
+            )
+        )
+    return found
+
+
+_NOTHING: dict[str, Any] = {
+    "n_ratings": 0,
+    "seconds": None,
+    "peers": not_counted(),
+    "bias": None,
+}
+
+
+def _readings(question: Question, *, ordered: bool) -> dict[int, dict[str, Any]]:
+    peers = f"coefficients__{weighted('vs_peers', question.weights)}"
+    bias = "coefficients__vs_peers_bias"
+    rows = RaterReading.objects.filter(question=question, span=Span.ALL)
+    found = {}
+    for rater_id, n_ratings, seconds, with_peers, moved in rows.values_list(
+        "rater_id", "n_ratings", "seconds", peers, bias
+    ):
+        found[rater_id] = {
+            "n_ratings": n_ratings,
+            "seconds": seconds,
+            "peers": with_peers or not_counted(),
+            "bias": moved if ordered else None,
+        }
+    return found
+
+
+def _unresolved(question: Question) -> dict[int, list[Alarm]]:
+    """Rater id -> the cases in which the rater is named."""
+    found: dict[int, list[Alarm]] = defaultdict(list)
+    cases = Alarm.objects.filter(question=question).exclude(state=State.RESOLVED)
+    for alarm in cases.order_by("pk").defer("chart"):
+        for rater_id in (alarm.rater_id, alarm.other_id):
+            if rater_id is not None:
+                found[rater_id].append(alarm)
+    return found
+
+
+@dataclass(frozen=True)
+class _Apart:
+    """Below ``middle`` - APART by more than ``z`` standard errors, a rater is apart."""
+
+    middle: float
+    z: float
+
+    def holds(self, peers: Mapping[str, Any]) -> bool:
+        value, se = peers["value"], peers["se"]
+        if value is None or se is None:
+            return False
+        below: float = self.middle - APART - value
+        return below > 0 and below > self.z * se
+
+
+def _apart(peers: Iterable[Mapping[str, Any]]) -> _Apart | None:
+    """Against the median of the raters with enough items, one-sided, Bonferroni's bound over all
+    of them; None for fewer than three: then the middle is nobody's."""
+    values = [one["value"] for one in peers if _enough(one)]
+    if len(values) < 3:
+        return None
+    return _Apart(statistics.median(values), float(special.ndtri(1 - ALPHA / len(values))))
+
+
+def _enough(peers: Mapping[str, Any]) -> bool:
+    return peers["value"] is not None and (peers["n_items"] or 0) >= LEAST_ITEMS
+
+
+def _reasons(
+    peers: Mapping[str, Any] | Value,
+    drift: DriftStanding | None,
+    alarms: list[Alarm],
+    apart: _Apart | None,
+) -> list[str]:
+    reasons = []
+    states = {alarm.state for alarm in alarms}
+    if states & {State.OPEN, State.LOOKED_AT}:
+        reasons.append("drift_alarm")
+    elif states:
+        reasons.append("alarm_muted")
+    if drift is not None and drift.watched:
+        reasons.append("drift_watched")
+    if not _enough(peers):
+        reasons.append("too_few_items")
+    elif apart is not None and apart.holds(peers):
+        reasons.append("apart_from_peers")
+    return reasons

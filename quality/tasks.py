@@ -1,0 +1,23 @@
+"""What every worker does for labels and alarms, each in a thread of its own
+(agreement_site.celery)."""
+
+from __future__ import annotations
+
+from quality.alarms import sweep
+from quality.consensus import renew
+from quality.gold import renew as gold
+
+
+def sweep_all() -> int:
+    """Make the labels anew of questions whose ratings, decisions or raters changed."""
+    return renew.sweep()
+
+
+def sweep_alarms() -> int:
+    """Look for drift in questions whose ratings changed."""
+    return sweep.sweep()
+
+
+def sweep_gold() -> int:
+    """Make the scores on gold anew where ratings or gold answers changed."""
+    return gold.sweep()

@@ -1,0 +1,51 @@
+"""What pages of every room show of alarms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django import template
+from django.db.models import Count
+
+from metrics.pages import figures
+from projects.models import Project, Question, Rater
+from quality.models import Alarm, DriftStanding, State
+from quality.pages import alarm_words
+
+register = template.Library()
+
+TOLD = 3  # cases on the dashboard
+
+
+@register.simple_tag
+def open_alarms(project: Project) -> int:
+    """How many cases of a project nobody has looked at yet."""
+    return Alarm.objects.filter(question__project=project, state=State.OPEN).count()
+
+
+@register.simple_tag
+def open_alarms_of(projects: Iterable[Any]) -> dict[int, int]:
+    """Project id -> open cases, of the rows of the list of projects whose user sees results; one
+    query."""
+    seen = [row.project.pk for row in projects if row.sees_results]
+    cases = Alarm.objects.filter(question__project__in=seen, state=State.OPEN).order_by()
+    return dict(cases.values_list("question__project_id").annotate(Count("pk")))
+
+
+@register.simple_tag
+def told_alarms(question: Question, rater: Rater | None = None) -> list[tuple[Alarm, str]]:
+    """The cases of a question, or of one rater in it, that are open or looked at, newest first,
+    each with its sentence."""
+    states = (State.OPEN, State.LOOKED_AT)
+    cases = Alarm.objects.filter(question=question, state__in=states)
+    if rater is not None:
+        cases = cases.filter(rater=rater) | cases.filter(other=rater)
+    newest = cases.select_related("rater", "other").defer("chart").order_by("-pk")[:TOLD]
+    return [(case, alarm_words.sentence(case)) for case in newest]
+
+
+@register.filter
+def interval_of(row: DriftStanding) -> str:
+    """[-0.38, -0.12] of the size of a drift."""
+    return figures.interval({"low": row.low, "high": row.high})

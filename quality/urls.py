@@ -1,0 +1,38 @@
+from django.urls import path
+
+from quality.pages import (
+    adjudication_views,
+    alarm_views,
+    gold_views,
+    habit_views,
+    label_views,
+    plan_views,
+    scorecard_views,
+)
+
+PROJECT = "projects/<int:project_id>/"
+ITEM = f"{PROJECT}adjudicate/<int:item_id>/"
+ALARM = f"{PROJECT}alarms/<int:alarm_id>"
+
+urlpatterns = [
+    path(f"{PROJECT}labels/", label_views.labels, name="labels"),
+    path(f"{PROJECT}labels/method/", label_views.choose_method, name="labels_method"),
+    path(f"{PROJECT}labels/raters/", habit_views.habits, name="labels_raters"),
+    path(f"{PROJECT}labels.<slug:kind>", label_views.labels_file, name="labels_file"),
+    path(f"{PROJECT}plan/", plan_views.plan, name="plan"),
+    path(f"{PROJECT}alarms/", alarm_views.alarms, name="alarms"),
+    path(f"{ALARM}/", alarm_views.alarm, name="alarm"),
+    path(f"{ALARM}/step/", alarm_views.alarm_step, name="alarm_step"),
+    path(f"{ALARM}/chart.<slug:form>", alarm_views.alarm_chart, name="alarm_chart"),
+    path(f"{PROJECT}scorecard/", scorecard_views.scorecard, name="scorecard"),
+    path(f"{PROJECT}scorecard.csv", scorecard_views.scorecard_file, name="scorecard_file"),
+    path(f"{PROJECT}adjudicate/", adjudication_views.adjudicate, name="adjudicate"),
+    path(f"{ITEM}decide/", adjudication_views.decide, name="adjudicate_decide"),
+    path(f"{ITEM}later/", adjudication_views.later, name="adjudicate_later"),
+    path(f"{ITEM}gold/", adjudication_views.make_gold, name="adjudicate_gold"),
+    path(f"{ITEM}names/", adjudication_views.names, name="adjudicate_names"),
+    path(f"{PROJECT}gold/", gold_views.gold, name="gold"),
+    path(f"{PROJECT}gold/bar/", gold_views.choose_bar, name="gold_bar"),
+    path(f"{PROJECT}gold/raters/<int:rater_id>/", gold_views.rater, name="gold_rater"),
+    path(f"{PROJECT}gold/items/<int:item_id>/", gold_views.review, name="gold_review"),
+]

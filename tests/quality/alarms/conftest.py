@@ -1,0 +1,57 @@
+"""Streams of ratings over days, one rater of which moves."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from metrics.work import sweep
+from projects.models import Item, Question, Rater
+from ratings.recording.judgement import Judgement
+from ratings.recording.record import record
+
+FIRST = datetime.datetime(2026, 3, 2, 12, tzinfo=datetime.UTC)
+RATERS = ("ann", "ben", "cleo", "dan")
+
+
+@pytest.fixture
+def stream(question: Question) -> Callable[..., Question]:
+    """``stream(moves={"dan": 30})``: four raters, ten items a day for sixty days; from day 30 on
+    dan answers a category lower in seven of ten cases. Counted."""
+
+    def make(
+        *, moves: dict[str, int] | None = None, days: int = 60, first: int = 0, a_day: int = 10
+    ) -> Question:
+        rng = np.random.default_rng(4 + first)
+        project = question.project
+        raters = {
+            key: Rater.objects.get_or_create(project=project, key=key)[0].pk for key in RATERS
+        }
+        said = []
+        for day in range(first, first + days):
+            items = Item.objects.bulk_create(
+                Item(project=project, key=f"{day}-{number}", body={"text": "x"})
+                for number in range(a_day)
+            )
+            for item in items:
+                truth = int(rng.integers(4))
+                for key in rng.choice(RATERS, size=3, replace=False).tolist():
+                    code = int(np.clip(truth + rng.choice([-1, 0, 0, 0, 1]), 0, 3))
+                    since = (moves or {}).get(key)
+                    if since is not None and day >= since and rng.random() < 0.7:
+                        code = max(code - 1, 0)
+                    when = FIRST + datetime.timedelta(days=day)
+                    said.append(Judgement(item.pk, raters[key], code, rated_at=when))
+        record({question: said}, by=None, source="import")
+        sweep.bring_up_to_date(question.pk)
+        return question
+
+    return make
+
+
+@pytest.fixture
+def day_after() -> Callable[[int], datetime.date]:
+    return lambda days: (FIRST + datetime.timedelta(days=days)).date()

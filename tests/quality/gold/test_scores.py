@@ -1,0 +1,217 @@
+"""Scores on gold are what the formulas say of the standing ratings, and follow them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from django.test import Client
+
+from metrics.agreement import gold as formulas
+from metrics.work import sweep
+from projects.catalogue.gold import retire_gold, set_gold
+from projects.models import GoldAnswer, Item, Question, Rater
+from quality import tasks
+from quality.gold import renew, settings, stamp, suspects
+from quality.models import GoldItem, GoldReview, GoldScore, GoldState
+from ratings.models import Rating
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TRUTH = 7  # the seed of the fixture ``answered``
+
+
+@pytest.fixture
+def known(answered: Question, lead: Any) -> Question:
+    """The first forty items with the truth that the ratings were drawn from as their gold."""
+    rng = np.random.default_rng(TRUTH)
+    for number in range(40):
+        truth = int(rng.integers(4))
+        for right in (0.9, 0.85, 0.8, 0.5):  # as the fixture draws
+            if rng.random() >= 0.2 and rng.random() >= right:
+                rng.integers(4)
+        item = Item.objects.get(key=f"i{number:02}")
+        set_gold(item=item, question=answered, answer=[truth], by=lead)
+    return answered
+
+
+def answers_of(question: Question, rater: str) -> list[tuple[int, int]]:
+    """(own, gold) of each answer, in order."""
+    gold = {row.item_id: row.answer for row in GoldAnswer.objects.in_force()}
+    doubted = set(GoldItem.objects.filter(suspected=True).values_list("item", flat=True))
+    rows = Rating.objects.filter(rater__key=rater, question=question, code__gte=0)
+    return [
+        (row.code, gold[row.item_id][0])
+        for row in rows.order_by("rated_at", "id")
+        if row.item_id in gold and row.item_id not in doubted
+    ]
+
+
+def check(question: Question) -> None:
+    for rater in ("ann", "ben", "cleo", "dan"):
+        given = answers_of(question, rater)
+        table = np.zeros((4, 4), int)
+        for own, gold in given:
+            table[own, gold] += 1
+        expected = formulas.score(table)
+        row = GoldScore.objects.get(question=question, rater__key=rater)
+        assert (row.n, row.right) == (expected.n, expected.right)
+        assert (row.accuracy, row.low, row.high) == (expected.accuracy, expected.low, expected.high)
+        assert row.kappa == pytest.approx(expected.kappa)
+        assert row.bias == pytest.approx(expected.bias)
+        assert row.chance == expected.chance
+        course = formulas.evidence([own == gold for own, gold in given], 0.7)
+        assert row.evidence == pytest.approx(course[-1])
+        assert row.highest == pytest.approx(course.max())
+        assert row.table == table.tolist()
+        assert sum(week["n"] for week in row.weeks) == row.n
+        assert sum(one["right"] for one in row.classes) == row.right
+
+
+def test_scores_are_those_of_the_formulas_and_follow_the_ratings(
+    known: Question, rate: Callable[..., Any]
+) -> None:
+    assert tasks.sweep_gold() == 1
+    check(known)
+    assert tasks.sweep_gold() == 0, "nothing changed"
+    before = GoldScore.objects.get(rater__key="ann")
+    item = Item.objects.get(key="i00")
+    gold = GoldAnswer.objects.get(item=item).answer[0]
+    rate(known, "i00", "ann", ("none", "minor", "major", "critical")[(gold + 1) % 4])
+    sweep.bring_up_to_date(known.pk)
+    assert renew.renew(known.pk, at_once=True)
+    check(known)
+    assert GoldScore.objects.get(rater__key="ann").right == before.right - 1
+    set_gold(item=item, question=known, answer=[(gold + 1) % 4], by=None)
+    assert known.pk in stamp.waiting()
+    renew.renew(known.pk, at_once=True)
+    check(known)
+    assert GoldScore.objects.get(rater__key="ann").right >= before.right - 1
+
+
+def test_of_several_right_ones_any_is_right_and_shares_are_not_scored(
+    answered: Question, rate: Callable[..., Any]
+) -> None:
+    labels = ("none", "minor", "major", "critical")
+    for key in ("x0", "x1", "x2"):
+        rate(answered, key, "eve", "minor")
+    items = list(Item.objects.filter(key__startswith="x").order_by("key"))
+    set_gold(item=items[0], question=answered, answer=[0, 1], by=None)
+    set_gold(item=items[1], question=answered, answer=[3], by=None)
+    set_gold(item=items[2], question=answered, answer={0: 0.5, 1: 0.5}, by=None)
+    sweep.bring_up_to_date(answered.pk)
+    renew.renew(answered.pk, at_once=True)
+    row = GoldScore.objects.get(rater__key="eve")
+    assert (row.n, row.right) == (2, 1)
+    assert np.array(row.table).sum() == 1
+    assert row.table[labels.index("minor")][labels.index("critical")] == 1
+    state = GoldState.objects.get()
+    assert (state.n_single, state.n_several, state.n_shares) == (1, 1, 1)
+    assert GoldItem.objects.count() == 3
+
+
+def test_without_gold_there_are_no_scores(known: Question) -> None:
+    renew.renew(known.pk, at_once=True)
+    assert GoldScore.objects.count() == 4
+    for item in Item.objects.filter(gold_answers__isnull=False):
+        retire_gold(item=item, question=known, by=None)
+    renew.renew(known.pk, at_once=True)
+    assert not GoldScore.objects.exists()
+    assert not GoldItem.objects.exists()
+
+
+def poison(question: Question, key: str, rate: Callable[..., Any]) -> Item:
+    """Gold that everybody misses: all say minor, it says critical."""
+    for rater in Rater.objects.all():
+        rate(question, key, rater.key, "minor")
+    item = Item.objects.get(key=key)
+    set_gold(item=item, question=question, answer=[3], by=None)
+    sweep.bring_up_to_date(question.pk)
+    renew.renew(question.pk, at_once=True)
+    return item
+
+
+def test_gold_that_good_raters_miss_is_suspected_and_in_no_score_until_decided(
+    known: Question, rate: Callable[..., Any], client_for: Callable[..., Client], lead: Any
+) -> None:
+    item = poison(known, "i50", rate)
+    row = GoldItem.objects.get(item=item)
+    assert row.suspected and row.probability is not None and row.probability > 0.9
+    assert (row.people, row.better, row.good_better) == (4, 1, row.good)
+    assert row.good >= 3
+    check(known)  # without it
+    page = client_for(lead).get(f"/projects/{known.project_id}/gold/")
+    text = " ".join(page.text.split())
+    said = (
+        f"{row.good} of {row.good} good raters say <em>minor</em>, the gold says <em>critical</em>."
+    )
+    assert said in text
+    assert "nan" not in text.lower().split()
+    n = GoldScore.objects.get(rater__key="ann").n
+    address = f"/projects/{known.project_id}/gold/items/{item.pk}/"
+    wrong = client_for(lead).post(address, {"verdict": "burn"})
+    assert wrong.status_code == 400 and not GoldReview.objects.exists()
+    kept = client_for(lead).post(address, {"verdict": "keep", "reason": "I wrote it"})
+    assert kept.status_code == 302
+    assert known.pk in stamp.waiting()
+    renew.renew(known.pk, at_once=True)
+    assert not GoldItem.objects.get(item=item).suspected
+    assert GoldScore.objects.get(rater__key="ann").n == n + 1
+    check(known)
+    review = GoldReview.objects.get()
+    assert review.reason == "I wrote it" and review.evidence["people"] == 4
+    client_for(lead).post(address, {"verdict": "retire"})
+    renew.renew(known.pk, at_once=True)
+    assert GoldScore.objects.get(rater__key="ann").n == n
+    assert client_for(lead).post(address, {"verdict": "retire"}).status_code == 404
+    with pytest.raises(suspects.Refused):
+        suspects.review(gold=review.gold, verdict="keep", by=lead)
+
+
+def test_the_pages_are_for_leads(
+    known: Question, client_for: Callable[..., Client], lead: Any, annotator: Any, viewer: Any
+) -> None:
+    renew.renew(known.pk, at_once=True)
+    ann = Rater.objects.get(key="ann").pk
+    for address in ("gold/", f"gold/raters/{ann}/"):
+        where = f"/projects/{known.project_id}/{address}"
+        page = client_for(lead).get(where)
+        assert page.status_code == 200
+        assert client_for(viewer).get(where).status_code == 403
+        assert client_for(annotator).get(where).status_code == 403
+    assert (
+        client_for(lead).get(f"/projects/{known.project_id}/gold/raters/999999/").status_code == 404
+    )
+
+
+def test_few_answers_are_an_interval_and_never_a_percentage(
+    answered: Question, rate: Callable[..., Any], client_for: Callable[..., Client], lead: Any
+) -> None:
+    for number in range(4):
+        rate(answered, f"x{number}", "eve", "minor")
+        item = Item.objects.get(key=f"x{number}")
+        set_gold(item=item, question=answered, answer=[1 if number else 0], by=None)
+    sweep.bring_up_to_date(answered.pk)
+    renew.renew(answered.pk, at_once=True)
+    page = client_for(lead).get(f"/projects/{answered.project_id}/gold/")
+    assert "3 of 4" in page.text
+    assert "0.75" not in page.text
+    assert "too little known" in page.text
+
+
+def test_the_bar_is_chosen_and_weighs_the_evidence_anew(
+    known: Question, client_for: Callable[..., Client], lead: Any
+) -> None:
+    renew.renew(known.pk, at_once=True)
+    before = GoldScore.objects.get(rater__key="dan").highest
+    address = f"/projects/{known.project_id}/gold/bar/"
+    assert client_for(lead).post(address, {"bar": "1"}).status_code == 400
+    assert client_for(lead).post(address, {"bar": "nan"}).status_code == 400
+    assert client_for(lead).post(address, {"bar": "0.95"}).status_code == 302
+    assert known.pk in stamp.waiting()
+    renew.renew(known.pk, at_once=True)
+    assert GoldScore.objects.get(rater__key="dan").highest > before
+    with pytest.raises(ValueError, match="from 0"):
+        settings.choose(question=known, bar="high")
