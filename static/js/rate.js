@@ -9,17 +9,21 @@
   const status = document.getElementById("desk-status");
   const guidelines = document.getElementById("guidelines");
   const news = document.getElementById("desk-news");
+  const heard = document.getElementById("desk-heard");
   if (!desk || !holder) return;
 
   const texts = desk.dataset;
   const DRAFT_DAYS = 30;
+  const TOAST_MS = 8000;
   const DOUBLE_CLICK_MS = 300; // the second half of one must not answer the next item
 
   let ahead = null; // the sheet after the one that is shown
   let aheadTicket = 0; // which request for it is the latest
   let sending = null; // the promise of the answer on its way
+  let undoing = false;
   let shownAt = -Infinity;
   let byPointer = false;
+  let toastEnds = 0; // the timer that puts a message away
   let goneBy = ""; // the version of the guidelines that the rater was told of
 
   const sheet = () => holder.querySelector(".sheet");
@@ -59,7 +63,7 @@
   function saveDraft() {
     const form = answers();
     if (!form) return;
-    const chosen = [...new FormData(form)].filter(([name]) => !["csrfmiddlewaretoken", "guidelines"].includes(name));
+    const chosen = [...new FormData(form)].filter(([name]) => !["csrfmiddlewaretoken", "guidelines", "item_version", "said"].includes(name));
     store.set(draftKey(sheet()), JSON.stringify({ at: Date.now(), chosen }));
   }
 
@@ -108,19 +112,43 @@
 
   // --- what is shown
 
-  function say(text, { kind = "info", link = null } = {}) {
+  /** A message over the page: nothing below it moves. Errors and warnings stay until something changes. */
+  function say(text, { kind = "info", link = null, action = null } = {}) {
+    window.clearTimeout(toastEnds);
     status.replaceChildren();
     if (!text) return;
     const notice = document.createElement("div");
-    notice.className = `notice notice--${kind}`;
-    notice.textContent = `${text} `;
+    notice.className = `notice notice--${kind} toast`;
+    const words = document.createElement("span");
+    words.textContent = text;
+    notice.append(words);
     if (link) {
       const anchor = document.createElement("a");
       anchor.href = link.href;
       anchor.textContent = link.text;
       notice.append(anchor);
     }
+    if (action) notice.append(toastButton(action.text, action.run, "button--small"));
+    const away = toastButton("×", () => say(""), "button--quiet button--small");
+    away.setAttribute("aria-label", texts.textDismiss);
+    notice.append(away);
     status.append(notice);
+    if (kind === "info") toastEnds = window.setTimeout(() => putAway(notice), TOAST_MS);
+  }
+
+  function toastButton(text, run, style) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = `button ${style}`;
+    button.textContent = text;
+    button.addEventListener("click", run);
+    return button;
+  }
+
+  /** Not while somebody is at it. */
+  function putAway(notice) {
+    if (notice.matches(":hover, :focus-within")) toastEnds = window.setTimeout(() => putAway(notice), TOAST_MS);
+    else notice.remove();
   }
 
   function show(section) {
@@ -188,9 +216,9 @@
 
   // --- to the server and back
 
-  function csrfToken(form) {
+  function csrfToken() {
     const cookie = document.cookie.split("; ").find((part) => part.startsWith("csrftoken="));
-    return cookie ? cookie.slice("csrftoken=".length) : form.elements.csrfmiddlewaretoken.value;
+    return cookie ? cookie.slice("csrftoken=".length) : document.querySelector("[name=csrfmiddlewaretoken]").value;
   }
 
   /** {ok, section} or {problem}: never throws. */
@@ -246,7 +274,7 @@
       if (section !== sheet()) return; // the one before came back: this one waits its turn
     }
     const body = new FormData(form);
-    const headers = { "X-CSRFToken": csrfToken(form) };
+    const headers = { "X-CSRFToken": csrfToken() };
     body.delete("csrfmiddlewaretoken");
     const next = ahead;
     ahead = null;
@@ -272,7 +300,7 @@
       }
       sayProblem(answer.problem);
     } else if (!answer.ok) {
-      ahead = next;
+      ahead = answer.section.dataset.item ? next : null; // none: the desk is closed to this rater
       answer.section.dataset.seen = "yes"; // it carries what was sent; the draft says no more
       show(answer.section);
       answer.section.querySelector(".errorlist:not(:empty)")?.scrollIntoView({ block: "center" });
@@ -286,17 +314,31 @@
         sheet().querySelector(".sheet__progress")?.replaceWith(progress.cloneNode(true));
         if (!ahead && isNew(sheet())) layReady(answer.section);
       }
+      if (sheet().dataset.key) heard.textContent = texts.textStored.replace("%s", sheet().dataset.key);
     }
   }
 
+  /** Take back what was answered or skipped last; what lay here comes after it again. */
   async function undo() {
+    if (undoing) return;
+    undoing = true;
     if (sending) await sending;
     const here = sheet();
-    const answer = await ask(here.dataset.item ? `${texts.last}?before=${here.dataset.item}` : texts.last);
+    const body = new FormData();
+    if (here.dataset.item) body.set("before", here.dataset.item);
+    const headers = { "X-CSRFToken": csrfToken() };
+    const answer = await ask(texts.last, { method: "POST", body, headers });
+    undoing = false;
     if (answer.problem) return sayProblem(answer.problem);
     if (!answer.section) return say(texts.textNothingBefore);
     if (isNew(here)) ahead = here;
-    return show(answer.section);
+    const { takenBack } = answer.section.dataset;
+    if (takenBack) answer.section.dataset.seen = "yes"; // it carries what was said; no draft is better
+    show(answer.section);
+    if (!takenBack) return undefined;
+    saveDraft(); // what was said outlives the page, until it is said again or changed
+    const redo = { text: texts.textRedo, run: submit };
+    return say(takenBack, { action: firstOpenQuestion() ? null : redo });
   }
 
   function forward(event) {
@@ -313,7 +355,8 @@
     if (open) {
       setCurrent(open);
       open.querySelector("input").focus();
-      say(texts.textChoose, { kind: "warning" });
+      const asked = open.querySelector("legend").textContent.trim();
+      say(texts.textChoose.replace("%s", asked), { kind: "warning" });
     } else if (answers()) {
       answers().requestSubmit();
     }
@@ -374,6 +417,7 @@
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+    if (document.querySelector("dialog.enlarged")) return;
     if (guidelines.open) {
       if (event.key.toLowerCase() === "g") guidelines.close();
       return;

@@ -1,6 +1,7 @@
 /* Small things that every page may use, by attribute:
    form[data-confirm="text"]   asks before it is sent
    select[data-submit]         sends its form when changed (the form keeps its button without JavaScript)
+   a[data-enlarge]             opens its picture over the page, as large as the window allows
    [data-poll="1"]             gets the event "poll" every so many seconds, while the page is seen (hx-trigger="poll") */
 (() => {
   "use strict";
@@ -13,6 +14,76 @@
   document.addEventListener("change", (event) => {
     if (event.target.matches("select[data-submit]")) event.target.form.requestSubmit();
   });
+
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("a[data-enlarge]");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    enlarge(link);
+  });
+
+  function enlarge(link) {
+    const dialog = document.createElement("dialog");
+    const close = document.createElement("button");
+    const picture = document.createElement("img");
+    dialog.className = "enlarged";
+    dialog.setAttribute("aria-label", link.title);
+    close.className = "enlarged__close";
+    picture.src = link.href;
+    picture.alt = link.querySelector("img")?.alt ?? "";
+    close.append(picture); // a click anywhere on it, Enter and Escape close it
+    dialog.append(close);
+    dialog.addEventListener("click", () => dialog.close());
+    dialog.addEventListener("close", () => dialog.remove());
+    document.body.append(dialog);
+    dialog.showModal();
+  }
+
+  // --- a control that shows the same page otherwise leaves the reader where they are
+
+  const PLACE = "concord:place";
+
+  function keepPlace(address) {
+    const target = new URL(address, window.location.href);
+    if (target.pathname !== window.location.pathname || target.hash) return;
+    if (target.search === window.location.search) return;
+    try {
+      const place = { path: target.pathname + target.search, top: window.scrollY };
+      window.sessionStorage.setItem(PLACE, JSON.stringify(place));
+    } catch {
+      /* storage is switched off: the page begins at its top */
+    }
+  }
+
+  function takePlace() {
+    let place = null;
+    try {
+      place = JSON.parse(window.sessionStorage.getItem(PLACE));
+      window.sessionStorage.removeItem(PLACE);
+    } catch {
+      return;
+    }
+    const here = window.location.pathname + window.location.search;
+    if (place?.path !== here || window.location.hash) return;
+    window.scrollTo({ top: place.top, behavior: "instant" });
+  }
+
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("a[href]");
+    if (!link || link.target || event.defaultPrevented) return;
+    // The next page of a list begins with its first line.
+    if (link.closest(".pager")) return;
+    keepPlace(link.href);
+  });
+
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (form.method !== "get" || event.defaultPrevented) return;
+    const asked = new URLSearchParams(new FormData(form, event.submitter));
+    keepPlace(`${form.action.split(/[?#]/)[0]}?${asked}`);
+  });
+
+  takePlace();
 
   const last = new WeakMap();
 

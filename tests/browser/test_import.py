@@ -52,7 +52,7 @@ def open_page(
 
 
 def upload(page: Page, content: str) -> None:
-    page.get_by_label("CSV file").set_input_files(
+    page.get_by_label("File", exact=True).set_input_files(
         {"name": "r.csv", "mimeType": "text/csv", "buffer": content.encode()}
     )
     page.get_by_role("button", name="Upload and look at it").click()
@@ -127,6 +127,6 @@ def test_only_the_fields_of_the_layout_are_shown(open_page: Any, project: Any) -
     upload(page, ROWS)
     expect(page.get_by_label("Comment")).to_be_visible()
     expect(page.get_by_label("Columns that are no raters")).to_be_hidden()
-    page.get_by_label("one row for each item").check()
+    page.get_by_label("a column for each rater").check()
     expect(page.get_by_label("Comment")).to_be_hidden()
     expect(page.get_by_label("Columns that are no raters")).to_be_visible()

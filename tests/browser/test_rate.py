@@ -111,7 +111,7 @@ def test_the_next_item_lies_ready(open_desk, annotator, items):
     shown(page, 1)
 
 
-def test_undo_brings_the_last_answer_back_and_a_correction_is_stored(open_desk, annotator, items):
+def test_undo_takes_the_last_answer_back_and_another_is_stored(open_desk, annotator, items):
     page = open_desk(annotator)
     page.keyboard.press("1")
     page.keyboard.press("Enter")
@@ -119,6 +119,8 @@ def test_undo_brings_the_last_answer_back_and_a_correction_is_stored(open_desk, 
     page.keyboard.press("4")  # half done, and kept while we look back
     page.keyboard.press("u")
     shown(page, 0)
+    expect(page.get_by_role("status")).to_contain_text("i00: none, taken back.")
+    assert stored() == {"i00": -1}
     expect(page.get_by_label("none")).to_be_checked()
     page.keyboard.press("3")
     page.keyboard.press("Enter")
@@ -128,6 +130,17 @@ def test_undo_brings_the_last_answer_back_and_a_correction_is_stored(open_desk, 
     shown(page, 2)
     expect(page.locator(".sheet__progress")).to_contain_text("2 today")
     assert stored() == {"i00": 2, "i01": 3}
+
+
+def test_undo_stays_undo_where_a_question_of_old_has_its_key(open_desk, annotator, items, question):
+    question.categories.filter(code=3).update(hotkey="u")
+    page = open_desk(annotator)
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    shown(page, 1)
+    page.keyboard.press("u")
+    shown(page, 0)
+    assert page.locator("input:checked[data-key='4']").count() == 0
 
 
 def test_skip_guidelines_and_comment_by_key(open_desk, annotator, items):
@@ -203,7 +216,7 @@ def test_several_questions_each_with_its_keys(open_desk, annotator, items, proje
 def test_enter_without_an_answer_says_so(open_desk, annotator, items):
     page = open_desk(annotator)
     page.keyboard.press("Enter")
-    expect(page.get_by_role("status")).to_contain_text("Choose an answer first.")
+    expect(page.get_by_role("status")).to_contain_text("Choose an answer first: Which severity?")
     assert stored() == {}
 
 
@@ -249,9 +262,10 @@ def test_without_javascript_the_desk_is_plain_forms(open_desk, annotator, items)
         page.get_by_label("major").check()
         page.get_by_role("button", name="Submit").click()
     shown(page, 2)
-    page.get_by_role("link", name="Undo").click()
+    page.get_by_role("button", name="Undo").click()
     shown(page, 1)
-    assert stored() == {"i00": 2, "i01": 2}
+    expect(page.get_by_text("i01: major, taken back.")).to_be_visible()
+    assert stored() == {"i00": 2, "i01": -1}
 
 
 def test_a_phone_has_targets_for_a_thumb(open_desk, annotator, items, lead, project):
@@ -317,3 +331,124 @@ def test_item_text_is_never_run(open_desk, annotator, items, project):
     expect(page.locator(".item-body__html")).to_contain_text("kept")
     page.wait_for_load_state("networkidle")
     assert page.evaluate("window.hit") is None
+
+
+def test_undo_goes_several_steps_back_and_redo_forward(open_desk, annotator, items):
+    page = open_desk(annotator)
+    for number in range(3):
+        shown(page, number)
+        page.keyboard.press(str(number + 1))
+        page.keyboard.press("Enter")
+    shown(page, 3)
+    for number in (2, 1, 0):
+        page.keyboard.press("u")
+        shown(page, number)
+    assert stored() == {"i00": -1, "i01": -1, "i02": -1}
+    page.keyboard.press("u")
+    expect(page.get_by_role("status")).to_contain_text("nothing to take back")
+    page.reload()  # what was taken back is still chosen, and nothing else is asked first
+    shown(page, 0)
+    expect(page.get_by_label("none")).to_be_checked()
+    for number in range(3):
+        shown(page, number)
+        expect(page.locator(f"input[data-key='{number + 1}']")).to_be_checked()
+        page.keyboard.press("Enter")
+    shown(page, 3)
+    expect(page.locator(".strip")).to_contain_text("i02")
+    assert stored() == {"i00": 0, "i01": 1, "i02": 2}
+
+
+def test_redo_is_one_press_of_the_message(open_desk, annotator, items):
+    page = open_desk(annotator)
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    shown(page, 1)
+    page.keyboard.press("u")
+    shown(page, 0)
+    page.get_by_role("button", name="Redo").click()
+    shown(page, 1)
+    expect(page.locator(".strip")).to_contain_text("minor")
+    assert stored() == {"i00": 1}
+
+
+def test_who_is_paused_while_rating_is_told_at_once(open_desk, annotator, items, project):
+    page = open_desk(annotator)
+    expect(page.locator("#desk")).to_have_attribute("data-ready", str(items[1].pk))
+    project.raters.update(paused=True)
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Your rating is paused")).to_be_visible()
+    assert stored() == {}
+    project.raters.update(paused=False)
+    page.get_by_role("link", name="Look again").click()
+    shown(page, 0)
+    expect(page.get_by_label("minor")).to_be_checked()
+
+
+def test_a_second_window_asks_before_it_overwrites(open_desk, annotator, items):
+    first, second = open_desk(annotator), open_desk(annotator)
+    first.keyboard.press("1")
+    first.keyboard.press("Enter")
+    shown(first, 1)
+    expect(first.locator(".sheet__progress")).to_contain_text("1 today")
+    second.keyboard.press("4")
+    second.keyboard.press("Enter")
+    expect(second.get_by_role("alert").first).to_contain_text("in another window meanwhile: none.")
+    shown(second, 0)
+    assert stored() == {"i00": 0}
+    second.keyboard.press("Enter")  # yes, instead
+    shown(second, 1)
+    expect(second.locator(".sheet__progress")).to_contain_text("1 today")
+    assert stored() == {"i00": 3}
+
+
+def test_messages_move_no_answer(open_desk, annotator, items):
+    page = open_desk(annotator)
+    choice = page.locator(".choice").first
+    before = choice.bounding_box()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status")).to_contain_text("Choose an answer first")
+    assert choice.bounding_box() == before
+    page.keyboard.press("u")
+    expect(page.get_by_role("status")).to_contain_text("nothing to take back")
+    assert choice.bounding_box() == before
+    page.get_by_role("button", name="Put this message away").click()
+    expect(page.get_by_role("status")).to_be_empty()
+
+
+def test_on_a_phone_the_answers_stay_under_the_thumb(open_desk, annotator, items):
+    Item.objects.filter(pk=items[0].pk).update(body={"text": "many words " * 1500})
+    page = open_desk(
+        annotator, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
+    )
+    for top in (0, 2000):
+        page.evaluate("top => window.scrollTo(0, top)", top)
+        for name in (".choice >> nth=0", ".choice >> nth=3", ".answers__send .button"):
+            box = page.locator(name).bounding_box()
+            assert box["y"] >= 844 / 3, (top, name)
+            assert box["y"] + box["height"] <= 844, (top, name)
+    page.locator(".choice", has_text="minor").tap()
+    page.get_by_role("button", name="Submit").tap()
+    shown(page, 1)
+
+
+def test_a_picture_keeps_its_ratio_and_opens_large(
+    open_desk, annotator, lead, items, project, question
+):
+    wide = b"<svg xmlns='http://www.w3.org/2000/svg' width='1440' height='900'><rect width='1440' height='900' fill='teal'/></svg>"
+    Item.objects.filter(pk=items[0].pk).update(body={"image": f"/projects/{project.pk}/media/wide"})
+    for user, path in ((annotator, "rate/"), (lead, "items/i00/")):
+        page = open_desk(user, "guidelines/")
+        page.route("**/media/wide", lambda r: r.fulfill(body=wide, content_type="image/svg+xml"))
+        page.goto(page.url.replace("guidelines/", path))
+        image = page.locator(".item-body__media")
+        expect(image).to_have_js_property("complete", value=True)
+        box = image.bounding_box()
+        assert box["width"] / box["height"] == pytest.approx(1.6, abs=0.02), path
+        image.click()
+        large = page.locator(".enlarged img")
+        expect(large).to_be_visible()
+        assert large.bounding_box()["width"] > box["width"], path
+        page.keyboard.press("Escape")
+        expect(large).to_have_count(0)
+    assert not stored()

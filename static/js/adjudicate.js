@@ -1,0 +1,27 @@
+/* The keys of the page of decisions: a category's key chooses it, Enter decides, the right arrow
+   takes another item first. Not while somebody types. */
+(() => {
+  "use strict";
+
+  const form = document.getElementById("decision");
+  if (!form) return;
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.target.matches("textarea, input:not([type=radio]), select, a, summary, button")) return;
+    if (event.key === "Enter") {
+      event.preventDefault();
+      form.requestSubmit();
+    } else if (event.key === "ArrowRight" && !event.target.matches("input")) {
+      document.getElementById("later").requestSubmit();
+    } else {
+      const choice = [...form.querySelectorAll("input[data-key]")].find(
+        (input) => input.dataset.key === event.key.toLowerCase(),
+      );
+      if (!choice) return;
+      event.preventDefault();
+      choice.checked = true;
+      choice.focus();
+    }
+  });
+})();
