@@ -10,5 +10,6 @@ urlpatterns = [
     path("", include("ratings.api.urls")),  # first: what is asked most
     path("schema/", schema, name="api-schema"),
     path("", include("metrics.api.urls")),
+    path("", include("quality.api.urls")),
     path("", include("projects.api.urls")),
 ]

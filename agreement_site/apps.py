@@ -1,4 +1,8 @@
 from django.apps import AppConfig
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from groundwork import security
 
 
 class SiteConfig(AppConfig):
@@ -8,3 +12,29 @@ class SiteConfig(AppConfig):
         # Tasks bind to this application. Not in __init__.py: the supervisor imports this package
         # without Celery.
         from . import celery  # noqa: F401 - imported for what it sets up
+        from .answers import trail
+
+        if trail.keep not in security.LISTENERS:
+            security.LISTENERS.append(trail.keep)
+        if settings.SENTRY_DSN:
+            tell_sentry(settings.SENTRY_DSN)
+
+
+def tell_sentry(dsn: str) -> None:
+    """Send errors to Sentry: their traces, neither bodies nor names of people."""
+    try:
+        import sentry_sdk
+    except ImportError:
+        raise ImproperlyConfigured(
+            "SENTRY_DSN is set, but its client is not installed: "
+            "pip install -r requirements-extra.txt"
+        ) from None
+    from . import releases
+
+    sentry_sdk.init(
+        dsn=dsn,
+        release=releases.release(),
+        send_default_pii=False,
+        max_request_body_size="never",
+        include_local_variables=False,  # they hold ratings
+    )

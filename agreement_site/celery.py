@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import threading
 import warnings
 from typing import Any
 
-from celery import Celery, bootsteps
+from celery import Celery, bootsteps, signals
 from celery.platforms import SecurityWarning
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agreement_site.settings")
@@ -30,12 +31,22 @@ logger = logging.getLogger(__name__)
 
 
 class Sweeper(bootsteps.StartStopStep):
-    """Runs each of SWEEPS every SWEEP_SECONDS from the worker's start to its end.
+    """Runs each of SWEEPS every so many seconds from the worker's start to its end.
 
     Each in a thread of its own: a long import must not keep the counting waiting.
     """
 
-    SWEEPS = ("metrics.tasks.sweep_all", "ratings.tasks.resume_stalled")
+    # Path -> how often, as a multiple of SWEEP_SECONDS. No message tells that labels are old, so
+    # they are looked after more often.
+    SWEEPS = {
+        "metrics.tasks.sweep_all": 1.0,
+        "ratings.tasks.resume_stalled": 1.0,
+        "metrics.work.deletions.sweep": 1.0,
+        "quality.tasks.sweep_all": 0.4,
+        "quality.tasks.sweep_gold": 0.4,
+        "agreement_site.housekeeping.sweep": 1.0,
+        "quality.tasks.sweep_alarms": 2.0,
+    }
 
     def __init__(self, worker: Any, **options: Any) -> None:
         super().__init__(worker, **options)
@@ -55,18 +66,36 @@ class Sweeper(bootsteps.StartStopStep):
         from django.db import close_old_connections
         from django.utils.module_loading import import_string
 
+        from agreement_site import releases
         from agreement_site.answers.logs import working_on
+        from groundwork import meters
 
         sweep = import_string(path)
-        while not self.ending.wait(settings.SWEEP_SECONDS):
+        seconds = settings.SWEEP_SECONDS * self.SWEEPS[path]
+        while not self.ending.wait(seconds):
             close_old_connections()
             with working_on(task=path):
                 try:
-                    sweep()
+                    if said := releases.trouble():
+                        self.end(said)
+                        return
+                    with meters.TASK_SECONDS.labels(path).time():
+                        sweep()
                 except Exception:
-                    logger.exception(
-                        "%s failed; it is tried again in %s s", path, settings.SWEEP_SECONDS
-                    )
+                    meters.TASKS_FAILED.labels(path).inc()
+                    logger.exception("%s failed; it is tried again in %s s", path, seconds)
+
+    def end(self, why: str) -> None:
+        """End this worker in order: who started it starts the release that is installed now."""
+        logger.error("%s This worker ends.", why)
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 app.steps["worker"].add(Sweeper)
+
+
+@signals.worker_init.connect
+def refuse_other_tables(**_: Any) -> None:
+    from agreement_site import releases
+
+    releases.refuse_other_tables()

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.db import models
+
+from projects.models import Question
 
 
 class SignInTries(models.Model):
@@ -20,6 +24,51 @@ class SignInTries(models.Model):
 
     def __str__(self) -> str:
         return f"{self.tries} since {self.since:%Y-%m-%d %H:%M}"
+
+
+class UnreadSince(models.Model):
+    """Something of a question is counted and in no reading since then (answers/unread.py)."""
+
+    question = models.OneToOneField(Question, models.CASCADE, primary_key=True, related_name="+")
+    read_at = models.DateTimeField(null=True)  # CountState.read_at as it was then
+    since = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"question {self.question_id}: since {self.since:%Y-%m-%d %H:%M:%S}"
+
+
+class TrailLine(models.Model):
+    """What somebody did that others may ask about: rights, tokens, settings, gold answers, exports,
+    signing in. Written once, never changed.
+
+    Ids and names as they were, and no foreign keys: a line stays when what it speaks of is gone.
+    """
+
+    at = models.DateTimeField(auto_now_add=True, db_index=True)
+    what = models.CharField(max_length=40)
+    actor_id = models.BigIntegerField(null=True)
+    actor = models.CharField(max_length=150, blank=True)
+    project_id = models.BigIntegerField(null=True)
+    address = models.CharField(max_length=60, blank=True)
+    request_id = models.CharField(max_length=64, blank=True)
+    before = models.JSONField(null=True)
+    after = models.JSONField(null=True)
+    details = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["project_id", "-id"], name="trail_by_project")]
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%d %H:%M:%S} {self.what} by {self.actor or 'nobody'}"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if self.pk is not None:
+            raise TypeError("A line of the trail is written once and never changed.")
+        super().save(*args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError("A line of the trail is never deleted.")
 
 
 class Preference(models.Model):

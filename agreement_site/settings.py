@@ -38,6 +38,28 @@ def env_list(name: str, default: str = "") -> list[str]:
     return [part.strip() for part in os.environ.get(name, default).split(",") if part.strip()]
 
 
+def program(arguments: list[str]) -> str:
+    """What runs: web, worker, or the name of a command."""
+    name = Path(arguments[0]).name if arguments else ""
+    if name == "web_server.py":
+        return "web"
+    if "celery" in arguments[0] if arguments else False:
+        return "worker"
+    if name == "prepare.py":
+        return "migrate"
+    return arguments[1] if name == "manage.py" and len(arguments) > 1 else "command"
+
+
+# As PostgreSQL's `application_name` says it.
+PROGRAM = program(sys.argv)
+# For how long a program waits, set for its own connections where no pooler stands between. A page
+# that waits for a lock keeps a seat; a migration takes what it takes, whatever the role's setting.
+PATIENCE = {
+    "web": "-c lock_timeout=5s -c statement_timeout=5min",
+    "migrate": "-c lock_timeout=0 -c statement_timeout=0",
+}
+
+
 def database(url: str) -> dict:
     """The DATABASES entry of a URL: sqlite:///relative-or-/absolute/path or
     postgres[ql]://user:password@host:port/name."""
@@ -76,7 +98,12 @@ def database(url: str) -> dict:
             # Prepared statements live as long: their plans are for the tables as they were then.
             "CONN_MAX_AGE": 60,
             "CONN_HEALTH_CHECKS": True,
-            "OPTIONS": {"prepare_threshold": prepare_threshold, **query},
+            "OPTIONS": {
+                "prepare_threshold": prepare_threshold,
+                "application_name": f"concord {PROGRAM}",
+                **({} if prepare_threshold is None else {"options": PATIENCE.get(PROGRAM, "")}),
+                **query,
+            },
         }
     raise ImproperlyConfigured(f"DATABASE_URL={url!r}: it starts with sqlite:/// or postgresql://")
 
@@ -101,12 +128,23 @@ def secret_key(folder: Path) -> str:
     return key
 
 
+# What is made from here on is its owner's alone: the database, keys, files of imports.
+os.umask(0o077)
 DATA_DIR = Path(os.environ.get("DATA_DIR") or BASE_DIR / "var").resolve()
 DATA_DIR.mkdir(parents=True, exist_ok=True, mode=0o700)
+if DATA_DIR.stat().st_mode & 0o007:
+    raise ImproperlyConfigured(
+        f"DATA_DIR={DATA_DIR} is open to every user of this machine, and holds password hashes and "
+        f"ratings: chmod o-rwx {DATA_DIR}"
+    )
 SECRET_KEY = secret_key(DATA_DIR)
+# Older keys, which still open what they signed, while a new one takes over.
+SECRET_KEY_FALLBACKS = env_list("SECRET_KEY_FALLBACKS")
 DEBUG = env_bool("DEBUG", False)
 HTTPS = env_bool("HTTPS", False)
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
+if HTTPS and (DEBUG or "*" in ALLOWED_HOSTS):
+    raise ImproperlyConfigured("HTTPS=1 is a public site: without DEBUG=1 and ALLOWED_HOSTS=*")
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
 
 INSTALLED_APPS = [
@@ -121,8 +159,10 @@ INSTALLED_APPS = [
     "django_htmx",
     "csp",
     "projects",
+    "events",
     "ratings",
     "metrics",
+    "quality",
     "agreement_site",
 ]
 MIDDLEWARE = [
@@ -132,16 +172,19 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "agreement_site.answers.middleware.ApiAnswers",
     "agreement_site.answers.middleware.ContentSecurityPolicy",
+    "agreement_site.answers.middleware.OnlyAsPages",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     # After the session and its user, who may have chosen a language; before all that answers in
     # words.
     "agreement_site.accounts.language.LanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
+    "agreement_site.answers.bodies.BoundedForms",  # after the user, before CSRF reads the form
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "agreement_site.accounts.sign_in.TooMany",
 ]
 ROOT_URLCONF = "agreement_site.urls"
 WSGI_APPLICATION = "agreement_site.wsgi.application"
@@ -204,6 +247,7 @@ if (BASE_DIR / "build" / "static").is_dir():
     STATICFILES_DIRS.append(BASE_DIR / "build" / "static")
 # Only for a web server that serves the files itself: STATIC_ROOT=/folder manage.py collectstatic.
 STATIC_ROOT = os.environ.get("STATIC_ROOT") or None
+FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o755  # of collectstatic alone; its reader is another user
 # Served straight from the source folders: no collectstatic step stands between a change and the
 # page.
 WHITENOISE_USE_FINDERS = True
@@ -212,12 +256,20 @@ WHITENOISE_AUTOREFRESH = False
 # A request is small; files come through the import wizard, which streams them to disk.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 5000
-FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
+# Files are kept by the views that ask for them (ratings/files/bounds.py).
+FILE_UPLOAD_HANDLERS = ["agreement_site.answers.bodies.NoFiles"]
 FILE_UPLOAD_TEMP_DIR = str(DATA_DIR / "uploads")
 Path(FILE_UPLOAD_TEMP_DIR).mkdir(exist_ok=True, mode=0o700)
 IMPORT_MAX_BYTES = env_int("IMPORT_MAX_BYTES", 512 * 1024 * 1024)
 # All pictures, sounds and films of one upload together.
 MEDIA_MAX_BYTES = env_int("MEDIA_MAX_BYTES", 256 * 1024 * 1024)
+
+# Who may make projects, and with them accounts: everybody, those who lead one and staff, or staff.
+MAY_CREATE_PROJECTS = os.environ.get("MAY_CREATE_PROJECTS") or "leads"
+if MAY_CREATE_PROJECTS not in ("everybody", "leads", "staff"):
+    raise ImproperlyConfigured(
+        f"MAY_CREATE_PROJECTS={MAY_CREATE_PROJECTS!r}: one of everybody, leads, staff"
+    )
 
 # How long an item stays an annotator's before it may go to somebody else.
 LEASE_SECONDS = env_int("LEASE_SECONDS", 30 * 60)
@@ -230,7 +282,11 @@ SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
-SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
+# Probes ask without a name or TLS; the API refuses what came without (ApiAnswers).
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^livez$", r"^metrics$", r"^api/"]
+CSRF_FAILURE_VIEW = "agreement_site.answers.error_pages.csrf_failure"
+# A host's name in a cookie's: no neighbour under the same domain can set one for us.
+SESSION_COOKIE_NAME = "__Host-sessionid" if HTTPS else "sessionid"
 if env_bool("BEHIND_PROXY", False):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 X_FRAME_OPTIONS = "DENY"
@@ -313,6 +369,17 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_SEND_TASK_EVENTS = False
 SWEEP_SECONDS = env_int("SWEEP_SECONDS", 5)
 
+# Whoever has it reads /metrics; without it there is no such page. Processes of a machine count into
+# files that whoever is asked adds up; prometheus_client looks at this variable when it is loaded.
+METRICS_TOKEN = os.environ.get("METRICS_TOKEN", "")
+METRICS_DIR = DATA_DIR / "metrics"
+if METRICS_TOKEN and PROGRAM in ("web", "worker"):
+    METRICS_DIR.mkdir(exist_ok=True, mode=0o700)
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(METRICS_DIR)
+
+# Errors go to Sentry too (agreement_site/apps.py); its client is in requirements-extra.txt.
+SENTRY_DSN = os.environ.get("SENTRY_DSN", "")
+
 # One line a record on stderr: JSON, or words where somebody watches a terminal
 # (agreement_site/answers/logs.py).
 LOG_FORMAT = os.environ.get("LOG_FORMAT") or (
@@ -327,12 +394,15 @@ LOGGING = {
         "json": {"()": "agreement_site.answers.logs.JsonLines"},
         "plain": {"()": "agreement_site.answers.logs.PlainLines"},
     },
-    "filters": {"safe_paths": {"()": "agreement_site.answers.logs.SafePaths"}},
+    "filters": {
+        "safe_paths": {"()": "agreement_site.answers.logs.SafePaths"},
+        "once_a_second": {"()": "agreement_site.answers.logs.OnceASecond"},
+    },
     "handlers": {
         "stderr": {
             "class": "logging.StreamHandler",
             "formatter": LOG_FORMAT,
-            "filters": ["safe_paths"],
+            "filters": ["safe_paths", "once_a_second"],
         }
     },
     "root": {"handlers": ["stderr"], "level": os.environ.get("LOG_LEVEL", "INFO")},

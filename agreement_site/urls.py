@@ -1,23 +1,25 @@
 from django.contrib import admin
-from django.contrib.auth.views import LogoutView
 from django.urls import include, path, re_path
 
 from agreement_site.accounts import language, sign_in
-from agreement_site.answers import health
+from agreement_site.answers import health, metrics
 from groundwork.rest.errors import api_not_found
 
 urlpatterns = [
     path("api/v1/", include("agreement_site.api_urls")),  # first: what is asked most
     re_path(r"^api/.*$", api_not_found),
+    path("metrics", metrics.metrics, name="metrics"),
+    path("livez", health.livez, name="livez"),
     path("healthz", health.healthz, name="healthz"),
     path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
-    path("sign-out/", LogoutView.as_view(), name="sign_out"),
+    path("sign-out/", sign_in.SignOut.as_view(), name="sign_out"),
     path("password/", sign_in.ChangePassword.as_view(), name="change_password"),
     path("invitations/<uidb64>/<token>/", sign_in.Invitation.as_view(), name="invitation"),
     path("language/", language.choose, name="choose_language"),
     path("admin/login/", sign_in.admin_sign_in),
     path("admin/", admin.site.urls),
     path("", include("metrics.urls")),
+    path("", include("quality.urls")),
     path("", include("ratings.urls")),
     path("", include("projects.urls")),
 ]

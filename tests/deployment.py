@@ -8,7 +8,8 @@ from pathlib import Path
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DEPLOY = BASE_DIR / "deploy"
-UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
+SYSTEMD = DEPLOY / "systemd"
+UNITS = sorted(set(SYSTEMD.glob("*.service")) - {SYSTEMD / "concord-backup.service"})
 
 
 @dataclass

@@ -6,6 +6,8 @@ The API speaks English whoever asks: programs read it.
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.models import User
@@ -17,11 +19,38 @@ from django.views.decorators.http import require_POST
 from django.views.i18n import set_language
 
 from agreement_site.models import Preference
+from groundwork import security
+
+from . import sign_in_limit
 
 
 class Accounts(ModelBackend):
-    """Users come with their preferences, so that the language of a page costs no query of its
-    own."""
+    """Users come with their preferences, so that the language of a page costs no query of its own.
+
+    Whatever asks for a password asks here, and is counted (sign_in_limit).
+    """
+
+    def authenticate(
+        self,
+        request: HttpRequest | None,
+        username: str | None = None,
+        password: str | None = None,
+        **more: Any,
+    ) -> User | None:
+        """Raises sign_in_limit.TooManyTries, which every page answers with 429 (TooMany)."""
+        if request is None:  # a command
+            return super().authenticate(request, username, password, **more)
+        name, address = (username or "")[:150], security.address_of(request)
+        wait = sign_in_limit.count_try(name, address)
+        if wait:
+            security.event("locked_out", name_sha256=security.unproved(name))
+            raise sign_in_limit.TooManyTries(wait)
+        user = super().authenticate(request, username, password, **more)
+        if user is None:
+            security.event("password_wrong", name_sha256=security.unproved(name))
+        else:
+            sign_in_limit.clear(name, address)
+        return user
 
     def get_user(self, user_id: int) -> User | None:
         user = User.objects.select_related("preference").filter(pk=user_id).first()
@@ -44,7 +73,7 @@ class LanguageMiddleware(LocaleMiddleware):
 
 
 def _for_programs(request: HttpRequest) -> bool:
-    return request.path_info.startswith(("/api/", "/healthz"))
+    return request.path_info.startswith(("/api/", "/healthz", "/livez", "/metrics"))
 
 
 def chosen_by(request: HttpRequest) -> str:

@@ -3,19 +3,27 @@ templates."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from django.contrib.auth import views
+from django import forms
+from django.contrib.auth import authenticate, views
+from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.messages.views import SuccessMessageMixin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse, reverse_lazy
+from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from groundwork import security
+from projects.models import ApiToken
+
 from . import sign_in_limit
+from .landing import first_page
 
 
 class InvalidIs400:
@@ -33,41 +41,98 @@ class SignIn(InvalidIs400, views.LoginView):
     template_name = "registration/sign_in.html"
     redirect_authenticated_user = True
 
-    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        wait = sign_in_limit.count_try(
-            request.POST.get("username", "")[:150], sign_in_limit.address_of(request)
-        )
-        if wait:
-            minutes = -(-wait // 60)
-            answer = render(
-                request, "registration/too_many_tries.html", {"minutes": minutes}, status=429
-            )
-            answer["Retry-After"] = str(wait)
-            return answer
-        return super().post(request, *args, **kwargs)
+    def get_default_redirect_url(self) -> str:
+        return first_page(self.request.user)
 
     def form_valid(self, form: Any) -> HttpResponse:
-        sign_in_limit.clear(
-            form.cleaned_data["username"][:150], sign_in_limit.address_of(self.request)
+        answer = super().form_valid(form)
+        security.event("sign_in", user_id=form.get_user().pk)
+        return answer
+
+
+class SignOut(views.LogoutView):
+    """What the browser keeps of pages goes too; a draft that was not sent stays."""
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        security.event("sign_out", user_id=request.user.pk)
+        answer = super().post(request, *args, **kwargs)
+        answer["Clear-Site-Data"] = '"cache"'
+        return answer
+
+
+class TooMany:
+    """429 on any page that asked for a password when too many were tried (sign_in_limit)."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if not isinstance(error, sign_in_limit.TooManyTries):
+            return None
+        minutes = -(-error.seconds // 60)
+        answer = render(
+            request, "registration/too_many_tries.html", {"minutes": minutes}, status=429
         )
-        return super().form_valid(form)
+        answer["Retry-After"] = str(error.seconds)
+        return answer
+
+
+class NewPasswordForm(PasswordChangeForm):
+    """Asks for the old password, which may be guessed no more often than at the door."""
+
+    revoke_tokens = forms.BooleanField(
+        label=gettext_lazy("Revoke my API tokens too"), required=False, initial=True
+    )
+
+    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.request = request
+
+    def clean_old_password(self) -> str:
+        given: str = self.cleaned_data["old_password"]
+        name = self.user.get_username()
+        if authenticate(self.request, username=name, password=given) is None:
+            wrong = self.error_messages["password_incorrect"]
+            raise forms.ValidationError(wrong, code="password_incorrect")
+        return given
+
+    def save(self, commit: bool = True) -> Any:
+        if self.cleaned_data["revoke_tokens"]:
+            living = ApiToken.objects.filter(user=self.user.pk, revoked_at=None)
+            living.update(revoked_at=timezone.now())
+        security.event("password_changed", tokens_revoked=self.cleaned_data["revoke_tokens"])
+        return super().save(commit)
 
 
 class ChangePassword(InvalidIs400, SuccessMessageMixin, views.PasswordChangeView):
     template_name = "registration/change_password.html"
+    form_class = NewPasswordForm
     success_url = reverse_lazy("tokens")
     success_message = gettext_lazy(
         "Your password is changed. Every other session of yours has ended."
     )
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        return {**super().get_form_kwargs(), "request": self.request}
 
 
 class Invitation(InvalidIs400, SuccessMessageMixin, views.PasswordResetConfirmView):
     """A one-time link: whoever opens it chooses the password of a new account and is signed in."""
 
     template_name = "registration/invitation.html"
-    success_url = "/"
     success_message = gettext_lazy("Welcome. Your password is set and you are signed in.")
     post_reset_login = True
+
+    def get_success_url(self) -> str:
+        return first_page(self.user)
+
+    def get_user(self, uidb64: str) -> Any:
+        """Nobody for the link of an account that was closed meanwhile."""
+        user = super().get_user(uidb64)
+        return user if user is not None and user.is_active else None
 
 
 def admin_sign_in(request: HttpRequest) -> HttpResponse:

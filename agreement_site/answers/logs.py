@@ -10,7 +10,9 @@ from __future__ import annotations
 import datetime
 import json
 import logging
+import math
 import re
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -19,13 +21,20 @@ from contextvars import ContextVar
 from typing import Any
 
 from celery import Task
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import SimpleLazyObject
+
+from groundwork import meters
+from groundwork.security import address_of
 
 logger = logging.getLogger("concord")
 
 SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 LONGEST_PATH = 300
+METHODS = ("GET", "HEAD", "POST", "PATCH")  # others are counted together
+# What stands behind an invitation's first part is its secret.
+LINK = re.compile(r"(invitations/+[^/]*/+)[^/]+")
 
 _request: ContextVar[HttpRequest | None] = ContextVar("request", default=None)
 _work: ContextVar[dict[str, Any]] = ContextVar("work", default={})  # noqa: B039 - never changed, only replaced
@@ -57,6 +66,12 @@ def _user_id(request: HttpRequest) -> int | None:
     if isinstance(user, SimpleLazyObject):
         user = vars(request).get("_cached_user")
     return getattr(user, "pk", None)
+
+
+def address() -> str:
+    """Where the request comes from that this thread works on; empty elsewhere."""
+    request = _request.get()
+    return "" if request is None else address_of(request)
 
 
 @contextmanager
@@ -97,21 +112,27 @@ class RequestLog:
                 "path": safe_path(request),
                 "status": response.status_code,
                 "ms": spent,
+                "address": address_of(request),
             }
             logger.info("request", extra={"fields": said})
+            _measure(request, response.status_code, spent / 1000)
             return response
         finally:
             _request.reset(token)
 
 
+def _measure(request: HttpRequest, status: int, seconds: float) -> None:
+    match = request.resolver_match
+    route = "none" if match is None else match.namespace or match.url_name or "none"
+    method = request.method if request.method in METHODS else "other"
+    meters.REQUESTS.labels(route, method, status).inc()
+    meters.REQUEST_SECONDS.labels(route).observe(seconds)
+
+
 def safe_path(request: HttpRequest) -> str:
     """The path without its query and without the secret of a one-time link."""
-    path: str = request.path
-    match = request.resolver_match
-    secret = match.kwargs.get("token") if match else None
-    if secret:
-        path = path.replace(str(secret), "***")
-    return path[:LONGEST_PATH]
+    # By its shape, for the address may be mistyped: then no route matched, and the link is good.
+    return LINK.sub(r"\1***", request.path)[:LONGEST_PATH]
 
 
 class SafePaths(logging.Filter):
@@ -126,6 +147,39 @@ class SafePaths(logging.Filter):
         return record.name != "django.request" or bool(record.exc_info)
 
 
+class OnceASecond(logging.Filter):
+    """While the database is away each request fails in the same way: one line a second says so,
+    with how many were left out and without a trace."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+        self._said_at = -math.inf
+        self._left_out = 0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        told = record.args[0] if isinstance(record.args, tuple) and record.args else None
+        for found in (error, told):
+            if isinstance(found, OperationalError | InterfaceError):
+                return self._is_due(record, found)
+        return True
+
+    def _is_due(self, record: logging.LogRecord, error: Exception) -> bool:
+        with self._lock:
+            now = time.monotonic()
+            if now - self._said_at < 1:
+                self._left_out += 1
+                return False
+            left_out, self._left_out = self._left_out, 0
+            self._said_at = now
+        record.msg, record.args = "the database failed: %s", (str(error).strip(),)
+        record.exc_info = record.exc_text = None
+        if left_out:
+            record.fields = {**getattr(record, "fields", {}), "left_out": left_out}
+        return True
+
+
 class LoggedTask(Task):
     """The base of all tasks: one line each when it ends. A failure's trace is Celery's to tell."""
 
@@ -138,8 +192,12 @@ class LoggedTask(Task):
                 result = self.run(*args, **kwargs)
                 status = "done"
                 return result
+            except Exception:
+                meters.TASKS_FAILED.labels(self.name).inc()
+                raise
             finally:
                 spent = round((time.perf_counter() - started) * 1000, 1)
+                meters.TASK_SECONDS.labels(self.name).observe(spent / 1000)
                 logger.info("task", extra={"fields": {"status": status, "ms": spent}})
 
 

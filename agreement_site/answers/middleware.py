@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from csp.utils import build_policy
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.cache import patch_vary_headers
 
+from groundwork.rest.errors import body
 from groundwork.text import without_nul
 
 # How an address and a quoted cookie write a NUL, and the sign U+FFFD in an address.
@@ -41,18 +43,51 @@ class NoNul:
 
 
 class ApiAnswers:
-    """API answers belong to their caller: no cache on the way may keep them or hand them to
-    somebody else."""
+    """API answers belong to their caller, and so do pages of somebody who is signed in: no cache on
+    the way, nor the browser's, may keep them or hand them to somebody else.
+
+    A program that speaks http where https is asked for is refused, not redirected: its token was
+    readable on the way.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        is_api = request.path_info.startswith("/api/")
+        if is_api and settings.HTTPS and not request.is_secure():
+            return JsonResponse(body(403, "Use https."), status=403)
         response = self.get_response(request)
-        if request.path_info.startswith("/api/"):
+        if is_api:
             response["Cache-Control"] = "no-store, private"
             patch_vary_headers(response, ["Authorization", "Cookie"])
+        elif settings.SESSION_COOKIE_NAME in request.COOKIES:
+            response.setdefault("Cache-Control", "no-store, private")
         return response
+
+
+class OnlyAsPages:
+    """Pages are asked for as pages, or by their scripts. An image whose address is a page of ours
+    would be asked for with the rights of whoever looks: to ask for the next item takes it."""
+
+    LOADED = frozenset(
+        "audio embed frame iframe image object script style track video worker".split()  # noqa: SIM905
+    )
+    FILES = ("media",)  # names of routes
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
+        match = request.resolver_match
+        if request.headers.get("Sec-Fetch-Dest") not in self.LOADED:
+            return None
+        if match is not None and match.url_name in self.FILES:
+            return None
+        return HttpResponse("This is a page.\n", status=403, content_type="text/plain")
 
 
 class ContentSecurityPolicy:

@@ -4,6 +4,8 @@ starts.
 One process for both commands, because most of their time is the start of Django.
 """
 
+import sys
+
 import django
 from django.core.management import call_command
 
@@ -11,7 +13,7 @@ from django.core.management import call_command
 def main() -> None:
     django.setup()
     call_command("migrate", verbosity=0, interactive=False)
-    call_command("first_sign_in")
+    call_command("first_sign_in", show="--show" in sys.argv)
 
 
 if __name__ == "__main__":

@@ -108,8 +108,10 @@ def choose_address(host: str, port: int) -> tuple[str, int]:
 
 def prepare(environment: dict[str, str]) -> str:
     """Brings the database up to date. Returns what to tell about signing in."""
+    # Into a terminal the first password may be said; a log keeps it for ever.
+    show = ["--show"] if sys.stdout.isatty() else []
     done = subprocess.run(
-        [sys.executable, "-m", "agreement_site.running.prepare"],
+        [sys.executable, "-m", "agreement_site.running.prepare", *show],
         env={**os.environ, **environment},
         cwd=BASE_DIR,
         stdout=subprocess.PIPE,

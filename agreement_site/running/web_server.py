@@ -15,7 +15,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .seats import Seats
+    from .probes import Probes
 
 # Threads of a process. Most wait: for the rest of a body, for a seat, for a client to read.
 THREADS = 256
@@ -43,14 +43,15 @@ def free_address(host: str, port: int) -> tuple[str, int]:
     return address, free
 
 
-def site() -> Seats:
+def site() -> Probes:
     """What each process serves."""
     from django.conf import settings
     from django.core.wsgi import get_wsgi_application
 
+    from agreement_site.running.probes import Probes
     from agreement_site.running.seats import Seats
 
-    return Seats(get_wsgi_application(), settings.WEB_THREADS)
+    return Probes(Seats(get_wsgi_application(), settings.WEB_THREADS))
 
 
 def load() -> None:
@@ -79,6 +80,14 @@ def main() -> None:
         sys.exit(f"The web server cannot listen on {host}, port {port}: {error.strerror or error}.")
     load()
     from django.conf import settings
+
+    from agreement_site import releases
+
+    releases.refuse_other_tables()
+    if settings.METRICS_TOKEN:
+        from agreement_site.answers.metrics import forget_processes
+
+        forget_processes(settings.METRICS_DIR)
 
     Granian(
         "agreement_site.running.web_server:site",

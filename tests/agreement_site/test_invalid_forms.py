@@ -35,11 +35,14 @@ SENT: dict[str, dict[str, Any]] = {
     "people/raters/RATER/": {"kind": "robot"},
     "rate/ITEM/": {},
     "rate/ITEM/skip/": {"reason": ""},
+    "first/": {"band_scheme": "none such"},
+    "new-item/": {},
     "data/media/": {},
     "data/import/": {},
 }
 # Sent by a button or a list that offers no other values, and answered with a message.
-WITHOUT_A_PAGE = {"RoleForm"}
+# FileForm is the part of the import wizard's forms that every kind of file has.
+WITHOUT_A_PAGE = {"RoleForm", "FileForm"}
 
 
 @pytest.fixture

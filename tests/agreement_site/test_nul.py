@@ -41,6 +41,7 @@ def routes(patterns: Any = None, prefix: str = "") -> Iterator[str]:
 def addresses(route: str, project_id: int) -> Iterator[str]:
     """The address with good parts, and once more for each part of text with a NUL in it."""
     good = {"project_id": str(project_id), "key": "severity", "rater_key": "ann", "form": "json"}
+    good |= {"item_key": "i1"}
     names = [name for kind, name in PART.findall(route) if kind != "int"]
     for bad in ("", *names):
         parts = {**good, bad: NUL}

@@ -31,7 +31,9 @@ LATIN = set(
     Concord Kappa Krippendorff Gwet Brennan Prediger McNemar Bowker Stuart Maxwell Landis Koch
     Enter Esc Ctrl Alt API REST CSV JSON Lines SVG PNG UTF NUL UTC Markdown Excel Parquet
     Windows ISO Latin GB Mac Roman Shift JIS EUC KR LE BE MB KB item rater label comment timestamp csv gz
-    ZIP PDF HTML XML Parquet gzip avif flac gif jpg ogg png webp wav webm
+    Fleiss Altman Cicchetti ICC ZIP PDF HTML XML Parquet gzip xlsx CoNLL avif flac gif jpg ogg png
+    webp wav webm pyarrow Scott PABAK Pearson Spearman Kendall Lin
+    Label Studio Prodigy doccano Argilla Potato Zooniverse INCEpTION CVAT
     """.split()  # noqa: SIM905 - a list of this length is easier to read as words
 )
 WORD = re.compile(r"[A-Za-z][A-Za-z’']+[0-9]?")

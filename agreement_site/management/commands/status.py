@@ -10,6 +10,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
+from agreement_site import releases
+from agreement_site.answers import health, unread
 from agreement_site.running import embedded
 from metrics.auditing import schedule
 from metrics.counting import backlog
@@ -17,14 +19,16 @@ from metrics.models import Worker
 from metrics.work import heartbeat, hints, sweep
 from ratings.importing import leases
 from ratings.models import ImportRun
-from ratings.recording import waiting
+
+LOW_BYTES = 1 << 30  # of DATA_DIR's disk: imports and, on SQLite, ratings need it
 
 
 class Command(BaseCommand):
     help = (
         "Show uncounted ratings, imports under way, the workers' last sweeps and the broker. "
-        "Ends with status 1 when no worker has swept, or a rating has not been counted, for "
-        f"{heartbeat.LATE_SECONDS:.0f} s, or an audit found a difference."
+        "Ends with status 1 when no worker has swept, or a rating is in no number, for "
+        f"{heartbeat.LATE_SECONDS:.0f} s, an audit found a difference, the tables are another "
+        "release's, or a disk or the broker is full."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -42,16 +46,17 @@ class Command(BaseCommand):
 
 def status() -> dict[str, Any]:
     now = timezone.now()
-    uncounted, oldest = waiting.how_far()
+    behind = unread.look(now)
     workers = {
         name: (now - swept_at).total_seconds()
         for name, swept_at in Worker.objects.order_by("-swept_at").values_list("name", "swept_at")
     }
     found: dict[str, Any] = {
-        "uncounted": uncounted,
-        "oldest_uncounted_seconds": None
-        if oldest is None
-        else max(0.0, (now - oldest).total_seconds()),
+        "release": releases.release(),
+        "tables": releases.trouble() or "of this release",
+        "uncounted": behind.uncounted + behind.unread,
+        "oldest_uncounted_seconds": None if behind.oldest is None else behind.seconds(now),
+        "failing_questions": behind.failing,
         "questions_waiting": len(sweep.waiting_questions()),
         "backlogs": {
             str(question_id): progress for question_id, progress in backlog.all_progress().items()
@@ -60,6 +65,7 @@ def status() -> dict[str, Any]:
         "audit": schedule.last(),
         "workers": workers,
         "broker": broker(),
+        "disk_free_bytes": health.free_bytes(),
     }
     return {**found, "problems": problems(found)}
 
@@ -68,7 +74,14 @@ def broker() -> str:
     if not settings.REDIS_URL:  # a shell beside `make run`, which has told its own processes
         return "answers" if embedded.broker_answers(settings.DATA_DIR) else "none"
     try:
-        hints.client().ping()
+        client = hints.client()
+        client.ping()
+        # A broker whose memory is full answers, and takes no hint.
+        client.set(
+            f"{settings.CELERY_BROKER_TRANSPORT_OPTIONS['global_keyprefix']}status", 1, ex=60
+        )
+    except redis.ResponseError as error:
+        return f"takes nothing ({type(error).__name__})"
     except (redis.RedisError, OSError) as error:
         return f"does not answer ({type(error).__name__})"
     return "answers"
@@ -87,6 +100,12 @@ def audit_line(audit: dict[str, Any] | None) -> str:
 
 def problems(found: dict[str, Any]) -> list[str]:
     said = []
+    if found["tables"] != "of this release":
+        said.append(found["tables"])
+    if found["disk_free_bytes"] < LOW_BYTES:
+        said.append(f"the disk of DATA_DIR has {found['disk_free_bytes'] >> 20} MB left")
+    if found["broker"].startswith("takes nothing"):
+        said.append("the broker answers, but takes nothing")
     last = min(found["workers"].values(), default=None)
     if last is None:
         said.append("no worker has swept within the last hour")
@@ -94,7 +113,9 @@ def problems(found: dict[str, Any]) -> list[str]:
         said.append(f"no worker has swept for {last:.0f} s")
     oldest = found["oldest_uncounted_seconds"]
     if oldest is not None and oldest > heartbeat.LATE_SECONDS:
-        said.append(f"a rating has been waiting to be counted for {oldest:.0f} s")
+        said.append(f"a rating has been waiting to be in the numbers for {oldest:.0f} s")
+    if found["failing_questions"]:
+        said.append(f"{found['failing_questions']} questions are not brought up to date")
     if found["audit"] and found["audit"]["questions_that_differ"]:
         said.append(
             f"{found['audit']['questions_that_differ']} questions differ from a recount "
@@ -106,9 +127,11 @@ def problems(found: dict[str, Any]) -> list[str]:
 def lines(found: dict[str, Any]) -> list[str]:
     oldest = found["oldest_uncounted_seconds"]
     return [
+        f"Release               {found['release']}; tables {found['tables']}",
         f"Uncounted ratings     {found['uncounted']}",
         f"Oldest of them        {'-' if oldest is None else f'{oldest:.0f} s'}",
         f"Questions with work   {found['questions_waiting']}",
+        f"Failing questions     {found['failing_questions']}",
         *(
             f"Backlog of question {question_id}: {progress['done']} of {progress['total']} "
             f"ratings counted"
@@ -117,5 +140,6 @@ def lines(found: dict[str, Any]) -> list[str]:
         f"Imports under way     {found['imports_under_way']}",
         f"Last audit            {audit_line(found['audit'])}",
         f"Broker                {found['broker']}",
+        f"Free in DATA_DIR      {found['disk_free_bytes'] >> 20} MB",
         *(f"Worker {name} swept {seconds:.0f} s ago" for name, seconds in found["workers"].items()),
     ]

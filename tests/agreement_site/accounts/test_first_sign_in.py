@@ -17,11 +17,15 @@ def data_dir(settings, tmp_path):
     return tmp_path
 
 
-def test_an_empty_site_gets_a_lead_and_says_the_password(data_dir, capsys):
-    call_command("first_sign_in")
+@pytest.mark.parametrize("show", [True, False])
+def test_an_empty_site_gets_a_lead_and_says_the_password_to_a_terminal_alone(
+    data_dir, capsys, show
+):
+    call_command("first_sign_in", show=show)
     path = data_dir / "sign-in.txt"
     password = path.read_text().strip()
-    assert capsys.readouterr().out == f"Sign in as lead with the password in {path}: {password}\n"
+    shown = f": {password}" if show else ""
+    assert capsys.readouterr().out == f"Sign in as lead with the password in {path}{shown}\n"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     user = User.objects.get()
     assert (user.username, user.is_superuser, user.check_password(password)) == ("lead", True, True)

@@ -16,6 +16,9 @@ from django.utils.http import urlsafe_base64_encode
 
 from agreement_site.accounts import sign_in_limit
 from agreement_site.models import SignInTries
+from groundwork import security
+from projects.models import ApiToken
+from projects.people import tokens
 from tests.conftest import PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -107,6 +110,72 @@ def test_an_address_that_tries_many_names_is_shut_out(client, lead, monkeypatch)
     assert codes == [400] * 20 + [429]
 
 
+def test_a_name_guessed_from_many_addresses_is_looked_at_once_a_minute(lead, monkeypatch):
+    """And never shut: its owner gets in all the while."""
+    monkeypatch.setattr(sign_in_limit, "TRIES_A_NAME_ANYWHERE", 5)
+    with time_machine.travel("2026-03-01T12:00:00Z", tick=False) as traveller:
+        codes = [
+            try_to_sign_in(Client(REMOTE_ADDR=f"10.0.0.{n}"), password="wrong").status_code
+            for n in range(8)
+        ]
+        assert codes == [400] * 6 + [429] * 2
+        assert int(try_to_sign_in(Client(REMOTE_ADDR="10.0.1.1"))["Retry-After"]) <= 60
+        traveller.shift(60)
+        assert try_to_sign_in(Client(REMOTE_ADDR="10.0.1.1")).status_code == 302
+
+
+def test_a_network_of_ipv6_is_one_address(lead):
+    for number in range(sign_in_limit.TRIES_A_NAME):
+        try_to_sign_in(Client(REMOTE_ADDR=f"2001:db8::{number:x}"), password="wrong")
+    assert try_to_sign_in(Client(REMOTE_ADDR="2001:db8::ffff")).status_code == 429
+    assert try_to_sign_in(Client(REMOTE_ADDR="2001:db8:0:1::1")).status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("page", "form"),
+    [
+        ("/password/", {"old_password": "x", "new_password1": "n", "new_password2": "n"}),
+        ("/tokens/", {"password": "x", "scope": "read", "days": "30"}),
+    ],
+)
+def test_a_password_is_guessed_nowhere_else_either(client_for, lead, page, form):
+    client = client_for(lead)
+    codes = [client.post(page, form).status_code for _ in range(11)]
+    assert codes == [400] * 10 + [429]
+    assert "Retry-After" in client.post(page, form)
+
+
+def test_with_the_password_tokens_go_unless_they_are_to_stay(client, lead):
+    client.force_login(lead)
+    tokens.create(user=lead)
+    new = {
+        "old_password": PASSWORD,
+        "new_password1": "another one x",
+        "new_password2": "another one x",
+    }
+    client.post("/password/", new)  # a box that is not ticked is not sent
+    assert ApiToken.objects.filter(revoked_at=None).exists()
+    assert "checked" in str(client.get("/password/").context["form"]["revoke_tokens"])
+    again = {
+        "old_password": "another one x",
+        "new_password1": "a third one y",
+        "new_password2": "a third one y",
+    }
+    client.post("/password/", {**again, "revoke_tokens": "on"})
+    assert not ApiToken.objects.filter(revoked_at=None).exists()
+
+
+def test_the_link_of_a_closed_account_opens_nothing(client, make_user):
+    user = make_user("late")
+    user.set_unusable_password()
+    user.is_active = False
+    user.save()
+    uid = urlsafe_base64_encode(force_bytes(user.pk))
+    token = default_token_generator.make_token(user)
+    page = client.get(f"/invitations/{uid}/{token}/", follow=True)
+    assert page.context["validlink"] is False
+
+
 def test_a_right_password_clears_the_count(lead):
     for _ in range(3):
         for _ in range(6):
@@ -118,9 +187,9 @@ def test_behind_a_proxy_the_address_is_the_one_it_saw(rf, settings):
     request = rf.post(
         "/sign-in/", REMOTE_ADDR="127.0.0.1", HTTP_X_FORWARDED_FOR="6.6.6.6, 10.1.2.3"
     )
-    assert sign_in_limit.address_of(request) == "127.0.0.1"
+    assert security.address_of(request) == "127.0.0.1"
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    assert sign_in_limit.address_of(request) == "10.1.2.3"
+    assert security.address_of(request) == "10.1.2.3"
 
 
 def test_old_counts_are_removed_and_names_are_not_kept(client, lead):
@@ -129,7 +198,11 @@ def test_old_counts_are_removed_and_names_are_not_kept(client, lead):
         assert not SignInTries.objects.filter(key__contains="secret").exists()
         traveller.shift(301)
         try_to_sign_in(client, "lead", "wrong")
-    assert SignInTries.objects.count() == 2
+    # An address, and two names from it and from anywhere.
+    assert SignInTries.objects.count() == 5
+    with time_machine.travel("2026-03-01T14:00:00Z"):
+        try_to_sign_in(client, "lead", "wrong")
+    assert SignInTries.objects.count() == 3
 
 
 def test_the_admin_has_no_door_of_its_own(client, lead, admin):

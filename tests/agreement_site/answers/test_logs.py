@@ -16,6 +16,7 @@ from django.db import OperationalError
 from django.test import Client
 
 from agreement_site.answers import logs
+from tests.conftest import PASSWORD
 
 
 @pytest.fixture
@@ -42,6 +43,11 @@ def _captured(
     root.addHandler(handler)
     yield lambda: read(stream.getvalue())
     root.removeHandler(handler)
+
+
+def _is_ours(handler: logging.Handler) -> bool:
+    stream = getattr(handler, "stream", None)
+    return isinstance(handler.formatter, logs.JsonLines) and isinstance(stream, io.StringIO)
 
 
 def requests(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -208,3 +214,85 @@ def test_lines_after_a_request_or_task_no_longer_carry_its_id(
         pass
     logging.getLogger("later").warning("alone")
     assert set(lines()[-1]) == {"time", "level", "logger", "message"}
+
+
+# --- who, and from where
+
+
+def test_each_request_says_from_where(client: Client, lines: Any) -> None:
+    client.get("/sign-in/", REMOTE_ADDR="10.1.2.3")
+    (line,) = requests(lines())
+    assert line["address"] == "10.1.2.3"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/invitations/MQ/secret-1", "/x/invitations/MQ/secret-1/", "/invitations/MQ/secret-1/more"],
+)
+@pytest.mark.django_db
+def test_the_secret_of_a_mistyped_link_is_not_logged(client: Client, lines: Any, path: str) -> None:
+    client.get(path)
+    assert all("secret-1" not in str(line) for line in lines())
+
+
+def events(found: list[dict[str, Any]]) -> list[str]:
+    return [line["message"] for line in found if line["logger"] == "concord.security"]
+
+
+def test_what_happens_at_the_doors_is_said(
+    client: Client, project: Any, lead: User, viewer: User, lines: Any
+) -> None:
+    client.post("/sign-in/", {"username": "my password", "password": "x"})
+    client.post("/sign-in/", {"username": "lead", "password": PASSWORD})
+    member = project.members.get(user=viewer)
+    people = f"/projects/{project.pk}/people"
+    client.post(f"{people}/members/{member.pk}/role/", {"role": "annotator"})
+    client.post(f"{people}/members/{member.pk}/remove/")
+    client.post(f"{people}/add/", {"username": "new", "role": "viewer", "account": "new"})
+    client.post(f"{people}/raters/{project.raters.first().pk}/pause/", {"paused": "1"})
+    client.get(f"/projects/{project.pk}/data/export.csv")
+    client.post("/tokens/", {"scope": "read", "days": "30", "password": PASSWORD})
+    client.post(f"/tokens/{lead.api_tokens.get().pk}/revoke/")
+    client.post("/sign-out/")
+    assert events(lines()) == [
+        "password_wrong",
+        "sign_in",
+        "role_changed",
+        "member_removed",
+        "member_added",
+        "link_made",
+        "rater_paused",
+        "export",
+        "token_made",
+        "token_revoked",
+        "sign_out",
+    ]
+    changed = next(line for line in lines() if line["message"] == "role_changed")
+    assert (changed["by"], changed["who"], changed["role"]) == (lead.pk, viewer.pk, "annotator")
+    assert "my password" not in str(lines())
+
+
+def test_while_the_database_is_away_one_line_a_second_says_so(
+    lines: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    once = logs.OnceASecond()
+    ours = [handler for handler in logging.getLogger().handlers if _is_ours(handler)]
+    handler = ours[-1]
+    monkeypatch.setattr(logging.getLogger(), "handlers", [handler])
+    handler.addFilter(once)
+    log = logging.getLogger("django.request")
+    for number in range(5):
+        try:
+            raise OperationalError("connection refused\n")
+        except OperationalError as error:
+            log.error("Internal Server Error: %s", f"/{number}", exc_info=True)
+            logging.getLogger("groundwork.rest.errors").error("the database failed: %s", error)
+    once._said_at -= 1
+    logging.getLogger("groundwork.rest.errors").error("%s", OperationalError("again"))
+    logging.getLogger("else").error("%s", ValueError("another matter"))
+    said = [(line["message"], line.get("left_out"), "trace" in line) for line in lines()]
+    assert said == [
+        ("the database failed: connection refused", None, False),
+        ("the database failed: again", 9, False),
+        ("another matter", None, False),
+    ]

@@ -7,14 +7,22 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
+import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+import psycopg
 import pytest
+import redis
 import yaml
 from django.core.management import get_commands, load_command_class
+from django.urls import resolve
 
+from agreement_site.running import embedded
 from tests import deployment
+from tests.agreement_site.running.conftest import wait_for
 from tests.deployment import BASE_DIR, DEPLOY, UNITS
 
 MANUAL = (BASE_DIR / "docs" / "operations.md").read_text()
@@ -126,7 +134,8 @@ def test_compose_file_names_what_exists() -> None:
         for volume in service.get("volumes", ())
     ]
     assert set(volumes) == set(compose()["volumes"])
-    assert services["concord"]["healthcheck"]["test"][3] in get_commands()
+    probe = services["concord"]["healthcheck"]["test"][3]
+    assert resolve(re.findall(r":8000(/\w+)", probe)[0]).url_name == "livez"
 
 
 def test_all_web_servers_are_started_alike() -> None:
@@ -148,7 +157,8 @@ def test_all_workers_are_started_alike() -> None:
     container = compose()["services"]["worker"]
 
     def options(command: Any) -> list[str]:
-        words = list(command)[1:]
+        threads = unit.environment["WORKER_THREADS"]
+        words = [word.replace("${WORKER_THREADS}", threads) for word in list(command)[1:]]
         if "--hostname" in words:  # each has its own way to number workers
             del words[words.index("--hostname") : words.index("--hostname") + 2]
         return words
@@ -206,3 +216,90 @@ def test_manual_names_files_that_exist() -> None:
     assert named
     for name in named:
         assert (BASE_DIR / name).exists(), name
+
+
+# --- the manual's blocks, run as they stand
+
+
+def blocks(language: str) -> list[str]:
+    """The fenced blocks of this language."""
+    return re.findall(rf"```{language}\n(.*?)```", MANUAL, re.DOTALL)
+
+
+def commands() -> list[str]:
+    """The indented blocks: what is typed into a shell."""
+    return re.findall(r"(?:^    .*\n)+", MANUAL, re.MULTILINE)
+
+
+@pytest.mark.parametrize("block", commands())
+def test_a_shell_understands_what_is_to_be_typed(block: str) -> None:
+    text = textwrap.dedent(block).replace("<this repository>", "repository")
+    done = subprocess.run(["sh", "-n"], input=text, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.services
+def test_the_broker_starts_with_the_manuals_lines(tmp_path: Path) -> None:
+    """And the client signs in with the password of deploy/environment."""
+    (lines,) = blocks("redis")
+    path = tmp_path / "redis.conf"
+    listens = f"port 0\nunixsocket {tmp_path}/socket\ndir {tmp_path}\n"
+    path.write_text(listens + lines)
+    server = subprocess.Popen([embedded.broker_program(), str(path)], stdout=subprocess.PIPE)
+    try:
+        wait_for((tmp_path / "socket").exists, "the broker")
+        password = urlsplit(deployment.environment()["REDIS_URL"]).password
+        client = redis.Redis(unix_socket_path=str(tmp_path / "socket"), password=password)
+        assert client.config_get("maxmemory-policy") == {"maxmemory-policy": "noeviction"}
+        client.close()
+        with pytest.raises(redis.AuthenticationError):
+            redis.Redis(unix_socket_path=str(tmp_path / "socket")).ping()
+    finally:
+        server.kill()
+        server.communicate()
+
+
+@pytest.mark.services
+def test_the_database_is_made_by_the_manuals_lines() -> None:
+    """Under other names, beside whatever stands there."""
+    server = os.environ.get("TEST_POSTGRES_URL")
+    if not server:
+        pytest.skip("no PostgreSQL: `make test` starts one")
+    making, looking = blocks("sql")
+    rename = lambda text: re.sub(r"\bconcord\b", "manual", text)  # noqa: E731
+    with psycopg.connect(server, autocommit=True) as connection:
+        try:
+            for statement in rename(making).split(";"):
+                if statement.strip():
+                    connection.execute(statement)
+            own = re.sub(r"/postgres\?", "/manual?", server)
+            with psycopg.connect(own, user="manual") as ours:
+                shown = ours.execute("SHOW statement_timeout").fetchone()
+                ours.execute("CREATE TABLE may_make (tables int)")
+            assert shown == ("10min",)
+            connection.execute(rename(looking))
+        finally:
+            connection.execute("DROP DATABASE IF EXISTS manual WITH (FORCE)")
+            connection.execute("DROP ROLE IF EXISTS manual")
+
+
+@pytest.mark.services
+@pytest.mark.parametrize("days", [0, 20])
+def test_the_nightly_backup_of_sqlite(tmp_path: Path, days: int) -> None:
+    data, kept = tmp_path / "data", tmp_path / "kept"
+    for folder in (data / "media" / "1", kept):
+        folder.mkdir(mode=0o700, parents=True)
+    data.chmod(0o700)
+    (data / "media" / "1" / "a.png").write_text("a")
+    old = kept / "concord-2026-01-01.sqlite3"
+    old.write_text("x")
+    os.utime(old, (time.time() - days * 86_400,) * 2)
+    given = {"DATA_DIR": str(data), "BACKUP_DIR": str(kept), "PYTHON": sys.executable}
+    environment = {"PATH": os.environ["PATH"], **given}
+    manage = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+    subprocess.run(manage, env=environment, cwd=BASE_DIR, check=True)
+    subprocess.run([DEPLOY / "backup"], env=environment, check=True, capture_output=True)
+    names = {path.name for path in kept.iterdir()} - {old.name}
+    assert names == {f"concord-{time.strftime('%F')}.sqlite3", "media", "secret_key"}
+    assert (kept / "media" / "1" / "a.png").read_text() == "a"
+    assert old.exists() == (days < 14)

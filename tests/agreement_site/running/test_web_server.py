@@ -181,9 +181,13 @@ def test_clients_that_go_away_leave_no_error(server: Server) -> None:
 # --- what HTTP allows
 
 
-def test_a_body_too_large_is_refused_before_it_is_sent(server: Server) -> None:
-    answer = server.says(server.form(10**12, "/projects/1/data/media/"))
-    assert answer.status == 413
+@pytest.mark.parametrize(
+    ("path", "status"), [("/sign-in/", 413), ("/projects/1/data/media/", 302), ("/nowhere/", 404)]
+)
+def test_a_strangers_large_body_is_refused_before_it_is_sent(
+    server: Server, path: str, status: int
+) -> None:
+    assert server.says(server.form(10**12, path)).status == status
 
 
 def test_a_client_that_asks_first_is_told_to_go_on(server: Server) -> None:
@@ -196,7 +200,7 @@ def test_a_client_that_asks_first_is_told_to_go_on(server: Server) -> None:
 
 
 def test_a_client_that_asks_first_is_told_to_stop(server: Server) -> None:
-    form = server.form(10**12, "/projects/1/data/media/")
+    form = server.form(10**12)
     answer = server.says(form.replace(b"Host:", b"Expect: 100-continue\r\nHost:"))
     assert answer.status == 413
 

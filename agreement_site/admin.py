@@ -1,0 +1,89 @@
+"""The admin of accounts and of the trail: staff look after people, superusers after what people may
+do."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext_lazy
+
+from projects.admin import ReadOnly
+from ratings.files.formulas import guard
+
+from .models import TrailLine
+
+RIGHTS = ("is_staff", "is_superuser", "groups", "user_permissions")
+
+admin.site.unregister(User)
+
+
+@admin.register(User)
+class Accounts(UserAdmin):
+    """Django lets who may change users make themselves superusers."""
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        own = super().get_readonly_fields(request, obj)
+        return own if request.user.is_superuser else (*own, *RIGHTS)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_change_permission(request, obj) and _may_touch(request.user, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_delete_permission(request, obj) and _may_touch(request.user, obj)
+
+
+def _may_touch(by: Any, user: Any) -> bool:
+    """Nobody changes the account, or the password, of somebody who may do more than they."""
+    return bool(by.is_superuser or user is None or not user.is_superuser)
+
+
+COLUMNS = [
+    "at",
+    "what",
+    "actor_id",
+    "actor",
+    "project_id",
+    "address",
+    "request_id",
+    "before",
+    "after",
+    "details",
+]
+
+
+@admin.register(TrailLine)
+class Trail(ReadOnly):
+    """Who did what, when, and from where. Nobody changes it here."""
+
+    list_display = ("at", "what", "actor", "project_id", "address", "before", "after", "details")
+    list_filter = ("what", "at")
+    search_fields = ("actor", "=project_id", "=address", "=request_id")
+    actions = ["as_csv"]
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(request.user.is_superuser)
+
+    @admin.action(description=gettext_lazy("Download as CSV"), permissions=["view"])
+    def as_csv(self, request: HttpRequest, lines: QuerySet[TrailLine]) -> HttpResponse:
+        response = HttpResponse(content_type="text/csv; charset=utf-8")
+        response["Content-Disposition"] = 'attachment; filename="concord-trail.csv"'
+        writer = csv.writer(response)
+        writer.writerow(COLUMNS)
+        for line in lines.order_by("id").values_list(*COLUMNS).iterator():
+            writer.writerow([_cell(value) for value in line])
+        return response
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False)
+    return guard(str(value))
