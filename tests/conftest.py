@@ -137,7 +137,9 @@ def rate() -> Callable[..., Any]:
 
     def do(question: Any, item: str, rater: str, label: str | None, **fields: Any) -> Any:
         project = question.project
-        item_id = Item.objects.get_or_create(project=project, key=item)[0].pk
+        item_id = Item.objects.get_or_create(
+            project=project, key=item, defaults={"body": {"text": item}}
+        )[0].pk
         rater_id = Rater.objects.get_or_create(project=project, key=rater)[0].pk
         code = (
             NOTHING if label is None else question.categories.get(label=label, retired=False).code
@@ -147,6 +149,61 @@ def rate() -> Callable[..., Any]:
         )
 
     return do
+
+
+@pytest.fixture
+def give() -> Callable[..., None]:
+    """``give(project, rater_key, item_key, ...)``: as if the desk had put the items before the
+    rater."""
+    from django.utils import timezone
+
+    from projects.models import Item, Rater
+    from ratings.models import Assignment
+
+    def do(project: Any, rater: str, *items: str) -> None:
+        until = timezone.now() + datetime.timedelta(minutes=30)
+        to = Rater.objects.get(project=project, key=rater)
+        for key in items:
+            item = Item.objects.get_or_create(project=project, key=key)[0]
+            Assignment.objects.create(item=item, rater=to, leased_until=until)
+
+    return do
+
+
+@pytest.fixture
+def make_alarm(db: None) -> Callable[..., Any]:
+    """``make_alarm(question, rater, **fields)``: rater drifted down, as far as anybody knows."""
+    from django.utils import timezone
+
+    from quality.models import Alarm
+
+    def make(question: Any, rater: Any, **fields: Any) -> Alarm:
+        day = datetime.date(2026, 8, 17)
+        week = datetime.timedelta(days=7)
+        found = {
+            "kind": "rater_drift",
+            "measure": "bias",
+            "since": day,
+            "since_earliest": day - week,
+            "since_latest": day + week,
+            "noticed": day + 2 * week,
+            "raised_at": timezone.now(),
+            "size": -0.36,
+            "low": -0.5,
+            "high": -0.22,
+            "n": 1060,
+            "n_before": 400,
+            "evidence": 5500.0,
+            "chart": {
+                "days": [20681, 20682, 20683],
+                "n": [5, 6, 7],
+                "means": [0.1, 0.0, -0.4],
+                "evidence": [0.0, 3.5, 5500.0],
+            },
+        }
+        return Alarm.objects.create(question=question, rater=rater, **{**found, **fields})
+
+    return make
 
 
 @pytest.fixture

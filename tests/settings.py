@@ -9,6 +9,8 @@ _data_folder = tempfile.TemporaryDirectory(prefix="concord-tests-", ignore_clean
 os.environ["DATA_DIR"] = _data_folder.name
 # Parallel test processes share one broker: each has its own names in it.
 os.environ["BROKER_PREFIX"] = f"concord-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}:"
+# Tests of other things make projects as they like; who may is test_people_pages' to ask.
+os.environ["MAY_CREATE_PROJECTS"] = "everybody"
 
 from agreement_site.settings import *  # noqa: E402, F403 - the environment above is read by the import
 

@@ -44,7 +44,7 @@ def world(db: None) -> Callable[[], dict[str, list[Any]]]:
     def rows() -> dict[str, list[Any]]:
         models = [
             model
-            for name in ("projects", "ratings", "metrics")
+            for name in ("projects", "events", "ratings", "metrics", "quality")
             for model in apps.get_app_config(name).get_models()
         ]
         return {

@@ -41,16 +41,24 @@ BODIES: dict[tuple[str, str], Any] = {
     ("api-items", "POST"): {"key": "i1", "body": {"text": "x"}},
     ("api-raters", "POST"): [{"key": "ann"}],
     ("api-ratings", "POST"): {"item": "i1", "rater": "ann", "label": "minor"},
+    ("api-labels", "POST"): {"item": "i1", "label": "minor"},
+    ("api-alarm", "POST"): {"state": "looked_at"},
+    ("api-next", "POST"): {"item": "i1", "answers": {"severity": "minor"}},
 }
 
 
+QUERIES = {"api-history": "?item=i1&rater=ann"}
+
+
 def routes(patterns: Any = None, prefix: str = "") -> Iterator[str]:
-    """The names of all routes below /api/ and of /healthz."""
+    """The names of all routes below /api/ of /healthz and of /livez."""
     for pattern in get_resolver().url_patterns if patterns is None else patterns:
         path = prefix + str(pattern.pattern)
         if isinstance(pattern, URLResolver):
             yield from routes(pattern.url_patterns, path)
-        elif isinstance(pattern, URLPattern) and (path.startswith("api/v1/") or path == "healthz"):
+        elif isinstance(pattern, URLPattern) and (
+            path.startswith("api/v1/") or path in ("healthz", "livez")
+        ):
             assert pattern.name, f"{path} needs a name"
             yield pattern.name
 
@@ -72,10 +80,11 @@ def test_every_route_and_method_is_in_the_table() -> None:
 
 @pytest.fixture
 def clients(
-    project: Project, cast: dict[str, User], make_project: Callable[..., Project]
+    settings: Any, project: Project, cast: dict[str, User], make_project: Callable[..., Project]
 ) -> dict[str, APIClient]:
     """A client for each caller. ``foreign_token`` is the lead's own, but bound to another project
     of the lead."""
+    settings.MAY_CREATE_PROJECTS = "leads"  # as it is unless told otherwise
     other = make_project("Another project")
     Member.objects.create(project=other, user=cast["stranger"], role=Member.Role.LEAD)
     Member.objects.create(project=other, user=cast["lead"], role=Member.Role.LEAD)
@@ -125,15 +134,25 @@ def path_of(route: str, project_id: int) -> str:
         {},
         {"project_id": project_id},
         {"project_id": project_id, "rater_key": "ann"},
+        {"project_id": project_id, "item_key": "i1"},
+        {"project_id": project_id, "alarm_id": 1},
     ):
         with contextlib.suppress(NoReverseMatch):
-            return reverse(route, kwargs=arguments)
+            return reverse(route, kwargs=arguments) + QUERIES.get(route, "")
     raise AssertionError(f"{route} takes other arguments than these tests know")
 
 
 @pytest.mark.parametrize("route", sorted({route for route, _ in EXPECTED}))
-def test_access(route: str, clients: dict[str, APIClient], project: Project) -> None:
+def test_access(
+    route: str,
+    clients: dict[str, APIClient],
+    project: Project,
+    give: Callable[..., None],
+    make_alarm: Callable[..., Any],
+) -> None:
+    make_alarm(project.questions.get(), project.raters.get(), pk=1)
     Item.objects.create(project=project, key="i1", body={"text": "x"})
+    give(project, "ann", "i1")
     path = path_of(route, project.pk)
     for method in METHODS:
         body = dumped(BODIES.get((route, method), {}))
@@ -149,7 +168,8 @@ def dumped(body: Any) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "route", sorted({route for route, _ in EXPECTED} - {"api-schema", "api-projects", "healthz"})
+    "route",
+    sorted({route for route, _ in EXPECTED} - {"api-schema", "api-projects", "healthz", "livez"}),
 )
 def test_a_foreign_project_answers_like_none(
     route: str, clients: dict[str, APIClient], project: Project

@@ -15,6 +15,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
+from groundwork.rest.parser import _unique_keys
+from groundwork.rest.strict_fields import MOST_NAMED
+from projects.api.views import SETUP_BYTES
 from projects.models import Project
 
 Address = Callable[..., str]
@@ -79,6 +82,55 @@ def test_an_escaped_backslash_is_no_nul(api: APIClient, address: Address) -> Non
 def test_other_media_types(api: APIClient, media_type: str, headers: dict[str, str]) -> None:
     answer = api.generic("POST", PATH, b'{"name": "x"}', content_type=media_type, headers=headers)
     assert error_of(answer, 415)["code"] == "unsupported_media_type"
+
+
+def test_a_doubled_key_is_looked_for_once(api: APIClient) -> None:
+    """Not once for each of the others: of 60,000 that took an hour."""
+    looked = 0
+
+    class Key(str):
+        def __eq__(self, other: object) -> bool:
+            nonlocal looked
+            looked += 1
+            return super().__eq__(other)
+
+        __hash__ = str.__hash__
+
+    pairs = [(Key(f"k{number}"), 1) for number in range(1000)]
+    with pytest.raises(ValueError, match="the key 'k999' stands twice"):
+        _unique_keys([*pairs, (Key("k999"), 1)])
+    assert looked < 20
+
+
+@pytest.mark.parametrize(
+    ("lists", "place"),
+    [
+        ({"questions": [{}] * 60_000}, ["questions"]),
+        ({"questions": [{"categories": [{}] * 60_000}]}, ["questions", "0", "categories"]),
+        ({"questions": [{"weight_matrix": [[]] * 60_000}]}, ["questions", "0", "weight_matrix"]),
+        ({"questions": [{"weight_matrix": [["x"] * 60_000]}]}, ["questions", "0", "weight_matrix"]),
+    ],
+)
+def test_lists_are_counted_before_they_are_looked_at(
+    api: APIClient, lists: Any, place: list[str]
+) -> None:
+    answer = api.post(PATH, {"name": "n", **lists}, format="json")
+    said = error_of(answer, 400)["fields"]
+    for part in place:
+        said = said[part]
+    assert "no more than 50 elements" in str(said)
+    assert len(answer.content) < 2_000
+
+
+def test_unknown_fields_without_end_are_not_all_named(api: APIClient) -> None:
+    answer = api.post(PATH, {f"f{number}": 1 for number in range(5_000)}, format="json")
+    assert len(error_of(answer, 400)["fields"]) == MOST_NAMED
+
+
+def test_a_project_is_described_in_few_bytes(api: APIClient) -> None:
+    body = json.dumps({"name": "x" * SETUP_BYTES}).encode()
+    error = error_of(api.generic("POST", PATH, body, content_type="application/json"), 413)
+    assert error["message"].startswith(f"A request body may have {SETUP_BYTES} bytes")
 
 
 def test_too_large_a_body(api: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +205,7 @@ def test_failures_behind_the_api(
     def fail(**_arguments: Any) -> None:
         raise raised
 
-    monkeypatch.setattr("projects.api.views.put_items", fail)
+    monkeypatch.setattr("ratings.api.item_views.put_items", fail)
     api.raise_request_exception = False
     answer = api.post(address("items/"), {"key": "a", "body": {}}, format="json")
     assert error_of(answer, status)["code"] == code

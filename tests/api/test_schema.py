@@ -12,6 +12,7 @@ from django.core.management import call_command
 from django.test import Client
 from rest_framework.test import APIClient
 
+from quality.alarms import answering
 from tests.api.test_access import EXPECTED
 
 
@@ -33,7 +34,9 @@ def test_holds_every_operation_with_its_errors(schema: dict[str, Any]) -> None:
     offered = {
         (route, method)
         for (route, method), callers in EXPECTED.items()
-        if route.startswith("api-") and route != "api-schema" and callers["lead"] in (200, 201)
+        if route.startswith("api-")
+        and route != "api-schema"
+        and {callers["lead"], callers["annotator"]} & {200, 201}
     }
     operations = {
         (path, method.upper()): operation
@@ -45,7 +48,9 @@ def test_holds_every_operation_with_its_errors(schema: dict[str, Any]) -> None:
         assert operation["summary"]
         assert {"400", "401", "403", "404"} <= set(operation["responses"])
         assert operation["security"] == [{"token": []}, {"session": []}]
-        if method != "GET":
+        if method == "DELETE":
+            assert {"409", "503"} <= set(operation["responses"])
+        elif method != "GET":
             assert "requestBody" in operation
             assert {"409", "413", "415", "503"} <= set(operation["responses"])
     assert len({operation["operationId"] for operation in operations.values()}) == len(operations)
@@ -58,15 +63,28 @@ def test_answers_have_the_described_fields(
     the answer."""
     for tail in (
         "",
+        "items/",
+        "items/i1/",
+        "raters/",
+        "raters/ann/",
         "ratings/",
+        "ratings/history/?item=i1&rater=ann",
         "agreement/",
         "agreement/pairs/",
         "agreement/raters/",
         "agreement/trend/",
         RATER_TREND,
+        "quality/alarms/",
+        "quality/alarms/1/",
+        "quality/raters/",
     ):
         answer = api.get(rated_project + tail).json()
-        path = "/api/v1/projects/{project_id}/" + tail.replace("/ann/", "/{rater_key}/")
+        path = "/api/v1/projects/{project_id}/" + (
+            tail.partition("?")[0]
+            .replace("/ann/", "/{rater_key}/")
+            .replace("/i1/", "/{item_key}/")
+            .replace("/1/", "/{alarm_id}/")
+        )
         described = schema["paths"][path]["get"]["responses"]["200"]["content"]["application/json"][
             "schema"
         ]
@@ -77,13 +95,15 @@ RATER_TREND = "agreement/raters/ann/trend/"
 
 
 @pytest.fixture
-def rated_project(question: Any, rate: Callable[..., Any]) -> str:
+def rated_project(question: Any, rate: Callable[..., Any], make_alarm: Callable[..., Any]) -> str:
     from metrics.work.sweep import bring_up_to_date
 
     for rater, label in (("ann", "minor"), ("ben", "major"), ("cleo", "minor")):
         for item in ("i1", "i2"):
             rate(question, item, rater, label)
     bring_up_to_date(question.pk)
+    alarm = make_alarm(question, question.project.raters.get(key="ann"), pk=1)
+    answering.step(alarm=alarm, state="looked_at", by=None)
     return f"/api/v1/projects/{question.project_id}/"
 
 

@@ -38,7 +38,7 @@ def main() -> None:
         time.sleep(0.1)
         run.refresh_from_db()
     assert run.state == "checked", run.problems
-    steps.start(run=run, stands="last", scale="", categories=[], by=by)
+    steps.start(run=run, stands="last", new={}, by=by)
 
 
 if __name__ == "__main__":

@@ -175,7 +175,7 @@ def test_whatever_goes_wrong_after_the_commit_the_saved_rating_is_answered(
     def listener(question_id: int) -> None:
         raise error
 
-    monkeypatch.setattr(changes, "_listeners", [listener])
+    monkeypatch.setattr(changes.listeners, "registered", [listener])
     answer = post("saved")
     assert answer.status_code == 200
     assert answer.json()["created"] == 1
@@ -184,4 +184,4 @@ def test_whatever_goes_wrong_after_the_commit_the_saved_rating_is_answered(
 
 
 def test_the_hook_after_the_commit_is_the_real_one() -> None:
-    assert changes._listeners == [hints.send]
+    assert changes.listeners.registered == [hints.send]

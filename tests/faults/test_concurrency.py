@@ -46,7 +46,10 @@ postgresql_only = pytest.mark.postgresql_only(
 @pytest.fixture
 def ids(project: Any) -> tuple[list[int], list[int]]:
     """Ids of 12 items and 4 raters."""
-    items = [Item.objects.create(project=project, key=str(number)).pk for number in range(12)]
+    items = [
+        Item.objects.create(project=project, key=str(number), body={"text": "x"}).pk
+        for number in range(12)
+    ]
     raters = [Rater.objects.create(project=project, key=str(number)).pk for number in range(4)]
     return items, raters
 
@@ -93,9 +96,9 @@ def test_a_rating_committed_between_reading_and_marking_stays_uncounted(
     gate = Gate()
     add_peers = peer_rows.add_peers
 
-    def slowly(*args: Any) -> None:
+    def slowly(*args: Any) -> dict[int, int]:
         gate.wait()
-        add_peers(*args)
+        return add_peers(*args)
 
     monkeypatch.setattr(peer_rows, "add_peers", slowly)
     futures = start(lambda: counting.count_some(question.pk))
@@ -342,7 +345,9 @@ def test_large_requests_at_once_are_all_stored_exactly(
     project: Project, question: Question, lead: User, api_for: Callable[..., APIClient]
 ) -> None:
     """Each has its own ratings; half of them share their items, whose places all of them take."""
-    Item.objects.bulk_create(Item(project=project, key=f"i{number:03}") for number in range(600))
+    Item.objects.bulk_create(
+        Item(project=project, key=f"i{number:03}", body={"text": "x"}) for number in range(600)
+    )
     Rater.objects.bulk_create(Rater(project=project, key=key) for key in "abcd")
     Project.objects.filter(pk=project.pk).update(overlap=9)
     labels = [category.label for category in question.active_categories()]

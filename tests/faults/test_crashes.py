@@ -62,7 +62,10 @@ def everything() -> list[Any]:
 def ids(question: Any) -> tuple[list[int], list[int]]:
     """Counted ratings, and then changed, withdrawn and new ones on two items and three raters."""
     project = question.project
-    items = [Item.objects.create(project=project, key=str(number)).pk for number in range(3)]
+    items = [
+        Item.objects.create(project=project, key=str(number), body={"text": "x"}).pk
+        for number in range(3)
+    ]
     raters = [Rater.objects.create(project=project, key=str(number)).pk for number in range(3)]
     put(question, [(item, rater, (item + rater) % 4) for item in items[:2] for rater in raters])
     sweep.sweep()

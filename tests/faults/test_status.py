@@ -11,11 +11,16 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
+from agreement_site import releases
+from agreement_site.answers import health
+from agreement_site.models import UnreadSince
 from metrics import tasks
-from metrics.models import Worker
-from metrics.work import heartbeat
+from metrics.models import CountState, Worker
+from metrics.work import heartbeat, hints
 from ratings.models import Rating
 from tests.faults.brokers import Broker
 
@@ -41,8 +46,9 @@ def test_all_is_well(question: Any, rate: Any) -> None:
     rate(question, "item", "rater", "minor")
     tasks.sweep_all()
     lines = said().splitlines()
-    assert lines[0].split() == ["Uncounted", "ratings", "0"]
-    assert lines[2].split()[-1] == "0"
+    assert lines[0].split()[:2] == ["Release", releases.release() + ";"]
+    assert lines[1].split() == ["Uncounted", "ratings", "0"]
+    assert lines[3].split()[-1] == "0"
     assert re.search(r"swept \d+ s ago$", lines[-1])
 
 
@@ -74,8 +80,42 @@ def test_a_rating_waits_although_workers_sweep(question: Any, rate: Any) -> None
     rate(question, "item", "rater", "minor")
     Rating.objects.update(changed_at=ago(300))
     heartbeat.beat()
-    with pytest.raises(CommandError, match="a rating has been waiting to be counted for 30"):
+    with pytest.raises(CommandError, match="a rating has been waiting to be in the numbers for 30"):
         said()
+
+
+def test_a_change_is_counted_and_read_by_nobody(question: Any, rate: Any) -> None:
+    rate(question, "item", "rater", "minor")
+    tasks.sweep_all()
+    CountState.objects.update(unread=994, read_at=ago(3600))
+    found = json.loads(said("--json"))
+    assert (found["uncounted"], found["problems"]) == (994, [])
+    UnreadSince.objects.update(since=ago(90))
+    with pytest.raises(CommandError, match="1 questions are not brought up to date"):
+        said()
+
+
+def test_tables_of_another_release() -> None:
+    heartbeat.beat()
+    MigrationRecorder(connection).record_applied("ratings", "9999_from_the_future")
+    with pytest.raises(CommandError, match="newer release"):
+        said()
+
+
+def test_a_disk_that_is_nearly_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    heartbeat.beat()
+    monkeypatch.setattr(health, "free_bytes", lambda: 100 << 20)
+    with pytest.raises(CommandError, match="the disk of DATA_DIR has 100 MB left"):
+        said()
+
+
+def test_a_broker_that_answers_and_takes_nothing(broker: Broker, settings: Any) -> None:
+    settings.REDIS_URL = broker.url
+    heartbeat.beat()
+    hints.client().config_set("maxmemory", "1")
+    with pytest.raises(CommandError, match="takes nothing"):
+        said()
+    hints.client().config_set("maxmemory", "0")
 
 
 def test_workers_of_long_ago_are_forgotten() -> None:

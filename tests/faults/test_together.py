@@ -271,10 +271,17 @@ def test_one_that_is_refused_after_the_look_up_spoils_no_other(
 
 
 def test_who_may_not_rate_spoils_no_other(
-    items: Any, question: Any, annotator: User, lead: User, project: Any, groups: list[int]
+    items: Any,
+    question: Any,
+    annotator: User,
+    lead: User,
+    project: Any,
+    groups: list[int],
+    give: Callable[..., None],
 ) -> None:
     """An annotator without a rater, an annotator as somebody else, and one who need not say who
     they are."""
+    give(project, "ann", "i1", "i3", "i4")
     without = User.objects.create_user("without")
     Member.objects.create(project=project, user=without, role=Member.Role.ANNOTATOR)
     Rater.objects.create(project=project, key="bob")
@@ -301,6 +308,30 @@ def test_who_may_not_rate_spoils_no_other(
     assert groups == shared(3 if connection.vendor == "postgresql" else 5)
     stored = Rating.objects.order_by("item__key").values_list("item__key", "rater__key")
     assert list(stored) == [("i0", "ann"), ("i1", "ann"), ("i4", "ann")]
+
+
+def test_who_may_not_correct_spoils_no_other(
+    items: Any,
+    question: Any,
+    annotator: User,
+    lead: User,
+    project: Any,
+    make_post: Any,
+    give: Callable[..., None],
+) -> None:
+    give(project, "ann", "i1", "i2")
+    by_lead, by_annotator = make_post(project, lead), make_post(project, annotator)
+    by_annotator("i1", "minor")
+    Project.objects.filter(pk=project.pk).update(corrections=False)
+    with writers_held(question):
+        futures = behind(
+            lambda: by_lead("i0", "major"),
+            lambda: by_annotator("i1", "major"),
+            lambda: by_annotator("i2", "major"),
+        )
+    assert [answer.status_code for answer in finish(futures)] == [200, 403, 200]
+    stored = Rating.objects.order_by("item__key").values_list("item__key", "code")
+    assert list(stored) == [("i0", 2), ("i1", 1), ("i2", 2)]
 
 
 def test_a_commit_that_fails_is_done_again_one_by_one(

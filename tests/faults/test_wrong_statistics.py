@@ -132,7 +132,7 @@ def test_the_queue_reads_a_few_rows_of_each_item(
     project.overlap = 2 * RATERS
     project.save()
     items = Item.objects.bulk_create(
-        Item(project=project, key=f"i{number}", body={}) for number in range(ITEMS)
+        Item(project=project, key=f"i{number}", body={"text": "x"}) for number in range(ITEMS)
     )
     raters = Rater.objects.bulk_create(
         Rater(project=project, key=f"r{number}") for number in range(2 * RATERS)

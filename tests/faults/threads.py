@@ -33,12 +33,24 @@ def finish(futures: list[Future[Any]]) -> list[Any]:
     return [future.result(timeout=PATIENCE) for future in futures]
 
 
+# Only in the database of this test: others run beside it in databases of their own. Who waits for
+# a transaction is known by the tables that they hold.
+BLOCKED_HERE = """
+    SELECT count(*) FROM pg_locks AS waiting
+    WHERE NOT granted AND EXISTS (
+        SELECT 1 FROM pg_locks AS any_lock
+        JOIN pg_database ON pg_database.oid = any_lock.database
+        WHERE any_lock.pid = waiting.pid AND datname = current_database()
+    )
+    """
+
+
 def wait_until_blocked() -> None:
     """Until some transaction waits for a lock that another one holds."""
     deadline = time.monotonic() + PATIENCE
     with connection.cursor() as cursor:
         while True:
-            cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+            cursor.execute(BLOCKED_HERE)
             if cursor.fetchone()[0]:
                 return
             assert time.monotonic() < deadline, "nobody waits"
