@@ -126,8 +126,11 @@ def imported(path: Path, user: Any, before: Any) -> tuple[float, float, float, A
     steps.choose_columns(run=run, mapping=mapping)
     check = timed(lambda: work.run_import(run.pk))[0]
     run.refresh_from_db()
-    order, scale = guess_order(run.summary["labels"])
-    steps.start(run=run, stands="last", scale=scale, categories=order, by=user)
+    new = {}
+    for key in steps.new_questions(run):
+        order, scale = guess_order(run.summary["questions"][key]["labels"])
+        new[key] = steps.NewScale(scale, order)
+    steps.start(run=run, stands="last", new=new, by=user)
     spent = time.process_time()
     write = timed(lambda: work.run_import(run.pk))[0]
     spent = time.process_time() - spent

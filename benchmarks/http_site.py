@@ -45,9 +45,9 @@ from groundwork.database import bulk
 from projects.models import Project
 project, count = int(sys.argv[1]), int(sys.argv[2])
 now = timezone.now() if sys.argv[3] == "postgresql" else str(timezone.now())[:26]
-names = ("project_id", "key", "body", "attributes", "created_at")
+names = ("project_id", "key", "body", "attributes", "created_at", "has_content")
 for start in range(0, count, 50_000):
-    rows = [(project, f"q{n:08}", '{"text": "A review"}', "{}", now) for n in range(start, min(start + 50_000, count))]
+    rows = [(project, f"q{n:08}", '{"text": "A review"}', "{}", now, True) for n in range(start, min(start + 50_000, count))]
     with transaction.atomic():
         bulk.upsert("projects_item", names, rows, key=("project_id", "key"))
 """
