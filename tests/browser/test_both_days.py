@@ -17,6 +17,7 @@ from metrics.work.sweep import bring_up_to_date
 from projects.models import Project
 from ratings import tasks
 from ratings.models import Rating
+from tests.browser.conftest import becomes
 from tests.conftest import PASSWORD
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -106,7 +107,7 @@ def test_a_day_of_both(person: Callable[[], Page], lead: Any) -> None:
 
     rate_by_keyboard(guest, range(FIRST, N_RATED))
     look_back(guest, project)
-    assert Rating.objects.filter(rater__key="maria").count() == N_RATED
+    becomes(Rating.objects.filter(rater__key="maria").count, N_RATED)
     bring_up_to_date(question.pk)
     expect(headline).not_to_have_text(before)
     expect(desk.locator("#as-of")).to_contain_text("up to date")
