@@ -23,6 +23,7 @@ from .models import (
     Project,
     Question,
     Rater,
+    ScaleVersion,
 )
 
 
@@ -106,6 +107,13 @@ class ItemVersionAdmin(ReadOnly):
     list_display = ("item", "number", "until", "by")
     list_select_related = ("item", "by")
     search_fields = ("=item__key",)
+
+
+@admin.register(ScaleVersion)
+class ScaleVersionAdmin(ReadOnly):
+    list_display = ("question", "number", "until", "by")
+    list_select_related = ("question", "by")
+    search_fields = ("=question__key",)
 
 
 @admin.register(Deletion)

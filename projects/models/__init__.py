@@ -7,6 +7,7 @@ from .member import ApiToken, Member
 from .project import BandScheme, GuidelineVersion, Project, QueueOrder
 from .question import Category, Question, Scale, Weights
 from .rater import Rater
+from .scale_version import ScaleVersion
 
 __all__ = [
     "ASKED",
@@ -26,6 +27,7 @@ __all__ = [
     "QueueOrder",
     "Rater",
     "Scale",
+    "ScaleVersion",
     "Weights",
     "has_content",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from django.db import models
 from django.db.models import Q
@@ -82,6 +83,21 @@ class Question(models.Model):
         had, or of a prefetched ``categories``, where there is one."""
         known = self.categories.all() if known is None else known
         return sorted((c for c in known if not c.retired), key=lambda c: (c.position, c.code))
+
+    def declared(self) -> dict[str, Any]:
+        """All that coefficients are computed by, as plain JSON; categories in declared order."""
+        return {
+            "scale": self.scale,
+            "weights": self.weights,
+            "matrix": self.weight_matrix,
+            "headline": self.headline,
+            "note": self.headline_note,
+            "pooled": self.headline_pooled,
+            "categories": [
+                {"code": one.code, "label": one.label, "value": one.value}
+                for one in self.active_categories()
+            ],
+        }
 
 
 class Category(models.Model):

@@ -8,13 +8,14 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Max
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from groundwork import security
 from groundwork.text import has_control, has_nul
 from projects import changes, locks
-from projects.models import Category, Project, Question, Scale, Weights
+from projects.models import Category, Project, Question, Scale, ScaleVersion, Weights
 
 from . import question_rules, weight_matrix
 from .project_rules import Refused
@@ -101,7 +102,7 @@ def change_categories(
     and then has changed nothing. ``seen_version`` is the scale_version that ``by`` looked at: a
     change made meanwhile by somebody else is not overwritten.
     """
-    question = _locked(question, seen_version)
+    question = _locked(question, seen_version, by=by)
     standing = {category.code: category for category in question.active_categories()}
     _check_categories(scale, [category for _code, category in categories])
     codes = [code for code, _category in categories if code is not None]
@@ -134,7 +135,7 @@ def change_weights(
 
     Raises Refused naming the row and the column that is wrong, and then has changed nothing.
     """
-    question = _locked(question, seen_version)
+    question = _locked(question, seen_version, by=by)
     labels = [category.label for category in question.active_categories()]
     if weights not in Weights.values:
         raise Refused({"weights": _choice_problem(weights, Weights.values)})
@@ -164,12 +165,13 @@ def change_headline(
         raise Refused({"note": _("Say in a sentence why another coefficient is to be read first.")})
     if len(note) > MOST_NOTE or has_control(note):
         raise Refused({"note": _("A line of %(most)s characters at most.") % {"most": MOST_NOTE}})
-    question = _locked(question, None)
+    question = _locked(question, None, by=by)
     fields = {"headline": headline, "headline_note": note.strip(), "headline_pooled": pooled}
     return _set_scale(question, by=by, **fields)
 
 
-def _locked(question: Question, seen_version: int | None) -> Question:
+def _locked(question: Question, seen_version: int | None, *, by: Any) -> Question:
+    """The question as it stands, locked to be changed; what it declared so far is kept."""
     locks.change_categories(question.pk)
     question = Question.objects.select_for_update().get(pk=question.pk)
     if seen_version not in (None, question.scale_version):
@@ -181,6 +183,13 @@ def _locked(question: Question, seen_version: int | None) -> Question:
                 )
             }
         )
+    ScaleVersion.objects.create(
+        question=question,
+        number=question.scale_version,
+        declared=question.declared(),
+        until=timezone.now(),
+        by=by,
+    )
     return question
 
 

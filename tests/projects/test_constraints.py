@@ -33,6 +33,7 @@ from projects.models import (
     Project,
     Question,
     Rater,
+    ScaleVersion,
 )
 from quality.models import (
     Alarm,
@@ -82,6 +83,8 @@ BROKEN = {
     "item_version_counted": (Item, {"key": "other", "version": 0}),
     "item_version_unique": (ItemVersion, {}),
     "item_version_from_one": (ItemVersion, {"number": 0}),
+    "scale_version_unique": (ScaleVersion, {}),
+    "scale_version_from_one": (ScaleVersion, {"number": 0}),
     "deletion_kind_known": (Deletion, {"target": 8, "kind": "odd"}),
     "deletion_under_way": (Deletion, {}),
     "gold_version_unique": (GoldAnswer, {"retired_at": NOW}),
@@ -208,6 +211,7 @@ def standing(project, lead, stranger):
         Category: {"question": question, "code": 0, "label": "none", "position": 0, "hotkey": "1"},
         Deletion: {"kind": "item", "target": 7, "asked_at": NOW},
         ItemVersion: {"item": first, "number": 1, "until": NOW},
+        ScaleVersion: {"question": question, "number": 1, "declared": {}, "until": NOW},
         GoldAnswer: {
             "item": first,
             "question": question,
@@ -310,6 +314,7 @@ def standing(project, lead, stranger):
         GuidelineVersion,
         Deletion,
         ItemVersion,
+        ScaleVersion,
         GoldAnswer,
         ApiToken,
         Assignment,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 import pytest
+from django.utils import timezone
 
 from metrics.models import Reading
 from metrics.work.sweep import bring_up_to_date, waiting_questions
-from projects.models import Category, Member, Question
+from projects.models import Category, Member, Question, ScaleVersion
 from projects.setup.project_rules import Refused
 from projects.setup.projects import change_project, create_project
 from projects.setup.question_rules import InvalidQuestions, NewCategory, NewQuestion
@@ -272,3 +273,19 @@ def test_new_weights_make_the_readings_anew(question, lead, rate):
     bring_up_to_date(question.pk)
     assert "fleiss_kappa_custom" in Reading.objects.get(question=question, span="all").coefficients
     assert waiting_questions() == []
+
+
+def test_what_a_question_declared_before_is_kept(question, lead):
+    first, began = question.declared(), timezone.now()
+    change_weights(question=question, weights="linear", matrix=None, by=lead)
+    between = timezone.now()
+    renamed = [(code, NewCategory(f"{new.label}!")) for code, new in as_declared(question)]
+    change_categories(question=question, scale="ordinal", categories=renamed, by=lead)
+    with pytest.raises(Refused):
+        change_weights(question=question, weights="odd", matrix=None, by=lead)
+    now = Question.objects.get(pk=question.pk)
+    assert ScaleVersion.at(now, began) == (1, first)
+    assert ScaleVersion.at(now, between) == (2, first | {"weights": "linear"})
+    assert ScaleVersion.at(now, timezone.now()) == (3, now.declared())
+    assert now.declared()["categories"][0]["label"] == "none!"
+    assert list(ScaleVersion.objects.values_list("number", "by")) == [(1, lead.pk), (2, lead.pk)]
