@@ -127,7 +127,7 @@ def false_alarms(plan: Plan, seed: int) -> np.ndarray:
     """Rater-years of those who do not drift, false alarms of them, and how many of them were
     named."""
     stream, result = run(plan, seed)
-    guilty = {planted.rater for planted in (*plan.drifts, *plan.cheats)}
+    guilty = {drift.rater for drift in plan.drifts} | {cheat.rater for cheat in plan.cheats}
     honest = ~np.isin(stream.rater, list(guilty))
     days = np.unique(stream.rater[honest] * plan.days + stream.day[honest]).size
     wrong = [alarm.rater for alarm in result.alarms if alarm.rater not in guilty]

@@ -19,6 +19,7 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -83,14 +84,13 @@ def bench_speed(repeat: int) -> None:
         data, k = made(*size), size[3]
         place = f"| {data[0].size:,} | {size[1]:,} | {k} |"
         ours, fit = best(
-            lambda data=data, k=k: consensus.dawid_skene_ml(*data, k, rounds=ROUNDS, tolerance=0),
-            repeat,
+            partial(consensus.dawid_skene_ml, *data, k, rounds=ROUNDS, tolerance=0), repeat
         )
         print(f"{place} **Concord** | {ours:.3f} | 1 | |", flush=True)
         if MISSING:
             print(f"{place} crowd-kit | not installed ({MISSING}) | | |")
             continue
-        seconds, theirs = best(lambda data=data, k=k: crowdkit_rounds(data, k), repeat)
+        seconds, theirs = best(partial(crowdkit_rounds, data, k), repeat)
         differs = float(np.abs(theirs - fit.posterior).max())
         print(f"{place} crowd-kit | {seconds:.3f} | {seconds / ours:.3g} | {differs:.1e} |")
 
@@ -101,7 +101,7 @@ def bench_default(repeat: int) -> None:
     print("|---|---|---|---|---|---|")
     for size in SIZES:
         data, k = made(*size), size[3]
-        seconds, fit = best(lambda data=data, k=k: consensus.dawid_skene(*data, k), repeat)
+        seconds, fit = best(partial(consensus.dawid_skene, *data, k), repeat)
         tracemalloc.start()
         consensus.dawid_skene(*data, k, rounds=3)
         _, highest = tracemalloc.get_traced_memory()
@@ -168,8 +168,8 @@ def coded(values: list[str]) -> tuple[list[str], np.ndarray]:
 def share_wrong(given: Gold) -> str:
     """One row of the table: shares of the items with gold that get another label."""
     first: dict[tuple[str, str], str] = {}
-    for item, rater, label in given.rows:
-        first.setdefault((item, rater), label)
+    for name, who, label in given.rows:
+        first.setdefault((name, who), label)
     items, item = coded([key[0] for key in first])
     raters, rater = coded([key[1] for key in first])
     labels, code = coded(list(first.values()))

@@ -139,9 +139,11 @@ def backlog(size: int, workers: int, options: Any, *, looked_at: bool) -> dict[s
         subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) for _number in range(workers)
     ]
     for process in running:
+        assert process.stdout
         process.stdout.readline()  # ready
     started = time.perf_counter()
     for process in running:
+        assert process.stdin
         process.stdin.write("go\n")
         process.stdin.flush()
     pages = look_at_pages(question, running) if looked_at else []
@@ -348,13 +350,13 @@ def make_project(size: int, options: Any) -> tuple[Any, list[int]]:
     now = connection.ops.adapt_datetimefield_value
     stamp = now(time_of(0))
     for start in range(0, n_items, PORTION):
-        rows = [
+        new = [
             (project.pk, f"i{number:08}", "{}", "{}", stamp)
             for number in range(start, min(start + PORTION, n_items))
         ]
         with transaction.atomic():
             columns = ("project_id", "key", "body", "attributes", "created_at")
-            bulk.upsert("projects_item", columns, rows, key=("project_id", "key"))
+            bulk.upsert("projects_item", columns, new, key=("project_id", "key"))
     items = np.fromiter(
         Item.objects.filter(project=project).order_by("id").values_list("id", flat=True), np.int64
     )

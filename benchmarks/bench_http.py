@@ -31,8 +31,8 @@ from urllib.parse import urlsplit
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import http_load
-from benchmarks.http_site import Processes, Site, running
+import http_load
+from http_site import Processes, Site, running
 
 LABELS = ["none", "minor", "major", "critical"]
 

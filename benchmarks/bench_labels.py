@@ -50,7 +50,7 @@ def row(project: Any) -> str:
     Consensus.objects.filter(question=question).delete()
     ItemLabel.objects.filter(question=question).delete()
     first, _cpu = timed(lambda: renew.renew(question.pk, at_once=True))
-    some = Rating.objects.filter(question=question).order_by("pk").first()
+    some = Rating.objects.filter(question=question).order_by("pk")[0]
     Rating.objects.filter(pk=some.pk).update(code=(some.code + 1) % 3)
     again, cpu = timed(lambda: renew.renew(question.pk, at_once=True))
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

@@ -14,6 +14,7 @@ import numpy as np
 from metrics.agreement.coefficients import cohen
 from metrics.agreement.coefficients.light import KappasOfPairs, by_items
 from metrics.agreement.counts.tally import pair_tables, patterns
+from metrics.agreement.estimate import Estimate
 
 K = 4
 TRIALS = 2000
@@ -32,7 +33,7 @@ def drawn(rng: np.random.Generator, n: int, raters: int, share: float) -> tuple[
     return item, rater, codes[item, rater]
 
 
-def mean(ratings: tuple[np.ndarray, ...]) -> dict[str, float | None]:
+def mean(ratings: tuple[np.ndarray, ...]) -> Estimate:
     item, rater, code = ratings
     pairs = pair_tables(item, rater, code, K)
     kappas = cohen.kappa(pairs.tables, interval=False).value
@@ -40,13 +41,12 @@ def mean(ratings: tuple[np.ndarray, ...]) -> dict[str, float | None]:
     counted = patterns(item, code, K)
     known = KappasOfPairs(pairs.rater_a, pairs.rater_b, shared, kappas)
     estimate, _n = by_items(known, counted.counts, counted.n_items)
-    reading = estimate.reading()
-    return {name: reading[name] for name in ("value", "low", "high")}
+    return estimate
 
 
 def main() -> None:
     rng = np.random.default_rng(20)
-    truth = np.mean([mean(drawn(rng, 4000, 60, 1.0))["value"] for _ in range(20)])
+    truth = np.mean([mean(drawn(rng, 4000, 60, 1.0)).value for _ in range(20)])
     out = sys.stdout
     out.write(f"true mean {truth:.3f}; {TRIALS} trials a row\n\n")
     out.write("| raters | items | rated | held | mean width |\n|---|---|---|---|---|\n")
@@ -54,9 +54,9 @@ def main() -> None:
         for n in (50, 200):
             for share in (1.0, 0.3):
                 found = [mean(drawn(rng, n, raters, share)) for _ in range(TRIALS)]
-                known = [one for one in found if one["low"] is not None]
-                held = np.mean([one["low"] <= truth <= one["high"] for one in known])
-                width = np.mean([one["high"] - one["low"] for one in known])
+                known = [one for one in found if not np.isnan(one.low)]
+                held = np.mean([one.low <= truth <= one.high for one in known])
+                width = np.mean([one.high - one.low for one in known])
                 out.write(f"| {raters} | {n} | {share:.0%} | {held:.1%} | {width:.2f} |\n")
                 out.flush()
 

@@ -12,7 +12,7 @@ import json
 import selectors
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -94,7 +94,7 @@ class Target:
         """(status, bytes, seconds) of a GET whose answer is not kept."""
         with self.connect() as connection:
             started = time.perf_counter()
-            connection.sendall(self.request("GET", path, Connection="close", **more))
+            connection.sendall(self.request("GET", path, b"", Connection="close", **more))
             first = connection.recv(1 << 18)
             size = len(first)
             while piece := connection.recv(1 << 18):
@@ -148,7 +148,9 @@ class _Connection:
         return True
 
 
-def run(target: Target, clients: list[Iterator[tuple[bytes, Any]]], *, seconds: float) -> Result:
+def run(
+    target: Target, clients: Sequence[Iterator[tuple[bytes, Any]]], *, seconds: float
+) -> Result:
     """Each client sends its requests (bytes, mark) one after the other, until the time is over.
 
     A kept-alive connection that the server closes without a byte of an answer is opened again and

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.http_load import Target
+from http_load import Target
+
 from tests import with_services
 from tests.agreement_site.running.conftest import Installation, free_port
 
