@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import datetime
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,7 @@ def check_pairs(question: Question, scale: QuestionScale) -> None:
         table = store.stacked([row.table], [row.width], scale.width, axes=2)[0]
         for name in store.KAPPAS:
             matrix = scale.weightings().get(name)
-            fresh = {}
+            fresh: Mapping[str, object] = {}
             if matrix is not None:
                 fresh = cohen.kappa(scale.ordered(table, axes=2), matrix).reading()
             for part, made in (("kappa", "value"), ("low", "low"), ("high", "high")):
@@ -147,14 +147,13 @@ def coefficients(items: Iterable[list[int]], scale: QuestionScale) -> dict[str, 
 def expected_rater_readings(
     ratings: list[Rating], scale: QuestionScale, spans: tuple[str, ...] = SPANS
 ) -> dict[Key, Any]:
-    columns = [
-        [getattr(rating, name) for rating in ratings] for name in ("item_id", "rater_id", "code")
-    ]
+    items, raters = [rating.item_id for rating in ratings], [rating.rater_id for rating in ratings]
+    codes = [rating.code for rating in ratings]
     found: dict[Key, Any] = {}
     for span in spans:
         starts = [start_of(rating.day, span) for rating in ratings]
         periods = [(start - EPOCH).days for start in starts]
-        tables = tally.peer_tables(*columns, scale.width, day=periods)
+        tables = tally.peer_tables(items, raters, codes, scale.width, day=periods)
         assert tables.day is not None
         places = {
             key: at

@@ -26,7 +26,7 @@ def difference(score, rows, k, ordered):
     """d of one comparison, as a function of own and other code."""
     if score == "bias":
         return lambda own, other: float(np.clip(own - other, -2, 2))
-    number = defaultdict(int)
+    number: defaultdict[int, int] = defaultdict(int)
     for row in rows:
         number[row[0]] += 1
     share = np.zeros(k)

@@ -8,6 +8,7 @@ import csv
 import datetime
 import gzip
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -117,7 +118,7 @@ def rows_of(case, folder):
             rows = list(csv.DictReader(file))
     if case.get("keep", "first").startswith("last"):
         rows = rows[::-1]
-    standing = {}
+    standing: dict[tuple[str, str], dict[str, Any]] = {}
     for row in rows:
         date = row.get("date") or row.get("timestamp") or row.get("rated_at")
         kept = {"item": row["item"], "rater": row["rater"], "label": row["label"], "date": date}
@@ -158,7 +159,7 @@ def prior_of(channel, options):
         "ramps": "ramps",
         "window": "window",
     }
-    given = {}
+    given: dict[str, Any] = {}
     for name, option in known.items():
         value = options.get(option, MISSING)
         if isinstance(value, dict):

@@ -8,7 +8,7 @@ or name -> function for what takes long; `NAME.reason` says why NAME is null.
 import csv
 import gzip
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -210,7 +210,7 @@ def _values(case: dict, categories: list[str]) -> list[float] | None:
     return None
 
 
-def _told(name: str, value: dict | None) -> Named:
+def _told(name: str, value: Mapping[str, object] | None) -> Named:
     """A value with its interval under NAME, NAME_se and so on."""
     value = value or dict.fromkeys(("value", "se", "low", "high", "reason"))
     told = {name: value["value"], f"{name}.reason": value["reason"]}
@@ -259,7 +259,7 @@ def gold_topic(case: dict, folder: Path) -> Named:
 
 
 def _suspects(case: dict) -> Named:
-    given, categories = case["suspects"], case.get("categories")
+    given, categories = case["suspects"], case.get("categories") or []
     options = given.get("options") or {}
 
     def code(answer: Any) -> int:
@@ -453,7 +453,9 @@ def _number_in(text: Any) -> float:
     """The number of a tolerance that may be told in words."""
     if isinstance(text, (int, float)):
         return float(text)
-    return float(re.search(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?", text).group())
+    found = re.search(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?", text)
+    assert found, f"no number in {text!r}"
+    return float(found.group())
 
 
 def alt_test_topic(case: dict, folder: Path) -> Named:
@@ -552,9 +554,9 @@ def _cells(data: Ratings, model: str) -> tuple[list, list]:
 
 
 def before_after_topic(case: dict, folder: Path) -> Named:
-    parts = [_patterns(case, case[side], folder) for side in ("before", "after")]
-    matrix = _weights(case, parts[0][0].shape[1])
-    found = comparing.before_after(*parts, matrix, both=_both(case, folder))
+    before, after = (_patterns(case, case[side], folder) for side in ("before", "after"))
+    matrix = _weights(case, before[0].shape[1])
+    found = comparing.before_after(before, after, matrix, both=_both(case, folder))
     options = case.get("options") or {}
     drawn = {
         key: options[name] for key, name in (("seed", "seed"), ("replicates", "permutations"))
@@ -568,7 +570,7 @@ def before_after_topic(case: dict, folder: Path) -> Named:
         "high": found.high,
         "df": found.df,
         "p": found.p,
-        "permutation_p": lambda: comparing.permuted(*parts, matrix, **drawn),
+        "permutation_p": lambda: comparing.permuted(before, after, matrix, **drawn),
         "reason": found.reason or found.se_reason,
         "difference.reason": found.reason,
     }
@@ -595,7 +597,8 @@ def _both(case: dict, folder: Path) -> tuple[Any, Any, Any] | None:
         if isinstance(part, dict):
             return part["before"], part["after"], part["n_items"]
         if part:  # before, after and number of items each
-            return tuple(zip(*part, strict=True))
+            first, second, n_items = zip(*part, strict=True)
+            return first, second, n_items
     if "rows" not in case["before"] or "rows" not in case["after"]:
         return None
     sides = []
@@ -681,7 +684,7 @@ def _planned(question: dict) -> Named:
         return {"items": needed.items, "more": needed.more, "reason": needed.reason}
     if question["kappa"] is None:
         return {"items": None, "reason": "too_few_items"}
-    prevalence = question.get("prevalence", question.get("prevalences"))
+    prevalence = question.get("prevalence", question.get("prevalences", []))
     items = planning.items_needed_before(question["kappa"], prevalence, width)
     return {"items": items, "reason": None}
 

@@ -33,7 +33,7 @@ def random_ratings(seed):
 
 def slow_kappa(rows, weight, k):
     """Fleiss' kappa of rows in fractions; None where undefined."""
-    items = {}
+    items: dict[int, list[int]] = {}
     for item, _rater, code, _period in rows:
         items.setdefault(item, []).append(code)
     agreements = []

@@ -23,8 +23,14 @@ def ratings(draw, k=None):
     return np.array(rows), k
 
 
+def columns(rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Item, rater, code (M,) of rows."""
+    item, rater, code = np.asarray(rows).T
+    return item, rater, code
+
+
 def fitted(rows, k, **options):
-    return consensus.dawid_skene(*rows.T, k, **options)
+    return consensus.dawid_skene(*columns(rows), k, **options)
 
 
 def made(n_items, n_raters, k, *, each=4, right=0.75, seed=0):
@@ -216,14 +222,14 @@ def test_changed_items_are_judged_by_the_stored_model():
     rows, _ = made(100, 6, 3)
     found = fitted(rows, 3, tolerance=1e-12)
     some = rows[rows[:, 0] < 10]
-    items, posterior = consensus.judge(*some.T, found.start())
+    items, posterior = consensus.judge(*columns(some), found.start())
     assert items.tolist() == list(range(10))
     assert posterior == pytest.approx(found.posterior[:10], abs=1e-8)
 
 
 def test_maximum_likelihood_has_no_pseudo_counts():
     rows, _ = made(50, 3, 2, each=3)
-    found = consensus.dawid_skene_ml(*rows.T, 2, tolerance=1e-10)
+    found = consensus.dawid_skene_ml(*columns(rows), 2, tolerance=1e-10)
     counts = np.zeros((3, 2, 2))
     for item, rater, code in rows:
         counts[rater, :, code] += found.posterior[item]
@@ -258,7 +264,8 @@ def test_the_majority_is_the_single_most_frequent(given_ratings):
 @given(ratings())
 def test_weighted_votes_weigh_what_the_others_say_of_the_rater(given_ratings):
     rows, k = given_ratings
-    judged, right = {}, {}
+    judged: dict[int, int] = {}
+    right: dict[int, float] = {}
     for item, rater, code in rows.tolist():
         others = [row[2] for row in rows.tolist() if row[0] == item and row[1] != rater]
         if others:
@@ -266,7 +273,7 @@ def test_weighted_votes_weigh_what_the_others_say_of_the_rater(given_ratings):
             leading = np.flatnonzero(counts == counts.max()).tolist()
             judged[rater] = judged.get(rater, 0) + 1
             right[rater] = right.get(rater, 0) + (code in leading) / len(leading)
-    found = consensus.weighted_majority(*rows.T, k)
+    found = consensus.weighted_majority(*columns(rows), k)
     for item, code in zip(found.items, found.code, strict=True):
         votes = np.zeros(k)
         for _, rater, said in rows[rows[:, 0] == item].tolist():
@@ -281,12 +288,12 @@ def test_who_disagrees_with_all_loses_weight():
     rng = np.random.default_rng(5)
     truth = rng.integers(0, 3, 300)
     rows = []
-    for item in range(300):
-        rows += [(item, rater, truth[item]) for rater in range(2)]
-        rows += [(item, rater, rng.integers(0, 3)) for rater in range(2, 5)]
-    rows = np.array(rows)
-    plain = consensus.majority(rows[:, 0], rows[:, 2], 3).code
-    weighted = consensus.weighted_majority(*rows.T, 3).code
+    for place in range(300):
+        rows += [(place, who, truth[place]) for who in range(2)]
+        rows += [(place, who, rng.integers(0, 3)) for who in range(2, 5)]
+    item, rater, code = columns(rows)
+    plain = consensus.majority(item, code, 3).code
+    weighted = consensus.weighted_majority(item, rater, code, 3).code
     assert (weighted != truth).sum() < (plain != truth).sum() / 4
 
 
@@ -338,7 +345,7 @@ def test_certainty_after_is_what_simulated_ratings_give():
 
 def test_predictions_of_the_model_itself_need_no_tempering():
     rows, _ = made(1500, 15, 3, each=5, right=0.6)
-    found = consensus.calibrate(*rows.T, 3)
+    found = consensus.calibrate(*columns(rows), 3)
     assert found.n == 1500
     assert found.tau in (1.0, 0.8)
     for one in found.bins:
@@ -357,16 +364,17 @@ def test_raters_who_err_alike_are_tempered():
         for rater in range(9):
             true = rng.random() < (0.5 if hard else 0.9)
             rows.append((item, rater, truth if true else looks))
-    found = consensus.calibrate(*np.array(rows).T, 3)
+    found = consensus.calibrate(*columns(rows), 3)
     assert found.tau < 1
+    assert found.gain is not None and found.gain_se is not None
     assert found.gain > 2 * found.gain_se
 
 
 def test_what_is_held_out_does_not_depend_on_the_order():
     rows, _ = made(300, 9, 3, each=3)
     rows = rows[(rows[:, 0] > 20) | (rows[:, 1] > 4)]  # some items have fewer than three
-    one = consensus.calibrate(*rows.T, 3)
-    other = consensus.calibrate(*rows[::-1].T, 3)
+    one = consensus.calibrate(*columns(rows), 3)
+    other = consensus.calibrate(*columns(rows[::-1]), 3)
     assert one.n == other.n < 300
     assert one.log_loss == pytest.approx(other.log_loss, abs=1e-6)
 

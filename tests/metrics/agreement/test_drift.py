@@ -42,8 +42,8 @@ def stream(seed=1, *, raters=5, days=40, a_day=8, per_item=3, drifts=(), k=K):
 
 
 def run(rows, k=K, *, ordered=True, **options):
-    columns = np.array(rows, np.int64).reshape(-1, 4).T
-    return drift.alarms(*columns, k, ordered, **options)
+    item, rater, code, day = np.array(rows, np.int64).reshape(-1, 4).T
+    return drift.alarms(item, rater, code, day, k, ordered, **options)
 
 
 # --- reference cases
@@ -112,9 +112,12 @@ def test_evidence_is_that_of_matrices_day_by_day(seed, channel):
     items = [np.round(rng.normal(0.2 * (day >= 8), 0.7, size), 1) for day, size in enumerate(n)]
     days = [(len(x), x.sum(), (x**2).sum()) for x in items]
     prior = drift.PRIORS[channel]
-    assumed = {"s2": 0.45, "kappa2": 0.006, "side": drift.SIDE[channel]}
-    found = drift.evidence(*zip(*days, strict=True), **assumed, prior=prior)
-    expected = drift_oracle.evidence(days, **assumed, omega=prior.omega, tolerance=prior.tolerance)
+    side = drift.SIDE[channel]
+    sizes, total, squares = zip(*days, strict=True)
+    found = drift.evidence(sizes, total, squares, s2=0.45, kappa2=0.006, side=side, prior=prior)
+    expected = drift_oracle.evidence(
+        days, s2=0.45, kappa2=0.006, side=side, omega=prior.omega, tolerance=prior.tolerance
+    )
     assert found.total == pytest.approx(expected, rel=1e-8)
 
 
@@ -124,8 +127,7 @@ def test_onset_and_step_come_with_their_uncertainty():
     n = np.full(20, 20)
     y = np.repeat([0.0, 0.35], 10) + rng.normal(0, 0.15, 20)
     prior = drift.Prior(omega=0.4, tolerance=0.02, caution=0.0)
-    assumed = {"s2": 0.45, "kappa2": 0.006, "side": 1}
-    found = drift.evidence(n, n * y, n * y**2, **assumed, prior=prior)
+    found = drift.evidence(n, n * y, n * y**2, s2=0.45, kappa2=0.006, side=1, prior=prior)
     days = np.column_stack([n, n * y, n * y**2])
     onsets = range(2, 20)  # of the last day: 40 items before the first, 20 since the last
     each = np.array([
@@ -149,7 +151,8 @@ def test_scores_of_days_are_those_of_dictionaries(ordered, undated):
         (*row[:3], None if undated and n % undated == 0 else row[3]) for n, row in enumerate(rows)
     ]
     numbers = [(*row[:3], drift.UNDATED if row[3] is None else row[3]) for row in hidden]
-    ratings = Ratings.of(*np.array(numbers, np.int64).T, K)
+    item, rater, code, day = np.array(numbers, np.int64).T
+    ratings = Ratings.of(item, rater, code, day, K)
     material = Material.of(ratings, K, ordered=ordered, settings=drift.Settings())
     assert set(material.d) == ({drift.AGREEMENT, drift.BIAS} if ordered else {drift.AGREEMENT})
     for score in material.d:

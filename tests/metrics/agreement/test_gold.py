@@ -47,8 +47,12 @@ def test_bias_is_the_mean_of_own_less_gold():
 
 
 def test_with_the_defaults_eleven_right_pass_and_five_wrong_fail():
-    assert gold.exam([1] * 20) == gold.Exam("passed", 11, pytest.approx(11 * math.log(4 / 3)))
-    assert gold.exam([0] * 20) == gold.Exam("failed", 5, pytest.approx(-5 * math.log(2)))
+    found = gold.exam([1] * 20)
+    assert (found.outcome, found.at) == ("passed", 11)
+    assert found.llr == pytest.approx(11 * math.log(4 / 3))
+    found = gold.exam([0] * 20)
+    assert (found.outcome, found.at) == ("failed", 5)
+    assert found.llr == pytest.approx(-5 * math.log(2))
     assert gold.exam([1] * 10).outcome == "undecided"
 
 
@@ -62,9 +66,13 @@ def test_after_most_answers_the_sign_decides():
 def test_at_most_one_in_twenty_of_the_poor_passes():
     """Wald's bound is alpha / (1 - beta); 0.015 is three standard errors of 2,000 exams."""
     rng = np.random.default_rng(1)
-    outcomes = [gold.exam(rng.random(500) < 0.6, most=500).outcome for _ in range(2000)]
+
+    def turns(right: float) -> list[bool]:
+        return (rng.random(500) < right).tolist()
+
+    outcomes = [gold.exam(turns(0.6), most=500).outcome for _ in range(2000)]
     assert outcomes.count("passed") / 2000 <= 0.05 / 0.95 + 0.015
-    outcomes = [gold.exam(rng.random(500) < 0.8, most=500).outcome for _ in range(2000)]
+    outcomes = [gold.exam(turns(0.8), most=500).outcome for _ in range(2000)]
     assert outcomes.count("failed") / 2000 <= 0.05 / 0.95 + 0.015
 
 

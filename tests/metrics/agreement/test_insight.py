@@ -42,7 +42,7 @@ def test_the_library_gives_the_expected_values(path, request):
 
 NOBODY_TWICE = [["i1", "r1", "a"], ["i2", "r2", "b"]]
 SAME = [[f"i{number}", rater, "a"] for number in range(4) for rater in ("m", "h1", "h2")]
-UNDEFINED = {
+UNDEFINED: dict[str, tuple[dict, dict]] = {
     "consensus": (
         {"categories": ["a", "b"], "rows": NOBODY_TWICE},
         {
@@ -92,5 +92,5 @@ UNDEFINED = {
 @pytest.mark.parametrize("topic", UNDEFINED)
 def test_what_is_undefined_is_null_with_its_reason(topic, tmp_path):
     case, expected = UNDEFINED[topic]
-    asked = case | {"topic": topic, "expected": expected}
+    asked = {**case, "topic": topic, "expected": expected}
     assert answer(asked, tmp_path) == expected

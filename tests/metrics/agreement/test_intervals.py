@@ -101,6 +101,7 @@ def test_bca_moves_a_skewed_interval():
         intervals.bootstrap_patterns(ITEMS, statistics, replicates=100_000, method=method)["p"]
         for method in ("bca", "percentile")
     )
+    assert bca.low is not None and percentile.low is not None
     assert bca.low < percentile.low - 0.006
 
 
@@ -137,6 +138,7 @@ def test_pair_bootstrap_agrees_with_the_analytic_error():
         [table], lambda t: cohen.kappa(t, interval=False), replicates=5000
     )
     assert found.se == pytest.approx(float(cohen.kappa(table).se), rel=0.05)
+    assert found.low is not None and found.high is not None
     assert found.low < float(cohen.kappa(table).value) < found.high
 
 

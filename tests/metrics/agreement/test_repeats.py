@@ -56,7 +56,7 @@ def test_a_difference_of_habits_is_not_taken_for_consistency():
 
 
 def test_reasons():
-    found = repeats.intra([np.zeros((2, 2)), [[1, 0], [0, 0]], [[4, 0], [0, 0]]])
+    found = repeats.intra([[[0, 0], [0, 0]], [[1, 0], [0, 0]], [[4, 0], [0, 0]]])
     assert [one.reason for one in found.raters] == [
         "no_repeats",
         "too_few_items",
@@ -70,4 +70,6 @@ def test_reasons():
 
 def test_shift_is_second_less_first():
     found = repeats.intra([[[0, 4, 0], [0, 0, 0], [0, 0, 4]]])
-    assert found.raters[0].shift["value"] == pytest.approx(0.5)
+    shift = found.raters[0].shift
+    assert shift is not None
+    assert shift["value"] == pytest.approx(0.5)

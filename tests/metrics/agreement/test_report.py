@@ -51,7 +51,7 @@ def test_bad_values_are_refused(values, message):
 
 def test_bad_matrix_is_refused():
     with pytest.raises(ValueError, match="symmetric"):
-        report([[0, 1]], 2, weight_matrix=[[1, 0], [0.5, 1]])
+        report([[0, 1]], 2, weight_matrix=[[1.0, 0.0], [0.5, 1.0]])
 
 
 def test_lists_floats_and_small_integers_are_the_same_codes():

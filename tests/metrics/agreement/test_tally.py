@@ -2,6 +2,7 @@
 widen."""
 
 from collections import defaultdict
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,7 +31,9 @@ def slow_counts(item, rater, code, day, k):
     ratings = defaultdict(list)
     for i, *rest in zip(item.tolist(), rater.tolist(), code.tolist(), day.tolist(), strict=True):
         ratings[i].append(rest)
-    patterns, pairs, peers = defaultdict(int), defaultdict(lambda: np.zeros((k, k), int)), {}
+    patterns: defaultdict[tuple[int, ...], int] = defaultdict(int)
+    pairs: defaultdict[tuple[int, int], np.ndarray] = defaultdict(lambda: np.zeros((k, k), int))
+    peers: dict[tuple[int, int], list[Any]] = {}
     for some in ratings.values():
         counts = [sum(c == j for _, c, _ in some) for j in range(k)]
         patterns[max(d for *_, d in some), *counts] += 1
@@ -130,6 +133,7 @@ def test_patterns_of_days_add_up_to_the_patterns():
     by_day = tally.patterns(item, code, k, day=day)
     assert by_day.without_day() == tally.patterns(item, code, k)
     days, counts, n_items = by_day.by_day()
+    assert by_day.day is not None
     assert days.tolist() == sorted(set(by_day.day.tolist()))
     assert tally.Patterns(counts, n_items.sum(axis=0)) == by_day.without_day()
 

@@ -68,8 +68,8 @@ def test_everybody_on_numbers_is_an_icc(api: Any, question: Any, rate: Any) -> N
     for item in range(8):
         rate(question, f"i{item}", "cleo", LABELS[CODES["ann"][item]])
     bring_up_to_date(question.pk)
-    codes = list(zip(*CODES.values(), CODES["ann"], strict=True))
-    expected = report(codes, 4, values=[0, 1, 2, 3])
+    rows = list(zip(*CODES.values(), CODES["ann"], strict=True))
+    expected = report(rows, 4, values=[0, 1, 2, 3])
     first = asked(api, question)["headline"]
     assert (first["name"], first["why"]) == ("icc2", "complete")
     assert first["value"] == pytest.approx(expected["icc2"])

@@ -117,9 +117,9 @@ def spoil_reading(row: Any, name: str, coefficient: str) -> None:
 
 
 SPOILERS: dict[str, Callable[[], Any]] = {
-    "counted": lambda: Rating.objects.filter(pk=Rating.objects.filter(code=1).first().pk).update(
-        counted=2
-    ),
+    "counted": lambda: Rating.objects.filter(
+        pk=Rating.objects.filter(code=1).earliest("pk").pk
+    ).update(counted=2),
     "number of ratings": lambda: CountState.objects.update(ratings=1),
     "pattern": lambda: spoil_blob(a_day(), "patterns"),
     "pattern of all days": lambda: spoil_blob(PatternTally.objects.order_by("day")[0], "patterns"),
@@ -127,12 +127,12 @@ SPOILERS: dict[str, Callable[[], Any]] = {
     "pair table": lambda: spoil_blob(PairTally.objects.first(), "table"),
     "items of a pair": lambda: PairTally.objects.update(n_items=1),
     "kappa": lambda: PairTally.objects.update(kappa_quadratic=0.5),
-    "lost pair": lambda: PairTally.objects.order_by("pk").first().delete(),
+    "lost pair": lambda: PairTally.objects.earliest("pk").delete(),
     "sum of kappas": lambda: CountState.objects.update(pair_sums={"none": [1, 1]}),
     "peer table": lambda: spoil_blob(PeerTally.objects.first(), "table"),
     "peer moments": lambda: spoil_blob(PeerTally.objects.first(), "moments"),
     "ratings of a rater": lambda: PeerTally.objects.update(n_ratings=99),
-    "lost rater": lambda: PeerTally.objects.filter(n_items__gt=0).first().delete(),
+    "lost rater": lambda: PeerTally.objects.filter(n_items__gt=0).earliest("pk").delete(),
     "reading": lambda: spoil_reading(
         Reading.objects.filter(span="all").get(), "coefficients", "fleiss_kappa"
     ),
@@ -142,11 +142,13 @@ SPOILERS: dict[str, Callable[[], Any]] = {
     "cumulative reading": lambda: spoil_reading(
         Reading.objects.filter(span="day").first(), "cumulative", "percent_agreement"
     ),
-    "lost reading": lambda: Reading.objects.filter(span="month").first().delete(),
+    "lost reading": lambda: Reading.objects.filter(span="month").earliest("pk").delete(),
     "reading of a rater": lambda: spoil_reading(
         RaterReading.objects.filter(span="month").first(), "coefficients", "vs_peers"
     ),
-    "lost reading of a rater": lambda: RaterReading.objects.filter(span="all").first().delete(),
+    "lost reading of a rater": lambda: (
+        RaterReading.objects.filter(span="all").earliest("pk").delete()
+    ),
 }
 
 

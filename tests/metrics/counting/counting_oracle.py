@@ -46,15 +46,14 @@ def stored(question: Any) -> dict[str, dict[Any, int]]:
         counts, n_items = store.decode_patterns(row, width)
         for pattern, n in zip(counts.tolist(), n_items.tolist(), strict=True):
             found["patterns"][row.day, tuple(pattern)] = n
-    for row in PairTally.objects.filter(question=question):
-        table = store.array(row.table, row.width, row.width)
-        for (a, b), n in _cells(table):
-            found["pairs"][row.rater_a_id, row.rater_b_id, a, b] = n
-    for row in PeerTally.objects.filter(question=question):
-        for (own, other), n in _cells(store.array(row.table, row.width, row.width)):
-            found["peers"][row.rater_id, row.day, own, other] = n
-        if row.n_ratings:
-            found["own"][row.rater_id, row.day] = row.n_ratings
+    for pair in PairTally.objects.filter(question=question):
+        for (a, b), n in _cells(store.array(pair.table, pair.width, pair.width)):
+            found["pairs"][pair.rater_a_id, pair.rater_b_id, a, b] = n
+    for peer in PeerTally.objects.filter(question=question):
+        for (own, other), n in _cells(store.array(peer.table, peer.width, peer.width)):
+            found["peers"][peer.rater_id, peer.day, own, other] = n
+        if peer.n_ratings:
+            found["own"][peer.rater_id, peer.day] = peer.n_ratings
     return found
 
 

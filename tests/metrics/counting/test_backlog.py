@@ -74,9 +74,12 @@ def test_it_is_counted_in_shares_and_then_closed(
 ) -> None:
     taken = []
     read = backlog.read
-    monkeypatch.setattr(
-        backlog, "read", lambda share: (taken.append((share.first, share.last)), read(share))[1]
-    )
+
+    def noted(share: Share) -> Any:
+        taken.append((share.first, share.last))
+        return read(share)
+
+    monkeypatch.setattr(backlog, "read", noted)
     assert sweep.bring_up_to_date(question.pk) == 9
     items = ids[0]
     assert taken == [
@@ -221,7 +224,8 @@ def test_a_share_whose_counting_fails_is_free_at_once(
     monkeypatch.setattr(count, "add", fail)
     with pytest.raises(DatabaseError):
         backlog.count_shares(question.pk)
-    assert Share.objects.get().leased_until <= timezone.now()
+    leased_until = Share.objects.get().leased_until
+    assert leased_until and leased_until <= timezone.now()
     assert Rating.objects.uncounted().count() == 27
 
 
@@ -287,9 +291,12 @@ def test_readings_of_a_long_backlog_are_made_meanwhile(
 ) -> None:
     refreshed: list[int] = []
     refresh = project.refresh
-    monkeypatch.setattr(
-        project, "refresh", lambda question_id: (refreshed.append(1), refresh(question_id))[1]
-    )
+
+    def noted(question_id: int) -> Any:
+        refreshed.append(1)
+        return refresh(question_id)
+
+    monkeypatch.setattr(project, "refresh", noted)
     sweep.work_on(question.pk, seconds=0)
     assert not refreshed
     CountState.objects.update(read_at=timezone.now() - 2 * sweep.READ_EVERY)

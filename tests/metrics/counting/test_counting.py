@@ -250,6 +250,7 @@ def test_readings_follow_a_change_of_order(question: Any, rate: Any) -> None:
     assert sweep.sweep() == 1
     after = PairTally.objects.get(question=question)
     assert after.kappa_none == before.kappa_none
+    assert after.kappa_quadratic is not None and before.kappa_quadratic is not None
     assert after.kappa_quadratic < before.kappa_quadratic
     assert stored(question) == recounted(question)
 

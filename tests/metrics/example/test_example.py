@@ -44,6 +44,7 @@ def test_every_item_but_the_last_has_two_to_four_ratings_by_different_raters(sim
 def test_the_guidelines_were_rewritten_in_the_sixth_week(lead):
     loading.load(owner=lead, count=False)
     project = loading.own_example(lead)
+    assert project
     assert project.guidelines_version == 2
     first, second = project.guideline_versions.all()
     assert (second.made_at - first.made_at).days == loading.REWRITTEN_ON
@@ -120,10 +121,10 @@ class TestLoading:
 
         loading.load(owner=admin, count=False)
         ratings = Rating.objects.filter(question__key="severity")
-        latest = ratings.order_by("-rated_at").first().rated_at
+        latest = ratings.latest("rated_at").rated_at
         assert (timezone.now().date() - latest.date()).days == 1
         assert not ratings.exclude(revisions__source=Revision.Source.EXAMPLE).exists()
-        assert ratings.filter(comment="Looked at it again.").first().revisions.count() == 2
+        assert ratings.filter(comment="Looked at it again.")[0].revisions.count() == 2
         taken = Item.objects.filter(project__name=loading.TRANSLATIONS).order_by("-pk")[
             : simulation.UNRATED
         ]
@@ -148,7 +149,9 @@ class TestLoading:
         somebody = make_user("ben-lead")
         loading.load(owner=lead, count=False)
         project = loading.own_example(lead)
+        assert project
         ada = project.raters.get(key="ada")
+        assert ada.user
         assert ada.user.username == "ada-lead"
         assert not ada.user.has_usable_password()
         assert project.raters.get(key="ben").user is None
@@ -177,6 +180,7 @@ class TestLoading:
         project = loading.own_example(stranger)
         assert project is None
         first = own.post("/example/")["Location"]
-        assert first == f"/projects/{loading.own_example(stranger).pk}/"
+        project = loading.own_example(stranger)
+        assert project and first == f"/projects/{project.pk}/"
         assert own.post("/example/")["Location"] == first
         assert Project.objects.count() == 2

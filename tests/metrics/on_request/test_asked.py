@@ -126,7 +126,7 @@ def test_the_claim_of_a_dead_worker_is_taken_over(case: Case, computed: list[int
     row = case.ask()
     dead = case.work.claim(row.pk)
     assert dead.leased_until - timezone.now() > PATIENCE - 5 * SECOND
-    type(row).objects.update(leased_until=timezone.now() - SECOND)
+    type(row)._default_manager.update(leased_until=timezone.now() - SECOND)
     case.work.sweep()
     assert computed == [row.pk]
     assert not case.stored().waiting
@@ -142,7 +142,7 @@ def test_a_worker_that_lost_its_claim_writes_nothing(
     heirs = []
 
     def slow(*arguments: Any) -> Any:
-        type(row).objects.update(leased_until=timezone.now() - SECOND)
+        type(row)._default_manager.update(leased_until=timezone.now() - SECOND)
         heirs.append(case.work.claim(row.pk))
         return whole(*arguments)
 
@@ -191,7 +191,7 @@ def test_a_row_that_is_behind_waits_when_it_has_rested(case: Case, computed: lis
     assert stored.rests_until - stored.computed_at >= case.work.shortest_rest
     case.work.ask_again(stored, behind=lambda: True)
     assert not case.stored().waiting  # it rests
-    type(row).objects.update(rests_until=timezone.now())
+    type(row)._default_manager.update(rests_until=timezone.now())
     case.work.ask_again(case.stored(), behind=lambda: False)
     assert not case.stored().waiting  # nothing is new
     case.work.ask_again(case.stored(), behind=lambda: True)

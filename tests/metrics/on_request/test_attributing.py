@@ -55,6 +55,7 @@ def test_the_result_says_who_explains_the_move(moved: Any) -> None:
     found = Attribution.objects.get()
     assert not found.waiting
     result = found.result
+    assert result
     for name, start in (("before", MAY), ("after", NEXT)):
         stored = Reading.objects.get(question=moved, span="week", start=start).coefficients[
             "fleiss_kappa"
@@ -80,8 +81,9 @@ def test_the_result_says_who_explains_the_move(moved: Any) -> None:
 def test_rated_with_other_weights_is_another_row(moved: Any) -> None:
     tasks.attribute_move(ask(moved).pk)
     tasks.attribute_move(ask(moved, weights="quadratic").pk)
-    plain, quadratic = Attribution.objects.order_by("id")
-    assert plain.result["after"]["value"] < quadratic.result["after"]["value"]
+    plain, quadratic = (row.result for row in Attribution.objects.order_by("id"))
+    assert plain and quadratic
+    assert plain["after"]["value"] < quadratic["after"]["value"]
 
 
 def test_the_sweep_computes_what_no_hint_reached(moved: Any) -> None:
@@ -161,6 +163,7 @@ def test_computed_anew_only_when_numbers_moved_and_not_more_often_than_allowed(
     tasks.attribute_move(row.pk)
     row = ask(moved)
     assert not row.waiting
+    assert row.result
     assert row.result["after"]["value"] != before
     Attribution.objects.update(rests_until=timezone.now())
     assert not ask(moved).waiting  # nothing moved since
@@ -175,9 +178,9 @@ def test_uncounted_ratings_are_not_in_it_as_they_are_not_in_the_readings(
     stored = Reading.objects.get(question=moved, span="week", start=NEXT).coefficients[
         "fleiss_kappa"
     ]
-    assert Attribution.objects.get().result["after"]["value"] == pytest.approx(
-        stored["value"], abs=1e-12
-    )
+    result = Attribution.objects.get().result
+    assert result
+    assert result["after"]["value"] == pytest.approx(stored["value"], abs=1e-12)
 
 
 def test_an_item_belongs_to_the_week_of_its_latest_rating(moved: Any, rate: Any, utc: Any) -> None:
@@ -186,6 +189,7 @@ def test_an_item_belongs_to_the_week_of_its_latest_rating(moved: Any, rate: Any,
     bring_up_to_date(moved.pk)
     tasks.attribute_move(ask(moved).pk)
     result = Attribution.objects.get().result
+    assert result
     for name, start in (("before", MAY), ("after", NEXT)):
         stored = Reading.objects.get(question=moved, span="week", start=start).coefficients[
             "fleiss_kappa"
@@ -201,6 +205,7 @@ def test_undefined_is_none_with_its_reason(question: Any, rate: Any, utc: Any) -
     bring_up_to_date(question.pk)
     tasks.attribute_move(ask(question).pk)
     result = Attribution.objects.get().result
+    assert result
     assert result["before"]["value"] is None
     assert result["before"]["reason"] == "single_category"
     assert result["move"] is None

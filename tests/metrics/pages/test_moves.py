@@ -34,7 +34,9 @@ def test_the_dashboard_opens_with_the_move_and_leads_to_its_explanation(
     )
     # c answered a step higher in 16 ratings: too few to name anybody. Alarms do (quality.alarms).
     assert "c now answers" not in said
-    url = re.search(r'href="(/projects/\d+/change/[^"]*)"', said).group(1)
+    link = re.search(r'href="(/projects/\d+/change/[^"]*)"', said)
+    assert link
+    url = link[1]
     assert "being computed" in client.get(url).content.decode()
     tasks.sweep_all()
     assert "Agreement fell from 1.00" in client.get(url).content.decode()

@@ -216,8 +216,8 @@ def test_period_of_a_rater_follows_the_items_of_days_weeks_and_months(
     """Items shared with others, two on each of eight days and then one: the newest part decides."""
     for day in range(1, 13):
         for number in range(2 if day < 9 else 1):
-            for rater in "ab":
-                rate(question, f"i{day}-{number}", rater, "minor", rated_at=utc(2026, 3, day, 12))
+            for key in "ab":
+                rate(question, f"i{day}-{number}", key, "minor", rated_at=utc(2026, 3, day, 12))
         rate(question, f"alone-{day}", "a", "minor", rated_at=utc(2026, 3, day, 12))
     sweep.sweep()
     rater = question.project.raters.get(key="a")

@@ -97,11 +97,12 @@ def test_a_broker_that_is_gone_costs_one_try_in_a_while(
 ) -> None:
     tries = []
     connect = redis.connection.AbstractConnection.connect
-    monkeypatch.setattr(
-        redis.connection.AbstractConnection,
-        "connect",
-        lambda self: (tries.append(1), connect(self))[1],
-    )
+
+    def tried(self: Any) -> Any:
+        tries.append(1)
+        return connect(self)
+
+    monkeypatch.setattr(redis.connection.AbstractConnection, "connect", tried)
     broker.kill()
     for _number in range(20):
         hints.send(1)
