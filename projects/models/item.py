@@ -19,6 +19,7 @@ from .question import Question
 # Also conditions of partial indexes: each and its index must be one. The queue says the first one
 # in SQL (ratings.desk.search).
 ASKED = Q(has_content=True, withdrawn_at__isnull=True)
+PLANNED = ASKED & Q(turn__isnull=False)
 WAITING = Q(has_content=False, withdrawn_at__isnull=True)  # for something to show
 WITHDRAWN = Q(withdrawn_at__isnull=False)
 
@@ -31,9 +32,13 @@ class Item(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     # When the lead last changed anything of it: content, attributes, gold answers, withdrawal.
     changed_at = models.DateTimeField(default=timezone.now, db_default=Now(), editable=False)
-    # How many raters have rated the item or are rating it now: kept by ratings.recording.places
-    # alone, exact below the overlap.
+    # How many raters have rated the item or are rating it now, less ``extra_places`` (at least 0):
+    # kept by ratings.recording.places alone, exact below the overlap.
     places_taken = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    # Ratings that the item is asked for beyond the project's overlap.
+    extra_places = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
+    # Where it stands in a planned order, the lowest first; null: not among those planned now.
+    turn = models.PositiveIntegerField(null=True, editable=False)
     # Whether the body shows anything. An item that does not is never asked for.
     has_content = HasContent(default=False, db_default=False, editable=False)
     # A withdrawn item is not asked for any more; what was said of it stays.
@@ -56,6 +61,8 @@ class Item(models.Model):
             models.Index(
                 fields=["project", "places_taken", "id"], condition=ASKED, name="item_to_ask"
             ),
+            # "What comes next by plan?"
+            models.Index(fields=["project", "turn"], condition=PLANNED, name="item_by_turn"),
             # The lead's lists of what is never asked for.
             models.Index(fields=["project", "id"], condition=WAITING, name="item_waiting"),
             models.Index(fields=["project", "id"], condition=WITHDRAWN, name="item_withdrawn"),

@@ -15,6 +15,13 @@ from projects.querysets import ProjectQuerySet
 class QueueOrder(models.TextChoices):
     FIXED = "fixed", _("the order in which items were added")
     RANDOM = "random", _("random, another order for each rater")
+    LABELS = "labels", _("planned: what makes labels sure soonest")
+    NARROW = "narrow", _("planned: what makes the interval of kappa narrow soonest")
+
+    @property
+    def planned(self) -> bool:
+        """The items to come first are chosen by what was said so far."""
+        return self in (QueueOrder.LABELS, QueueOrder.NARROW)
 
 
 class BandScheme(models.TextChoices):

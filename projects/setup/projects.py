@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from groundwork import security
 from projects import changes, locks
-from projects.models import GuidelineVersion, Member, Project
+from projects.models import GuidelineVersion, Item, Member, Project
 
 from . import project_rules, question_rules
 from .question_rules import NewQuestion
@@ -64,6 +65,7 @@ def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
     if fields.get("time_zone", stood.time_zone) != stood.time_zone:
         changes.zone_changed(project.pk)
     project.refresh_from_db(fields=[*names, "guidelines_version"])
+    _keep_what_is_wanted(project, stood.overlap)
     if project.guidelines != stood.guidelines:
         _make_guideline_version(project, by=by)
     moved = [name for name, value in fields.items() if getattr(stood, name) != value]
@@ -86,6 +88,16 @@ def archive_project(*, project: Project, archived: bool, by: Any) -> None:
     if found.update(archived_at=timezone.now() if archived else None):
         done = "project_archived" if archived else "project_reopened"
         security.event(done, project_id=project.pk, by=by.pk)
+
+
+def _keep_what_is_wanted(project: Project, overlap: int) -> None:
+    """Items that were asked for beyond the earlier overlap are not asked for beyond the higher one
+    as well. Their ``places_taken`` may now say too little, which the queue puts right."""
+    if project.overlap > overlap:
+        more = project.overlap - overlap
+        asked = Item.objects.filter(project=project, extra_places__gt=0)
+        asked.filter(extra_places__lte=more).update(extra_places=0)
+        asked.filter(extra_places__gt=more).update(extra_places=F("extra_places") - more)
 
 
 def _make_guideline_version(project: Project, *, by: Any) -> None:

@@ -1,5 +1,5 @@
-"""Who is asked next: every item gets as many raters as its project's ``overlap`` says, never one
-more through here.
+"""Who is asked next: every item gets as many raters as its project's ``overlap`` and its own
+``extra_places`` say, never one more through here.
 
 A place of an item is taken by an open assignment and stays taken by the rating that follows
 (ratings.recording.places). It is handed out under the item's lock, after counting the rows that
@@ -64,7 +64,8 @@ _TAKE = f"""
     INSERT INTO ratings_assignment
         (item_id, rater_id, state, created_at, leased_until, skip_reason, flagged)
     SELECT %s, %s, 'open', %s, %s, '', false
-    WHERE (SELECT count(*) FROM ({places.TAKERS_OF_ONE}) AS others WHERE rater_id <> %s) < %s
+    WHERE (SELECT count(*) FROM ({places.TAKERS_OF_ONE}) AS others WHERE rater_id <> %s)
+        < %s + (SELECT extra_places FROM projects_item WHERE id = %s)
     ON CONFLICT (item_id, rater_id) DO UPDATE SET
         state = 'open',
         created_at = excluded.created_at,
@@ -108,11 +109,15 @@ def next_item(rater: Rater, *, besides: int | None = None) -> Item | None:
     ranges = (
         search.random_ranges(rater, handed_out, bounds[0]) if bounds else search.ranges([position])
     )
+    by_plan = search.by_plan(rater, handed_out)
     for waiting in _ways_to_take():
         with transaction.atomic():
             *_, mine = bulk.several([*locking_desk(rater), has_open])
             # A second window may have been served while this one waited.
             if (found := _open_on_desk(mine, besides)) is not None:
+                return found
+            # What somebody holds for a moment is passed by: what is planned is not waited for.
+            if by_plan and not waiting and (found := _hand_out_planned(rater)) is not None:
                 return found
             found, some = _hand_out(rater, ranges, waiting=waiting)
         if found is not None or not some:
@@ -193,22 +198,30 @@ def _ways_to_take() -> tuple[bool, ...]:
     return (False, True) if _can_skip_locked() else (False,)
 
 
+def _hand_out_planned(rater: Rater) -> Item | None:
+    """The first of the planned items with a free place that is new to the rater and that nobody
+    else holds locked."""
+    finding = search.finding_planned(rater.project.overlap, CANDIDATES, _skipping_locked())
+    _last, picked = _pick(rater, finding, 0, 0)
+    return None if picked is None else _open(rater, picked, then=[_moving_desk(rater, picked)])
+
+
 def _hand_out(
     rater: Rater, ranges: Sequence[tuple[int, int]], *, waiting: bool
 ) -> tuple[Item | None, bool]:
     """The first item with a free place that is new to the rater, looked for in each range (lower,
     upper] of ids, and whether there were any that seemed so."""
     some = False
+    size, lock = (1, _LOCK) if waiting else (CANDIDATES, _skipping_locked())
+    finding = search.finding(rater.project.overlap, size, lock)
     for lower, upper in ranges:
         last: int | None = lower
         while last is not None:
             with transaction.atomic(savepoint=waiting):
-                last, picked = _pick(rater, last, upper, waiting=waiting)
+                last, picked = _pick(rater, finding, last, upper)
                 some = some or last is not None
                 if picked is not None:
-                    item = _open(
-                        rater, picked, then=[(_MOVE_DESK, [picked, rater.pk, picked, rater.pk])]
-                    )
+                    item = _open(rater, picked, then=[_moving_desk(rater, picked)])
                     if item is not None:
                         return item, some
                     # More raters than its row said (it is kept exact below the overlap only, and
@@ -226,7 +239,8 @@ def _open(rater: Rater, item_id: int, *, then: Sequence[bulk.Statement] = ()) ->
     moment = connection.ops.adapt_datetimefield_value
     now = timezone.now()
     times = [moment(now), moment(now + lease_time())]
-    taking = [item_id, rater.pk, *times, item_id, item_id, rater.pk, rater.project.overlap]
+    others = [item_id, item_id, rater.pk]
+    taking = [item_id, rater.pk, *times, *others, rater.project.overlap, item_id]
     statements = [
         (_TAKE, taking),
         places.recounting_locked(item_id),
@@ -237,15 +251,17 @@ def _open(rater: Rater, item_id: int, *, then: Sequence[bulk.Statement] = ()) ->
     return ITEM.made(taken[0]) if taken else None
 
 
-def _pick(rater: Rater, lower: int, upper: int, *, waiting: bool) -> tuple[int | None, int | None]:
+def _pick(rater: Rater, finding: str, lower: int, upper: int) -> tuple[int | None, int | None]:
     """Of the open items in (lower, upper] that are new to the rater, the first few: the last one's
-    id, and the first one's that nobody else holds locked, which is locked now. When ``waiting``:
-    the first one's, waited for."""
-    if waiting:
-        size, lock = 1, _LOCK
-    else:
-        size, lock = CANDIDATES, f"{_LOCK} SKIP LOCKED" if _can_skip_locked() else ""
-    project = rater.project
-    finding = search.finding(project.overlap, size, lock)
-    [[found]] = bulk.several([(finding, [project.pk, lower, upper, rater.pk])])
+    id, and the first one's that the statement got locked, if any."""
+    [[found]] = bulk.several([(finding, [rater.project_id, lower, upper, rater.pk])])
     return found
+
+
+def _skipping_locked() -> str:
+    return f"{_LOCK} SKIP LOCKED" if _can_skip_locked() else ""
+
+
+def _moving_desk(rater: Rater, item_id: int) -> bulk.Statement:
+    """The search goes on behind the item, where the rater has it now."""
+    return _MOVE_DESK, [item_id, rater.pk, item_id, rater.pk]

@@ -4,6 +4,9 @@ To find an item without counting: ``Item.places_taken`` is indexed, and an item 
 ``overlap`` levels (0 taken, 1 taken, ...). What is withdrawn or shows nothing is not in the index.
 Each level is entered behind the item that the rater was
 given last, so what they have rated already lies behind, not in the way.
+
+In a planned order the first items by ``Item.turn`` are looked at before that. They are few
+(``ratings.desk.turns``), so that those which a rater has rated already cannot be far in the way.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from projects.models import QueueOrder, Rater
 
 RANDOM_STARTS = 6  # places that are tried before the whole project is searched
 RANDOM_SPAN = 1_000  # ids that are looked at from each of them
+UNPLANNED = 10  # of so many items in a planned order one is drawn at random
 LEVELS = 100  # are entered one by one, and all above as one: SQLite joins 500 SELECTs at most
 BEHIND_ALL_IDS = 2**63 - 1
 
@@ -36,6 +40,26 @@ _FIND = """
             SELECT id FROM projects_item
             WHERE id IN (SELECT id FROM candidate) AND places_taken < {overlap} AND {asked}
             ORDER BY id LIMIT 1 {lock}
+        )
+    SELECT (SELECT max(id) FROM candidate), (SELECT id FROM picked)
+    """
+# The lowest turn first. It takes the same values, two of them for nothing. "+ 0": by turns, not by
+# the index of places.
+_FIND_PLANNED = """
+    WITH asked AS (
+            SELECT CAST(%s AS bigint) AS project, CAST(%s AS bigint) AS lower,
+                CAST(%s AS bigint) AS upper, CAST(%s AS bigint) AS rater
+        ),
+        candidate AS (
+            SELECT id FROM projects_item
+            WHERE project_id = (SELECT project FROM asked) AND turn IS NOT NULL
+                AND places_taken + 0 < {overlap} AND {asked} {new}
+            ORDER BY turn LIMIT {size}
+        ),
+        picked AS (
+            SELECT id FROM projects_item
+            WHERE id IN (SELECT id FROM candidate) AND places_taken < {overlap} AND {asked}
+            ORDER BY turn LIMIT 1 {lock}
         )
     SELECT (SELECT max(id) FROM candidate), (SELECT id FROM picked)
     """
@@ -77,6 +101,20 @@ def finding(overlap: int, size: int, lock: str) -> str:
     parameters: project, lower and upper end of the ids, rater."""
     levels = " UNION ALL ".join(_on_levels(overlap, _BEHIND.format(new=_NEW, size=size)))
     return _FIND.format(levels=levels, size=size, overlap=overlap, lock=lock, asked=ASKED)
+
+
+@functools.cache
+def finding_planned(overlap: int, size: int, lock: str) -> str:
+    """The same among the planned items, whatever their ids."""
+    return _FIND_PLANNED.format(size=size, overlap=overlap, lock=lock, asked=ASKED, new=_NEW)
+
+
+def by_plan(rater: Rater, handed_out: int) -> bool:
+    """Whether the rater's next item is a planned one. One of ten is drawn at random all the same,
+    so that not all ratings are of items that were chosen for what others said of them."""
+    if not QueueOrder(rater.project.queue_order).planned:
+        return False
+    return _drawn(rater, handed_out, RANDOM_STARTS) * UNPLANNED >= 2**64
 
 
 def _on_levels(overlap: int, rest: str) -> list[str]:
@@ -124,7 +162,12 @@ def random_ranges(
         return ranges([0])
     starts = []
     for number in range(RANDOM_STARTS):
-        seed = f"{rater.pk}:{handed_out}:{number}".encode()
-        drawn = int.from_bytes(hashlib.blake2b(seed, digest_size=8).digest(), "big")
+        drawn = _drawn(rater, handed_out, number)
         starts.append(lowest - 1 + drawn * (highest - lowest + 1) // 2**64)
     return ranges(starts)
+
+
+def _drawn(rater: Rater, handed_out: int, number: int) -> int:
+    """0 to 2**64 - 1."""
+    seed = f"{rater.pk}:{handed_out}:{number}".encode()
+    return int.from_bytes(hashlib.blake2b(seed, digest_size=8).digest(), "big")

@@ -4,12 +4,17 @@ to find one.
 A rater takes a place by rating the item (any question, by any way) or by having it open on the
 desk. The rows say so; ``Item.places_taken`` repeats it. Whoever changes such a row calls
 ``recount`` in the same transaction.
+
+An item may be asked for more often than its project's overlap says (``Item.extra_places``). Those
+are subtracted from its ``places_taken``, so that an item is open while that is below the overlap,
+whatever it has of them.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from django.db import connection
 
@@ -43,7 +48,7 @@ _STILL_CHOSEN = f"SELECT id FROM projects_item {_CHOSEN} FOR NO KEY UPDATE SKIP 
 # all ratings whenever it is asked.
 _TAKERS_OF_LISTED = _TAKERS.format(columns="item_id, rater_id", of_item="= ANY(%s::bigint[])")
 _RECOUNT = f"""
-    UPDATE projects_item SET places_taken = counted.number
+    UPDATE projects_item SET places_taken = GREATEST(counted.number - extra_places, 0)
     FROM (
         SELECT chosen.id, count(taker.rater_id) AS number
         FROM unnest(%s::bigint[]) AS chosen (id)
@@ -55,7 +60,7 @@ _RECOUNT = f"""
 _TAKERS_OF_EACH = _TAKERS.format(columns="rater_id", of_item="= projects_item.id")
 _RECOUNT_BY_SQLITE = f"""
     UPDATE projects_item
-    SET places_taken = (SELECT count(*) FROM ({_TAKERS_OF_EACH}) AS takers)
+    SET places_taken = (SELECT max(count(*) - extra_places, 0) FROM ({_TAKERS_OF_EACH}) AS takers)
     WHERE id IN (SELECT value FROM json_each(%s)) AND places_taken < %s
     """
 # One item takes little more than half of the time; several one after the other, each with its lock,
@@ -64,7 +69,10 @@ _OF_ONE = "WHERE id = %s AND places_taken < %s"
 _LOCK_ONE = f"SELECT 1 FROM projects_item {_OF_ONE} FOR NO KEY UPDATE"
 _RECOUNT_ONE = f"""
     UPDATE projects_item
-    SET places_taken = (SELECT count(*) FROM ({TAKERS_OF_ONE}) AS takers) {_OF_ONE}
+    SET places_taken = (
+        SELECT CASE WHEN number > extra_places THEN number - extra_places ELSE 0 END
+        FROM (SELECT count(*) AS number FROM ({TAKERS_OF_ONE}) AS takers) AS counted
+    ) {_OF_ONE}
     """
 
 
@@ -119,3 +127,41 @@ def following(written: Collection[tuple[Judgement, int]], *, overlap: int) -> li
     # All in one go, for the sake of the order: where one is freed, the others are counted whatever
     # they hold.
     return recounting(moved, below=MORE_PLACES_THAN_ANY if freed else overlap)
+
+
+_ROOM = f"""
+    SELECT (SELECT count(*) FROM ({TAKERS_OF_ONE}) AS takers),
+        (SELECT count(*) FROM ratings_assignment WHERE item_id = %s AND state = 'open'),
+        extra_places
+    FROM projects_item WHERE id = %s AND has_content AND withdrawn_at IS NULL
+    """
+_MORE = "UPDATE projects_item SET extra_places = extra_places + 1 WHERE id = %s"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How often an item is asked for: ``wanted`` in all, ``taken`` of these by raters, ``open`` of
+    those still being rated."""
+
+    wanted: int
+    taken: int
+    open: int
+
+
+def lock_and_look(item_id: int, *, overlap: int) -> Asked | None:
+    """How the item stands, locked until the transaction ends; None where it is not asked for at
+    all."""
+    locking = [(_LOCK_ONE, [item_id, MORE_PLACES_THAN_ANY])]
+    looking = (_ROOM, [item_id, item_id, item_id, item_id])
+    if connection.vendor != "postgresql":
+        locking = []
+    rows = bulk.several([*locking, looking])[-1]
+    if not rows:
+        return None
+    taken, still_open, extra = rows[0]
+    return Asked(overlap + extra, taken, still_open)
+
+
+def ask_once_more(item_id: int) -> None:
+    """The item, whose lock is held, is wanted by one rater more than now."""
+    bulk.several([(_MORE, [item_id]), recounting_locked(item_id)])
