@@ -4,8 +4,8 @@ here."""
 from __future__ import annotations
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -27,19 +27,29 @@ def guidelines(request: HttpRequest, project_id: int, number: int | None = None)
     if request.GET.get("known") == str(project.guidelines_version):
         return HttpResponse(status=204)
     shown = project.guidelines_version if number is None else number
-    text = project.guidelines if shown == project.guidelines_version else _text(project, shown)
+    known = project.guidelines_version
+    text = project.guidelines if shown == known else _text(project, shown)
+    if text is None:
+        raise Http404
     context = {
         "project": project,
         "versions": project.guideline_versions.select_related("by")
         .defer("text")
         .order_by("-number"),
         "number": shown,
-        "is_current": shown == project.guidelines_version,
+        "is_current": shown == known,
         "text": text,
-        "changes": changes_between(_text(project, shown - 1), text) if shown > 1 else [],
+        "changes": _changes(project, shown, text),
     }
     return render(request, "projects/guidelines.html", context)
 
 
-def _text(project: Project, number: int) -> str:
-    return get_object_or_404(GuidelineVersion, project=project, number=number).text
+def _text(project: Project, number: int) -> str | None:
+    """None where the text stands elsewhere: in the project that ratings were exported from."""
+    found = GuidelineVersion.objects.filter(project=project, number=number)
+    return found.values_list("text", flat=True).first()
+
+
+def _changes(project: Project, number: int, text: str) -> list[tuple[str, str]] | None:
+    before = _text(project, number - 1) if number > 1 else None
+    return [] if before is None else changes_between(before, text)

@@ -100,6 +100,20 @@ def _keep_what_is_wanted(project: Project, overlap: int) -> None:
         asked.filter(extra_places__gt=more).update(extra_places=F("extra_places") - more)
 
 
+@transaction.atomic
+def go_on_from_guidelines(*, project: Project, number: int, by: Any) -> None:
+    """A project without guidelines takes ratings that were made under versions up to ``number`` of
+    another one's, of which it knows no text: its own first version comes after them."""
+    stood = Project.objects.select_for_update().get(pk=project.pk)
+    if stood.guidelines_version or not number:
+        return
+    Project.objects.filter(pk=project.pk).update(guidelines_version=number)
+    project.guidelines_version = number
+    security.event(
+        "guidelines_numbered", project_id=project.pk, by=by.pk, after={"guidelines_version": number}
+    )
+
+
 def _make_guideline_version(project: Project, *, by: Any) -> None:
     """The project's guidelines, just changed under its lock, as the next version."""
     project.guidelines_version += 1

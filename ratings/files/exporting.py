@@ -8,6 +8,7 @@ import importlib.util
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator
+from operator import itemgetter
 from typing import Any
 
 from django.db.models import CharField, Func
@@ -41,16 +42,21 @@ class _InWords(Func):
 
 
 def rows(questions: Iterable[Question]) -> Iterator[Row]:
-    """NAMES of the ratings that stand, in a fixed order; plain values, no objects, some at a time.
-    Times are written as 2026-03-01T09:30:00Z, with microseconds where there are any."""
+    """NAMES of the ratings that stand; plain values, no objects, some at a time. Times are written
+    as 2026-03-01T09:30:00Z, with microseconds where there are any.
+
+    Question by question and item by item as they were made, and those of an item by their raters'
+    keys: what another project imports it exports alike."""
     for question in questions:
         labels = dict(Category.objects.filter(question=question).values_list("code", "label"))
         columns: list[Any] = ["item__key", "rater__key", "code", _InWords("rated_at"), *OTHERS]
         standing = Rating.objects.standing().filter(question=question)
         ratings = standing.order_by("item_id", "rater_id").values_list(*columns)
-        for item, rater, code, time, *others in ratings.iterator(chunk_size=ROWS_AT_A_TIME):
-            moment = time.replace(" ", "T").removesuffix(".000000") + "Z"
-            yield (item, rater, question.key, labels[code], moment, *others)
+        found = ratings.iterator(chunk_size=ROWS_AT_A_TIME)
+        for _item, of_item in itertools.groupby(found, key=itemgetter(0)):
+            for item, rater, code, time, *others in sorted(of_item, key=itemgetter(1)):
+                moment = time.replace(" ", "T").removesuffix(".000000") + "Z"
+                yield (item, rater, question.key, labels[code], moment, *others)
 
 
 # --- CSV

@@ -47,6 +47,7 @@ class Report:
     new_raters: int = 0
     changed_items: int = 0
     without_media: int = 0
+    guidelines: int = 0  # the highest version that is named
     doubles: int = 0
     double_examples: list[list[str]] = field(default_factory=list)
     repeats: int = 0
@@ -183,6 +184,7 @@ def _describe(report: Report, staged: Staged, *, project: Project | None, make_n
     )
     report.contents = staged.count("content")
     report.golds = staged.count("gold")
+    report.guidelines = staged.newest_guidelines()
     _compare(report, staged, project)
     report.doubles = staged.count_doubles()
     report.double_examples = staged.doubles(EXAMPLES)

@@ -88,6 +88,10 @@ class ColumnsForm(FileForm):
     )
     comment = _one_column(gettext_lazy("Comment"))
     seconds = _one_column(gettext_lazy("Seconds spent"))
+    guidelines = _one_column(
+        gettext_lazy("Version of the guidelines"),
+        gettext_lazy("Under which the rating was made, in files that Concord wrote."),
+    )
     question = _one_column(
         gettext_lazy("Question key"),
         gettext_lazy(

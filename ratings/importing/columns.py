@@ -29,6 +29,7 @@ ROLES = (
     "rated_at",
     "comment",
     "seconds",
+    "guidelines",
     "question",
 )
 # Role -> the names that a column of it may have, the surest first.
@@ -53,6 +54,7 @@ NAMES = {
     "comment": "comment comments note notes remark remarks rationale explanation reason",
     "question": "question question_key",
     "seconds": "seconds lead_time duration time_spent seconds_spent",
+    "guidelines": "guidelines guidelines_version",
     "gold": "gold gold_label ground_truth truth expected correct_label",
     "text": (
         "text content sentence body passage message tweet utterance post review review_text "
@@ -130,7 +132,7 @@ def guess_columns(look: Look, *, labels: Iterable[str] = ()) -> Guess:
         attributes = _told_alike(look, columns, rest) if described else []
         return Guess("long", columns, parts=parts, attributes=attributes)
     # No rating of a wide file has these.
-    for role in ("rated_at", "comment", "question", "seconds"):
+    for role in ("rated_at", "comment", "question", "seconds", "guidelines"):
         if (place := columns.pop(role, None)) is not None:
             rest = sorted([*rest, place])
     if not described:
@@ -167,6 +169,8 @@ def _may_be(look: Look, role: str, place: int) -> bool:
     texts = _texts(look, place)
     if role == "question":
         return all(question_rules.KEY.fullmatch(text) for text in texts)
+    if role == "guidelines":
+        return all(text.isdigit() for text in texts)
     if role in MEDIA:
         return bool(texts) and all(MEDIA_FILE.fullmatch(text) for text in texts)
     if role == "item" and _plain(look.names[place]) in MEDIA:

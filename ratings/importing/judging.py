@@ -24,6 +24,7 @@ from .problems import Found, Problem, shown
 from .staging import Content, Keys, Row, Staging
 
 MAX_COMMENT = 10_000  # characters, as in the API
+MOST_GUIDELINES = 32_767  # versions: what the column holds
 OTHER_QUESTIONS_NAMED = 20
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 MICROSECOND = datetime.timedelta(microseconds=1)
@@ -204,9 +205,12 @@ class Judge:
         label = self._label(answers, said.label, line, said.column)
         rated_at = self._moment(said.rated_at, line)
         comment = self._comment(said.comment, line)
+        guidelines = self._guidelines(said.guidelines, line)
         if item is not None and rater is not None and label is not None:
             seconds = self._seconds(said.seconds)
-            row = Row(answers.number, item, rater, line, label, rated_at, comment, seconds)
+            row = Row(
+                answers.number, item, rater, line, label, rated_at, comment, seconds, guidelines
+            )
             self.staging.rows.append(row)
 
     def _skip(self, said: shape.Judgement) -> None:
@@ -336,6 +340,16 @@ class Judge:
             )
             return None
         return text
+
+    def _guidelines(self, version: str | None, line: int) -> int | None:
+        """0 where the file says that nobody knows."""
+        if not version:
+            return None if version is None else 0
+        if version.isascii() and version.isdigit() and 0 < int(version[:9]) <= MOST_GUIDELINES:
+            return int(version)
+        column = self.columns.get("guidelines", "")
+        self.found.add("guidelines", line, column, value=version[:40], limit=MOST_GUIDELINES)
+        return None
 
     def _seconds(self, seconds: float | None) -> float | None:
         if seconds is None or not math.isfinite(seconds) or seconds < 0:

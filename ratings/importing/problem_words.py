@@ -224,6 +224,13 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
         _("'%(value)s' is no rater of this project, and new raters are not to be made."),
     ),
     "time": (_("wrong time"), _("%(reason)s.")),
+    "guidelines": (
+        _("wrong version"),
+        _(
+            "'%(value)s' is no version of guidelines: a whole number from 1 to %(limit)s, or "
+            "nothing, is needed."
+        ),
+    ),
     "repeats_many": (
         _("too many repeats"),
         _(

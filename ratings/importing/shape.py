@@ -49,7 +49,8 @@ class Question(NamedTuple):
 class Judgement(NamedTuple):
     """One answer of one rater. ``question`` is the file's own key of it, empty where the file has
     one question without a name. ``label`` None: the rater skipped the item. ``column`` names the
-    label in problems. ``seconds``: time spent."""
+    label in problems. ``seconds``: time spent. ``guidelines`` is the version that it was made
+    under, empty where the file says that nobody knows; None: the file does not speak of it."""
 
     line: int
     item: str
@@ -60,6 +61,7 @@ class Judgement(NamedTuple):
     comment: str | None = None
     seconds: float | None = None
     column: str = ""
+    guidelines: str | None = None
 
 
 class Gold(NamedTuple):

@@ -12,7 +12,7 @@ from .staging import Beat, alive
 
 _NAMED = (
     "SELECT said.id, question.key, item.key, rater.key, said.line, label.label, said.rated_at,"
-    " said.comment, said.seconds FROM said"
+    " said.comment, said.seconds, said.guidelines FROM said"
     " JOIN question ON question.id = said.question"
     " JOIN item ON item.id = said.item"
     " JOIN rater ON rater.id = said.rater"
@@ -63,7 +63,7 @@ _DIFFERENT = (
 
 class Said(NamedTuple):
     """One staged judgement. ``rated_at`` in microseconds since 1970 or None; ``comment`` None where
-    the file brings none."""
+    the file brings none; ``guidelines`` 0 where nobody knows."""
 
     id: int
     question: str
@@ -74,6 +74,7 @@ class Said(NamedTuple):
     rated_at: int | None
     comment: str | None
     seconds: float | None
+    guidelines: int | None
 
 
 class Described(NamedTuple):
@@ -115,6 +116,11 @@ class Staged:
         return map(
             Said._make, self.db.execute(f"{_NAMED} WHERE said.id > ? ORDER BY said.id", (done,))
         )
+
+    def newest_guidelines(self) -> int:
+        """The highest version of guidelines that is named; 0 where none is."""
+        found = self.db.execute("SELECT max(guidelines) FROM said").fetchone()[0]
+        return found or 0
 
     def count_repeats(self) -> int:
         """Judgements whose item and rater stood in the file before."""

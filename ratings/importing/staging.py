@@ -31,7 +31,7 @@ CREATE TABLE question (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
 CREATE TABLE label (id INTEGER PRIMARY KEY, question INTEGER NOT NULL, label TEXT NOT NULL);
 CREATE TABLE raw (
     question INTEGER, item INTEGER, rater INTEGER, line INTEGER, label INTEGER,
-    rated_at INTEGER, comment TEXT, seconds REAL
+    rated_at INTEGER, comment TEXT, seconds REAL, guidelines INTEGER
 );
 CREATE TABLE raw_content (
     item INTEGER, line INTEGER, body TEXT, attributes TEXT, digest BLOB, body_digest BLOB
@@ -47,10 +47,10 @@ _ORDERED = """
 CREATE TABLE said (
     id INTEGER PRIMARY KEY,
     question INTEGER, item INTEGER, rater INTEGER, line INTEGER, label INTEGER,
-    rated_at INTEGER, comment TEXT, seconds REAL
+    rated_at INTEGER, comment TEXT, seconds REAL, guidelines INTEGER
 );
-INSERT INTO said (question, item, rater, line, label, rated_at, comment, seconds)
-    SELECT question, item, rater, line, label, rated_at, comment, seconds
+INSERT INTO said (question, item, rater, line, label, rated_at, comment, seconds, guidelines)
+    SELECT question, item, rater, line, label, rated_at, comment, seconds, guidelines
     FROM raw ORDER BY question, item, rater, line;
 DROP TABLE raw;
 CREATE TABLE gold (item INTEGER, question INTEGER, label INTEGER, line INTEGER,
@@ -92,6 +92,7 @@ class Row(NamedTuple):
     rated_at: int | None
     comment: str | None
     seconds: float | None
+    guidelines: int | None
 
 
 class Content(NamedTuple):
@@ -169,7 +170,7 @@ class Staging:
             self.db.execute("BEGIN")
             self.items.flush()
             self.raters.flush()
-            self.db.executemany("INSERT INTO raw VALUES (?, ?, ?, ?, ?, ?, ?, ?)", self.rows)
+            self.db.executemany("INSERT INTO raw VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", self.rows)
             self.db.executemany("INSERT INTO raw_content VALUES (?, ?, ?, ?, ?, ?)", self.contents)
             self.db.executemany("INSERT INTO raw_gold VALUES (?, ?, ?, ?)", self.golds)
             self.db.executemany(

@@ -15,7 +15,7 @@ from groundwork.work.lease import Lost
 from groundwork.work.starting import start_task
 from projects.catalogue import raters
 from projects.models import Category, Project, Question
-from projects.setup.projects import create_project
+from projects.setup.projects import create_project, go_on_from_guidelines
 from projects.setup.question_rules import NewCategory, NewQuestion
 from projects.setup.questions import add_question
 from ratings.files import uploads
@@ -161,6 +161,8 @@ def start(*, run: ImportRun, stands: str, new: Map[str, NewScale], by: Any) -> P
     else:
         for one in questions:
             add_question(project=project, question=one, by=by)
+    number = run.summary.get("guidelines", 0)
+    go_on_from_guidelines(project=project, number=number, by=by)
     if question is None and len(run.summary.get("questions", {})) == 1:
         question = project.questions.filter(key__in=run.summary["questions"]).first()
     changes = {

@@ -121,6 +121,7 @@ class Table:
         place = self.columns.get
         rater_at, time_at, comment_at = place("rater"), place("rated_at"), place("comment")
         question_at, seconds_at = place("question"), place("seconds")
+        guidelines_at = place("guidelines")
         return Judgement(
             line,
             key,
@@ -130,6 +131,7 @@ class Table:
             None if time_at is None else clean(cells[time_at]),
             None if comment_at is None else unguard(text_of(cells[comment_at])),
             None if seconds_at is None else _number(cells[seconds_at]),
+            guidelines=None if guidelines_at is None else clean(cells[guidelines_at]),
         )
 
     def _wide(self) -> Iterator[Record]:

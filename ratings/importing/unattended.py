@@ -39,6 +39,7 @@ class Wishes:
     """What is not to be guessed; empty is guessed. ``columns`` are (role, name of the column)."""
 
     source: str = ""
+    encoding: str = ""
     columns: Sequence[tuple[str, str]] = ()
     layout: str = ""
     question: str = ""
@@ -150,12 +151,18 @@ def _tell(run: ImportRun, result: Result) -> None:
 
 
 def _mapping(run: ImportRun, wishes: Wishes) -> Mapping:
+    if wishes.encoding:
+        steps.read_anew(run=run, encoding=wishes.encoding, delimiter="")
     mapping = Mapping.of(run)
     mapping.project_name = wishes.project_name
     mapping.one_rater = wishes.rater or mapping.one_rater
     source = SOURCES[mapping.source]
     if source.encodings and not mapping.encoding:
-        raise Impossible("the file is not in UTF-8; convert it, or choose its encoding in the site")
+        wrong = run.summary["not_utf8"]
+        raise Impossible(
+            f"the file is not in UTF-8, so --encoding is needed. Line {wrong['line']}: "
+            f"{message(wrong)}"
+        )
     look = source.look(files.absolute(run.path), mapping)
     if look is None:
         if wishes.columns:

@@ -93,6 +93,7 @@ class Writer:
         self.project = run.project
         self.by = run.by
         self.make_new = mapping.make_new
+        self.newest_guidelines = self.project.guidelines_version
         self.first_stands = mapping.stands == "first"
         self.questions: dict[str, Question] = {}
         self.codes: dict[str, dict[str, int]] = {}
@@ -154,8 +155,15 @@ class Writer:
             rated_at=moment_of(stands.rated_at),
             comment=stands.comment,
             seconds=stands.seconds,
+            guidelines=self._guidelines(stands),
             superseded=tuple((self._code(said), moment_of(said.rated_at)) for said in others),
         )
+
+    def _guidelines(self, said: Said) -> int | None:
+        """A version that the project does not have is one that nobody knows."""
+        if said.guidelines is None:
+            return None
+        return said.guidelines if said.guidelines <= self.newest_guidelines else 0
 
     def _code(self, said: Said) -> int:
         try:

@@ -18,8 +18,11 @@ class Version:
 
         ``said_at`` is the time that the source brings, None for now: what was said before the
         version in force was made was said under another one, perhaps of another tool. ``seen``
-        is the version that the rater had before them, when the form tells it.
+        is the version that the rater had before them, when the form or a file tells it (0: nobody
+        knows).
         """
+        if seen is not None:
+            return min(seen, self.number) or None
         if said_at is not None and self.since is not None and said_at < self.since:
             return None
-        return (self.number if seen is None else min(seen, self.number)) or None
+        return self.number or None

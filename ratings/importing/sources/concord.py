@@ -20,7 +20,7 @@ OF_ITEM = ("key", "body")
 class Concord(Tool):
     name = _("Concord's own export")
     endings = (".jsonl",)
-    columns = {name: name for name in (*OF_RATING, "comment")}
+    columns = {name: name for name in (*OF_RATING, "comment", "guidelines")}
 
     def recognises(self, sample: Sample) -> bool:
         return sample.has(*OF_RATING) or sample.has(*OF_ITEM)
@@ -41,6 +41,7 @@ class Concord(Tool):
             text(fields.get("rated_at")) or None,
             _exact(fields.get("comment")),
             seconds(fields.get("seconds")),
+            guidelines=text(fields["guidelines"]) if "guidelines" in fields else None,
         )
 
 

@@ -15,6 +15,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from projects.models import Project, Scale
 from ratings.importing import unattended
 from ratings.importing.columns import ROLES
+from ratings.importing.encodings import ENCODINGS
 from ratings.importing.sources import SOURCES
 
 AUTO = "auto"
@@ -39,6 +40,9 @@ class Command(BaseCommand):
             choices=[AUTO, *SOURCES],
             default=AUTO,
             help="what the files are; guessed from their content when left out",
+        )
+        parser.add_argument(
+            "--encoding", choices=list(ENCODINGS), help="of a text that is not in UTF-8"
         )
         parser.add_argument(
             "--map",
@@ -66,6 +70,7 @@ class Command(BaseCommand):
         order = [label.strip() for label in (options["order"] or "").split(",") if label.strip()]
         wishes = unattended.Wishes(
             source="" if options["source"] == AUTO else options["source"],
+            encoding=options["encoding"] or "",
             columns=_columns(options["map"]),
             layout=options["layout"] or "",
             question=options["question"] or "",

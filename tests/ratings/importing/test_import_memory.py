@@ -85,7 +85,7 @@ def test_lease_that_is_lost_ends_a_long_query(tmp_path: Path, monkeypatch: Any) 
 
     scratch = staging.Staging(tmp_path / "file.rows", beat)
     for number in range(5000):
-        scratch.rows.append(staging.Row(1, number, 1, number, 1, None, None, None))
+        scratch.rows.append(staging.Row(1, number, 1, number, 1, None, None, None, None))
     scratch.flush(keep=True)
     lost = True
     with pytest.raises(sqlite3.OperationalError, match="interrupted"):
