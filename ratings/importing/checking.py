@@ -13,7 +13,7 @@ from typing import Any
 from projects.catalogue.items import same
 from projects.models import Item, Project, Question, Rater
 
-from . import media_names
+from . import matching, media_names
 from .judging import Judge, moment_text
 from .mapping import Mapping
 from .problems import Found, shown
@@ -33,7 +33,9 @@ class Report:
 
     ``rows`` are ratings, ``contents`` items of which the file says more than the key, ``skips``
     items that a rater skipped. ``questions`` has for each key whether the project knows it, its
-    text, and how often each label was given.
+    text, and how often each label was given. ``named``: the file's keys of questions -> the
+    project's. ``unmatched``: people that the project does not know; ``suggested``: rater -> account
+    (see `matching`).
     """
 
     found: Found
@@ -53,6 +55,9 @@ class Report:
     repeats: int = 0
     of_other_questions: int = 0
     questions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    named: list[tuple[str, str]] = field(default_factory=list)
+    unmatched: list[str] = field(default_factory=list)
+    suggested: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, Any] = field(default_factory=dict)
     preview: list[list[Any]] = field(default_factory=list)
     repeat_examples: list[list[Any]] = field(default_factory=list)
@@ -71,9 +76,10 @@ def check(
     question: Question | None,
     staging: Staging,
     beat: Beat,
+    by: Any = None,
 ) -> Report:
-    """Read, judge and stage the whole file. ``question`` is the one that all answers are of, where
-    it exists."""
+    """Read, judge and stage the whole file for ``by``. ``question`` is the one that all answers
+    are of, where it exists."""
     chosen = None
     if not mapping.every_question:
         chosen = question.key if question else mapping.question_key
@@ -84,6 +90,8 @@ def check(
         columns=reader.columns,
         # only tables have columns that somebody chose
         lenient=mapping.every_question and not mapping.columns,
+        raters_here=matching.matched(project, mapping.members, by=by).raters,
+        questions_here=mapping.questions,
     )
     report = Report(judge.found)
     for place, record in enumerate(reader.records(), start=1):
@@ -95,6 +103,7 @@ def check(
     _drop_free_texts(report, judge, staging)
     usable = bool(report.rows or report.contents or report.golds or report.skips)
     _look_at_the_whole(judge, reader, usable=usable)
+    report.named = list(judge.named.items())
     report.of_other_questions = judge.of_other_questions
     report.left_out = judge.left_out.as_json()
     _tell_questions(report, judge)
@@ -108,8 +117,21 @@ def check(
                 for label, number in answers.numbers.items()
             ],
         )
-        _describe(report, Staged(staging.db), project=project, make_new=mapping.make_new)
+        staged = Staged(staging.db)
+        _describe(report, staged, project=project, make_new=mapping.make_new)
+        _match(report, staged, project, by)
     return report
+
+
+def _match(report: Report, staged: Staged, project: Project | None, by: Any) -> None:
+    """Who of the file's people may be whom of the members."""
+    people = staged.people(matching.LOOKED_AT)
+    report.suggested = matching.suggested(project, people.items(), by=by)
+    known = set()
+    if project is not None:
+        known = set(Rater.objects.filter(project=project).values_list("key", flat=True))
+    new = [key for key in people if key not in known]
+    report.unmatched = new[: matching.LISTED]
 
 
 def _known(project: Project | None, question: Question | None) -> dict[str, Question]:

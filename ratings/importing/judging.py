@@ -8,6 +8,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from django.utils import timezone
@@ -34,14 +35,23 @@ class KeyColumn:
     """Keys of items or raters to their staged numbers; what is no key is a problem and None."""
 
     def __init__(
-        self, keys: Keys, *, columns: Mapping[str, str], longest: int, found: Found
+        self,
+        keys: Keys,
+        *,
+        columns: Mapping[str, str],
+        longest: int,
+        found: Found,
+        others: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
+        """``others``: the project's keys of those that the file calls differently."""
         self.keys = keys
+        self.others = others
         self.columns = columns  # what the file calls them
         self.longest = longest
         self.found = found
 
     def number(self, key: str, line: int, column: str = "") -> int | None:
+        key = self.others.get(key, key)
         known = self.keys.known.get(key)
         if known is not None:
             return known
@@ -148,11 +158,17 @@ class Judge:
         chosen: str | None,
         columns: Mapping[str, str],
         lenient: bool = False,
+        raters_here: Mapping[str, str] = MappingProxyType({}),
+        questions_here: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """``questions`` are those of the project by key. ``chosen`` is the key of the one question
         that all answers are of, or None where the file names the question of each. ``columns`` is
         what the file calls item, rater, label, rated_at, comment and question, for messages.
-        ``lenient``: nobody chose what the labels are, so that free texts are no mistake."""
+        ``lenient``: nobody chose what the labels are, so that free texts are no mistake.
+        ``raters_here`` and ``questions_here``: the file's keys to those of the project, where these
+        are others."""
+        self.questions_here = questions_here
+        self.named: dict[str, str] = {}  # the file's keys of questions to those of the project
         self.lenient = lenient
         self.found = Found()
         self.left_out = LeftOutCounts()
@@ -169,7 +185,11 @@ class Judge:
             staging.items, columns=columns, longest=items.LONGEST_KEY, found=self.found
         )
         self.raters = KeyColumn(
-            staging.raters, columns=columns, longest=raters.LONGEST_KEY, found=self.found
+            staging.raters,
+            columns=columns,
+            longest=raters.LONGEST_KEY,
+            found=self.found,
+            others=raters_here,
         )
         self._take: dict[type, Callable[[Any], None]] = {
             shape.Judgement: self._judgement,
@@ -291,8 +311,16 @@ class Judge:
             if len(self._other_questions) < OTHER_QUESTIONS_NAMED:
                 self._other_questions[shown(key)] = None
             return None
-        wanted = self.chosen or key or "label"
+        wanted = self.chosen or self.named.get(key) or self._here(key)
         return self.questions.get(wanted) or self._meet(wanted, line)
+
+    def _here(self, key: str) -> str:
+        """The project's key of a question of the file."""
+        own = key or "label"
+        wanted = self.questions_here.get(own, own)
+        if len(self.named) < question_rules.MOST_QUESTIONS:
+            self.named[own] = wanted
+        return wanted
 
     def _meet(self, key: str, line: int | None) -> Answers | None:
         known = self.known.get(key)

@@ -20,6 +20,8 @@ class Mapping:
 
     Where rows belong: with ``every_question``, to the questions that the file names, which are made
     where the project does not have them; else all to one: ``question_id``, or a new one.
+    ``questions`` are other keys for questions of the file, ``members`` the accounts that raters of
+    the file are (see `matching`).
     """
 
     source: str = "csv"
@@ -39,6 +41,8 @@ class Mapping:
     # the rater of a file that names none; also for tools' files
     one_rater: str = ""
     every_question: bool = False
+    questions: dict[str, str] = field(default_factory=dict)
+    members: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, run: ImportRun) -> Mapping:

@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
+from groundwork.rest.errors import BadRequest as BadRequestRows
 from groundwork.work.lease import Lost
 from projects.access import get_project
 from projects.models import Member
@@ -27,6 +28,7 @@ from .column_form import ColumnsForm
 from .forms import FileForm, ReadingForm
 from .left_out import REASONS
 from .mapping import Mapping
+from .matching_form import MatchingForm
 from .problem_words import MESSAGES
 from .problems import Unreadable, in_words, message
 from .sources import SOURCES
@@ -132,7 +134,13 @@ def _progress_page(request: HttpRequest, run: ImportRun) -> HttpResponse:
     return render(request, "ratings/import_progress.html", _context(run))
 
 
-def _check_page(request: HttpRequest, run: ImportRun, *, posted: Any = None) -> HttpResponse:
+def _check_page(
+    request: HttpRequest,
+    run: ImportRun,
+    *,
+    posted: Any = None,
+    matching_form: MatchingForm | None = None,
+) -> HttpResponse:
     """The problems, or what would be imported and what is left to decide."""
     form = StartForm(posted, run=run, mapping=Mapping.of(run))
     if posted is not None and form.is_valid():
@@ -145,6 +153,8 @@ def _check_page(request: HttpRequest, run: ImportRun, *, posted: Any = None) -> 
             )
         except Refused as refused:
             form.refuse(refused.fields)
+        except BadRequestRows as refused:
+            form.refuse(refused.fields)
         except InvalidQuestions as refused:
             form.refuse(refused.problems)
         except Lost:
@@ -152,6 +162,7 @@ def _check_page(request: HttpRequest, run: ImportRun, *, posted: Any = None) -> 
             return redirect(address(run))
         else:
             return redirect("import_run", project.pk, run.pk)
+    matching = matching_form or MatchingForm(None, run=run, mapping=Mapping.of(run))
     problems = [{**problem, "message": message(problem)} for problem in run.problems]
     kinds = [(MESSAGES[kind][0], count) for kind, count in run.summary.get("kinds", {}).items()]
     total = sum(count for _kind, count in kinds)
@@ -165,8 +176,11 @@ def _check_page(request: HttpRequest, run: ImportRun, *, posted: Any = None) -> 
         left_out=_left_out(run),
         items=preview.items(run),
         mapping=Mapping.of(run),
+        matching=matching,
+        known_questions=run.project.questions.all() if run.project else [],
     )
-    return render(request, "ratings/import_check.html", context, status=400 if form.errors else 200)
+    status = 400 if form.errors or matching.errors else 200
+    return render(request, "ratings/import_check.html", context, status=status)
 
 
 def _answered(run: ImportRun) -> list[tuple[str, list[tuple[str, int]]]]:
@@ -266,6 +280,17 @@ def _reopen(request: HttpRequest, run: ImportRun) -> HttpResponse:
     return redirect(address(run))
 
 
+def _match(request: HttpRequest, run: ImportRun) -> HttpResponse:
+    if run.state not in (State.CHECKED, State.REFUSED):
+        return redirect(address(run))
+    mapping = Mapping.of(run)
+    form = MatchingForm(request.POST, run=run, mapping=mapping)
+    if not form.is_valid():
+        return _check_page(request, run, matching_form=form)
+    _go(request, steps.match(run=run, mapping=form.chosen(mapping)))
+    return redirect(address(run))
+
+
 def _check_again(request: HttpRequest, run: ImportRun) -> HttpResponse:
     _go(request, steps.check_again(run=run))
     return redirect(address(run))
@@ -292,6 +317,7 @@ STEPS: dict[str, Callable[[HttpRequest, ImportRun], HttpResponse]] = {
     "columns": _choose_columns,
     "reopen": _reopen,
     "again": _check_again,
+    "match": _match,
     "start": _start,
     "discard": _discard,
 }

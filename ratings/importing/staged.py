@@ -161,6 +161,11 @@ class Staged:
         rows = self.db.execute("SELECT key, kind, name FROM rater WHERE kind != ''")
         return {key: (kind, name) for key, kind, name in rows}
 
+    def people(self, limit: int) -> dict[str, str]:
+        """key -> name of the first raters that are no models."""
+        found = "SELECT key, name FROM rater WHERE kind != 'model' ORDER BY id LIMIT ?"
+        return dict(self.db.execute(found, (limit,)))
+
     def described(self, done: int, size: int) -> Iterator[list[Described]]:
         """What is said of items, from the one after number ``done``, in batches."""
         cursor = self.db.execute(f"{_CONTENT} WHERE content.id > ? ORDER BY content.id", (done,))

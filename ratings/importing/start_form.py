@@ -20,8 +20,8 @@ FIRST_QUESTION = "label"  # the key of the question of a project that is made of
 
 
 class StartForm(forms.Form):
-    """Fields ``scale`` and ``categories`` for one new question; further ones with a number behind
-    their names."""
+    """Fields ``text``, ``scale`` and ``categories`` for one new question; further ones with a
+    number behind their names."""
 
     stands = forms.ChoiceField(
         label=gettext_lazy("Where a rater has rated an item more than once"),
@@ -48,6 +48,11 @@ class StartForm(forms.Form):
     def _add_question(self, place: int, key: str) -> None:
         order, scale = guess_order(self.found[key]["labels"])
         several = len(self.keys) > 1
+        self.fields[_name("text", place)] = forms.CharField(
+            label=_("Words of %(question)s") % {"question": key} if several else _("Question"),
+            max_length=500,
+            initial=self.texts[key],
+        )
         self.fields[_name("scale", place)] = forms.ChoiceField(
             label=_("Scale of %(question)s") % {"question": key} if several else _("Scale"),
             choices=Scale.choices,
@@ -80,14 +85,15 @@ class StartForm(forms.Form):
             help_text=_("May be left empty and made later, under Set-up."),
         )
 
-    def blocks(self) -> list[tuple[str, str, list[Any]]]:
-        """(key, text, fields) of each new question, for the page; of a first one no key."""
+    def blocks(self) -> list[tuple[str, list[Any]]]:
+        """(key, fields) of each new question, for the page; of a first one no key."""
         if self.items_alone:
-            return [("", "", [self[name] for name in ("question_text", "scale", "categories")])]
+            return [("", [self[name] for name in ("question_text", "scale", "categories")])]
         found = []
         for place, key in enumerate(self.keys):
-            fields = [self[_name("scale", place)], self[_name("categories", place)]]
-            found.append((key, self.texts[key], fields))
+            names = ("text", "scale", "categories")
+            fields = [self[_name(name, place)] for name in names]
+            found.append((key, fields))
         return found
 
     def clean(self) -> dict[str, Any]:
@@ -117,7 +123,8 @@ class StartForm(forms.Form):
         scales = {}
         for place, key in enumerate(self.keys):
             labels = _lines(found[_name("categories", place)])
-            scales[key] = NewScale(found[_name("scale", place)], labels)
+            scale, text = found[_name("scale", place)], found[_name("text", place)]
+            scales[key] = NewScale(scale, labels, text)
         return scales
 
     def refuse(self, fields: dict[str, Any]) -> None:

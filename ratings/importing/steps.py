@@ -21,7 +21,7 @@ from projects.setup.questions import add_question
 from ratings.files import uploads
 from ratings.models import ImportRun
 
-from . import files, leases
+from . import files, leases, matching
 from .label_order import number
 from .mapping import Mapping
 from .sources import SOURCES
@@ -50,6 +50,7 @@ def upload(
         mapping = Mapping(source=source or stored.source, encoding=stored.encoding or "")
         mapping.one_rater = _rater_named(name)
         _guess(mapping, stored.path, project)
+        matching.remember(mapping, project)
         trouble = stored.trouble
         return ImportRun.objects.create(
             project=project,
@@ -114,6 +115,12 @@ def choose_columns(*, run: ImportRun, mapping: Mapping) -> bool:
     return _restart_check(run, mapping=mapping.as_json())
 
 
+def match(*, run: ImportRun, mapping: Mapping) -> bool:
+    """Check the file with these matches of raters and questions; False when the run has gone on
+    meanwhile."""
+    return _restart_check(run, mapping=mapping.as_json())
+
+
 def check_again(*, run: ImportRun) -> bool:
     return _restart_check(run)
 
@@ -161,6 +168,7 @@ def start(*, run: ImportRun, stands: str, new: Map[str, NewScale], by: Any) -> P
     else:
         for one in questions:
             add_question(project=project, question=one, by=by)
+    matching.tie(project, mapping.members, by=by)
     number = run.summary.get("guidelines", 0)
     go_on_from_guidelines(project=project, number=number, by=by)
     if question is None and len(run.summary.get("questions", {})) == 1:

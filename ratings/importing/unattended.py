@@ -11,13 +11,14 @@ from typing import Any
 from django.utils import translation
 from django.utils.text import slugify
 
+from groundwork.rest.errors import BadRequest
 from projects.models import Project
 from projects.setup import question_rules
 from projects.setup.project_rules import Refused
 from projects.setup.question_rules import InvalidQuestions
 from ratings.models import ImportRun
 
-from . import files, leases, steps, work
+from . import files, leases, matching, steps, work
 from .columns import Look
 from .label_order import guess_order
 from .mapping import Mapping
@@ -36,7 +37,9 @@ ONE_LABEL = (
 
 @dataclass(frozen=True)
 class Wishes:
-    """What is not to be guessed; empty is guessed. ``columns`` are (role, name of the column)."""
+    """What is not to be guessed; empty is guessed. ``columns`` are (role, name of the column),
+    ``members`` (rater in the file, user name), ``questions`` (key in the file, key here).
+    ``match_raters``: take over who has the e-mail address or the name of a member."""
 
     source: str = ""
     encoding: str = ""
@@ -44,6 +47,9 @@ class Wishes:
     layout: str = ""
     question: str = ""
     rater: str = ""
+    match_raters: bool = False
+    members: Sequence[tuple[str, str]] = ()
+    questions: Sequence[tuple[str, str]] = ()
     project_name: str = ""
     scale: str = ""
     order: Sequence[str] = ()
@@ -103,6 +109,7 @@ def _go(run: ImportRun, result: Result, wishes: Wishes, by: Any) -> None:
     result.source = mapping.source
     steps.choose_columns(run=run, mapping=mapping)
     _finish_step(run)
+    _match_raters(run, wishes)
     _tell(run, result)
     if run.state != ImportRun.State.CHECKED:
         return
@@ -117,9 +124,23 @@ def _go(run: ImportRun, result: Result, wishes: Wishes, by: Any) -> None:
     except (Refused, InvalidQuestions) as error:
         result.refuse(_flat(error.fields if isinstance(error, Refused) else error.problems))
         return
+    except BadRequest as error:
+        result.refuse(_flat(error.fields))
+        return
     result.stored = wishes.dry_run or run.state == ImportRun.State.DONE
     if run.state == ImportRun.State.FAILED:
         result.refuse(why_stopped(*run.summary["stopped"]))
+
+
+def _match_raters(run: ImportRun, wishes: Wishes) -> None:
+    """Check again where raters of the file turned out to be members."""
+    mapping = Mapping.of(run)
+    suggested = run.summary.get("suggested", {}) if wishes.match_raters else {}
+    new = {key: user for key, user in suggested.items() if key not in mapping.members}
+    if new and run.state == ImportRun.State.CHECKED:
+        mapping.members |= new
+        steps.match(run=run, mapping=mapping)
+        _finish_step(run)
 
 
 def _finish_step(run: ImportRun) -> None:
@@ -156,6 +177,7 @@ def _mapping(run: ImportRun, wishes: Wishes) -> Mapping:
     mapping = Mapping.of(run)
     mapping.project_name = wishes.project_name
     mapping.one_rater = wishes.rater or mapping.one_rater
+    _match(run, mapping, wishes)
     source = SOURCES[mapping.source]
     if source.encodings and not mapping.encoding:
         wrong = run.summary["not_utf8"]
@@ -171,6 +193,18 @@ def _mapping(run: ImportRun, wishes: Wishes) -> Mapping:
     _map(mapping, look, wishes)
     _choose_question(run, mapping, look, wishes)
     return mapping
+
+
+def _match(run: ImportRun, mapping: Mapping, wishes: Wishes) -> None:
+    known = {user.username: user.pk for user in matching.members(run.project, run.by)}
+    for key, username in wishes.members:
+        if username not in known:
+            raise Impossible(f"'{username}' is no member; one of {', '.join(known) or 'nobody'}")
+        mapping.members[key] = known[username]
+    for key, here in wishes.questions:
+        if not question_rules.KEY.fullmatch(here):
+            raise Impossible(f"'{here}' cannot be the key of a question")
+        mapping.questions[key] = here
 
 
 def _map(mapping: Mapping, look: Look, wishes: Wishes) -> None:

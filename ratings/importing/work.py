@@ -80,7 +80,13 @@ def _check(run: ImportRun) -> None:
     rows = Staging(scratch, beat)
     try:
         report = check(
-            reader, mapping, project=run.project, question=question, staging=rows, beat=beat
+            reader,
+            mapping,
+            project=run.project,
+            question=question,
+            staging=rows,
+            beat=beat,
+            by=run.by,
         )
         rows.close()
         with transaction.atomic():

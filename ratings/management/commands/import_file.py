@@ -57,6 +57,27 @@ class Command(BaseCommand):
         parser.add_argument("--question", metavar="KEY", help="what the labels of a table answer")
         parser.add_argument("--rater", metavar="KEY", help="who gave answers that name nobody")
         parser.add_argument(
+            "--match-raters",
+            action="store_true",
+            help="raters who have the e-mail address or the name of a member are this member",
+        )
+        parser.add_argument(
+            "--member",
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="RATER=USER",
+            help="this rater of the file is this member",
+        )
+        parser.add_argument(
+            "--rename-question",
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="KEY=KEY",
+            help="a question of the file, and its key in the project",
+        )
+        parser.add_argument(
             "--scale", choices=Scale.values, help="of the questions that are made; guessed else"
         )
         parser.add_argument(
@@ -75,6 +96,9 @@ class Command(BaseCommand):
             layout=options["layout"] or "",
             question=options["question"] or "",
             rater=options["rater"] or "",
+            match_raters=options["match_raters"],
+            members=_pairs("--member", options["member"]),
+            questions=_pairs("--rename-question", options["rename_question"]),
             project_name=options["name"] or "",
             scale=options["scale"] or "",
             order=order,
@@ -120,6 +144,17 @@ def _columns(said: list[str]) -> list[tuple[str, str]]:
             roles = ", ".join([*ROLES, *SEVERAL])
             raise CommandError(f"--map {one}: ROLE=COLUMN is needed, with a role of {roles}.")
         found.append((role, column))
+    return found
+
+
+def _pairs(option: str, said: list[str]) -> list[tuple[str, str]]:
+    """A rater's key may hold "=", a user name and a question's key may not."""
+    found = []
+    for one in said:
+        key, parted, value = one.rpartition("=")
+        if not (key and parted and value):
+            raise CommandError(f"{option} {one}: what stands in the file, '=', what it is here.")
+        found.append((key, value))
     return found
 
 
