@@ -50,7 +50,7 @@ def matched(project: Project | None, wanted: Mapping[str, int], *, by: Any) -> M
     own: dict[int | None, str] = {}
     if project is not None:
         rows = Rater.objects.filter(project=project, user__in=known)
-        own = {user: key for user, key in rows.values_list("user_id", "key")}
+        own = dict(rows.values_list("user_id", "key"))
     raters: dict[str, str] = {}
     ties: dict[str, int] = {}
     for key, user in wanted.items():
