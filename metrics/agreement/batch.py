@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .coefficient import Formula
+from .coefficients.conger import RatedItems
 from .counts.sums import PatternSums, pattern_sums
 from .estimate import Estimate, Floats
 from .registry import COEFFICIENTS, PAIR_TREND, PAIR_TREND_ORDERED, PEERS, pattern_forms
@@ -80,6 +81,27 @@ def table_coefficients(
             for name, weighting in entry.forms(formula, weights).items():
                 matrix = None if weighting == NONE else weights[weighting]
                 found[name] = formula.function(tables, **formula.options(matrix, values))
+    return found
+
+
+def rating_coefficients(
+    rated: RatedItems,
+    *,
+    scale: str,
+    values: npt.ArrayLike | None = None,
+    weight_matrix: npt.ArrayLike | None = None,
+) -> dict[str, Estimate]:
+    """What needs to know who rated what, of all raters together: name -> Estimate ()."""
+    kind = scale_type(scale)
+    weights = weightings(rated.counts.shape[1], weight_matrix, ordered=kind.ordered)
+    found = {}
+    for entry in COEFFICIENTS.values():
+        formula = entry.of_ratings
+        if formula is None or not entry.makes_sense(kind):
+            continue
+        for name, weighting in entry.forms(formula, weights).items():
+            matrix = None if weighting == NONE else weights[weighting]
+            found[name] = formula.function(rated, **formula.options(matrix, values))
     return found
 
 

@@ -43,8 +43,11 @@ Any item may have any number of ratings. An item with one rating has no pair to 
 out of P_o, but its rating is in the pooled margins of `fleiss_kappa` and in the item means of
 `fleiss_kappa_gwet`. The two definitions are equal when all items have the same number of ratings;
 when they part by more than 0.01, the number of ratings probably depends on the difficulty of the
-item, and the page says so. Coefficients of two raters rest on the items that both rated; ICCs and
-Kendall's W on the items that all raters rated.
+item, and the page says so. Side by side stand (`explaining/missing.py`): `available`, the first
+definition; `by_item`, the second; `complete`, Fleiss' kappa of the items that all raters rated;
+and `paired`, alpha, which takes items with two ratings or more and nothing else. Coefficients of
+two raters rest on the items that both rated; ICCs and Kendall's W on the items that all raters
+rated.
 
 ## Intervals
 
@@ -77,6 +80,7 @@ refused.
 | `needs_complete_items` | no item was rated by all raters |
 | `no_discordant_pairs` | the test compares disagreements and there are none |
 | `needs_bootstrap` | no analytic standard error exists; the bootstrap gives one |
+| `too_many_items` | of ratings in so many items it is not computed on a page; the command does |
 
 When all ratings are in one category of a declared scale of two or more, Cohen, Scott, Fleiss,
 Conger and alpha are undefined, but AC1, Brennan-Prediger, PABAK and percent agreement are 1:

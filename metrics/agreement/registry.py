@@ -26,7 +26,7 @@ from .coefficients import (
     two_raters,
 )
 from .scales import SCALES, scale_type
-from .weights import applicable, weighted
+from .weights import WEIGHTINGS, applicable, weighted
 
 _ALL = (
     percent.PERCENT_AGREEMENT,
@@ -60,6 +60,10 @@ _ALL = (
     marginal.STUART_MAXWELL,
 )
 COEFFICIENTS: dict[str, Coefficient] = {entry.name: entry for entry in _ALL}
+
+_ENTRIES = {name: entry for entry in _ALL for name in entry.names(WEIGHTINGS)}
+# Two raters' kappa is under weights what a headline calls it, too.
+_ENTRIES |= {weighted("cohen_kappa", name): cohen.COHEN_KAPPA for name in WEIGHTINGS}
 
 # A rater against the others, from peer tables; not in the report.
 PEERS = {
@@ -155,6 +159,11 @@ def listed(*, scale: str, custom: bool) -> Iterator[tuple[str, Coefficient]]:
         if entry.makes_sense(kind):
             for name in entry.names(weightings):
                 yield name, entry
+
+
+def entry_of(name: str) -> Coefficient | None:
+    """The coefficient of that name, also under weights; None for what no entry makes."""
+    return _ENTRIES.get(name)
 
 
 def report_names(name: str) -> list[str]:

@@ -1,11 +1,13 @@
 from django.urls import path
 
-from . import views
+from . import every, views
 
 AGREEMENT = "projects/<int:project_id>/agreement/"
 
 urlpatterns = [
     path(AGREEMENT, views.Agreement.as_view(), name="api-agreement"),
+    path(f"{AGREEMENT}coefficients/", every.Every.as_view(), name="api-coefficients"),
+    path(f"{AGREEMENT}pair/", every.TwoRaters.as_view(), name="api-pair"),
     path(f"{AGREEMENT}pairs/", views.Pairs.as_view(), name="api-pairs"),
     path(f"{AGREEMENT}raters/", views.Raters.as_view(), name="api-rater-agreement"),
     path(f"{AGREEMENT}trend/", views.Trend.as_view(), name="api-trend"),

@@ -152,7 +152,7 @@ class RaterTrend(ApiView):
         span = choice(found, "period", periods.SPANS, default="week")
         scale = QuestionScale.of(question)
         name = choice(found, "coefficient", scale.peer_names(), default="vs_peers")
-        rater = _rater(project, rater_key)
+        rater = rater_of(project, rater_key)
         if span == Span.DAY:
             read = _days(raters.days_of(question, rater), scale, name)
         else:
@@ -258,7 +258,7 @@ def _raters(question: Question, after: Key | None, size: int) -> list[tuple[Key,
     return shown
 
 
-def _rater(project: Project, key: str) -> Rater:
+def rater_of(project: Project, key: str) -> Rater:
     """The rater of this key, or Http404; PostgreSQL refuses a NUL and is never asked for one."""
     rater = None
     if "\x00" not in key:

@@ -24,6 +24,23 @@ WHYS = {
 ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8")])
 
 
+def scale_of(ratings: RatingFile, *, scale: str, weights: str, matrix: Any) -> QuestionScale:
+    """The scale as a question would have it. ValueError for custom weights without a matrix."""
+    if weights == CUSTOM and matrix is None:
+        raise ValueError("--weights custom needs --matrix")
+    k = len(ratings.categories)
+    return QuestionScale(
+        kind=scale,
+        codes=np.arange(k),
+        width=k,
+        labels=ratings.categories,
+        values=np.array(ratings.values, float),
+        matrix=None if matrix is None else np.array(matrix, float),
+        # A matrix that is given is declared.
+        weights=CUSTOM if matrix is not None else weights,
+    )
+
+
 def first_number(
     ratings: RatingFile, *, scale: str, weights: str, matrix: Any, models: Sequence[str]
 ) -> dict[str, Any]:
@@ -34,19 +51,7 @@ def first_number(
         if model not in ratings.raters:
             known = ", ".join(ratings.raters[:10])
             raise ValueError(f"--models: no rater {model!r} in the file; there is {known}")
-    if weights == CUSTOM and matrix is None:
-        raise ValueError("--weights custom needs --matrix")
-    k = len(ratings.categories)
-    numbers = QuestionScale(
-        kind=scale,
-        codes=np.arange(k),
-        width=k,
-        labels=ratings.categories,
-        values=np.array(ratings.values, float),
-        matrix=None if matrix is None else np.array(matrix, float),
-        # A matrix that is given is declared.
-        weights=CUSTOM if matrix is not None else weights,
-    )
+    numbers = scale_of(ratings, scale=scale, weights=weights, matrix=matrix)
     rows = np.empty(len(ratings.item), ROW)
     rows["item"], rows["rater"], rows["code"] = ratings.item, ratings.rater, ratings.code
     places = [ratings.raters.index(model) for model in models]

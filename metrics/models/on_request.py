@@ -62,6 +62,7 @@ class Slice(Asked):
         DASHBOARD = "dashboard", _("dashboard")
         RATER = "rater", _("rater")
         PAIR = "pair", _("pair")
+        EVERY = "every", _("every coefficient")
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="slices", db_index=False)
     kind = models.CharField(max_length=9, choices=Kind.choices)
@@ -77,7 +78,7 @@ class Slice(Asked):
         constraints = [
             models.UniqueConstraint(fields=["question", "key"], name="slice_unique"),
             models.CheckConstraint(
-                condition=Q(kind__in=["choices", "dashboard", "rater", "pair"]),
+                condition=Q(kind__in=["choices", "dashboard", "rater", "pair", "every"]),
                 name="slice_kind_known",
             ),
             models.CheckConstraint(

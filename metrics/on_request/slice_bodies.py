@@ -17,7 +17,7 @@ from metrics.scale import QuestionScale
 from projects.models import Item, Project
 from ratings.models import NOTHING, Rating
 
-from . import slice_pairs, slice_parts, slice_raters
+from . import slice_coefficients, slice_pairs, slice_parts, slice_raters
 
 VALUES = 100  # an attribute with more distinct values tells items apart, not kinds of items
 SINGLES = 10  # so many values may have one item each
@@ -46,6 +46,8 @@ def made(row: Slice) -> dict[str, Any]:
         )
         read = _read(rows.filter(item_id__in=own), scale)
         return slice_raters.rater(read, rater, scale, models=models)
+    if row.kind == Slice.Kind.EVERY:
+        return slice_coefficients.of_ratings(_read(rows, scale), scale, models=models)
     body = slice_parts.dashboard(_read(rows, scale), scale, models=models)
     if chosen.attributes:  # else the project's items, which the page counts
         body["n_items"] = chosen.items(Item.objects.filter(project=question.project)).count()

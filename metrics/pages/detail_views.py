@@ -13,11 +13,12 @@ from metrics.readings import pairs as pair_list
 from projects.access import get_project
 from projects.models import Member, Rater
 
-from . import live, pair_page, rater_page
+from . import coefficient_page, live, pair_page, rater_page
 from .filter_bar import FilterBar
 from .live import Live
 from .selection import Selection, by_key, one_of, page_number, select
 from .sources import source_of
+from .sources.sliced import SlicedCoefficients
 
 PAIRS_A_PAGE = 100
 DIFFERENCES_A_PAGE = 25
@@ -56,6 +57,29 @@ def rater(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
         "differences": differences,
     }
     return live.answer(request, "metrics/rater.html", context)
+
+
+@login_required
+@require_safe
+def coefficients(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Every coefficient of a question, and what rules about missing ratings make of it."""
+    chosen = _chosen(request, project_id, filtered=True)
+    numbers = SlicedCoefficients(chosen)
+    unchanged = live.unchanged(request, chosen.project, numbers.fresh, coefficient_page.LIVE)
+    if unchanged is not None:
+        return unchanged
+    context: dict[str, object] = {"places": "waiting"}
+    if not numbers.waiting:
+        context = coefficient_page.context(chosen, numbers)
+    context |= {
+        "project": chosen.project,
+        "chosen": chosen,
+        "fresh": numbers.fresh,
+        "live": coefficient_page.LIVE,
+        "waiting": numbers.waiting,
+        "filter_bar": FilterBar.of(request, chosen),
+    }
+    return live.answer(request, "metrics/coefficients.html", context)
 
 
 @login_required

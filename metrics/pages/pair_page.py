@@ -6,13 +6,13 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from metrics.readings.pair_details import PairDetails
 from metrics.scale import weighted
 from projects.models import Rater
 
 from .figures import figure
 from .live import Live
 from .moves import turn
-from .pair_details import PairDetails
 from .selection import Selection
 from .sources.source import PairNumbers
 from .trends import Point, newest

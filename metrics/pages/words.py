@@ -7,7 +7,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from metrics.agreement import bands
+from metrics.agreement import bands, registry
 
 WEIGHTS: dict[str, Promise] = {
     "none": _("none"),
@@ -41,6 +41,8 @@ _BASE: dict[str, Promise] = {
     "vs_peers_percent": _("Percent agreement with peers"),
     "vs_peers_bias": _("Bias against peers"),
     "cohen_kappa": _("Cohen’s kappa"),
+    "conger_kappa": _("Conger’s kappa"),
+    "kendall_w": _("Kendall’s W"),
     "mean_difference": _("Mean difference"),
     "kappa_max": _("Largest kappa that the margins allow"),
     "scott_pi": _("Scott’s pi"),
@@ -67,6 +69,7 @@ REASONS: dict[str, Promise] = {
     "needs_complete_items": _("needs items that every rater has rated"),
     "no_discordant_pairs": _("the two never differ"),
     "needs_bootstrap": _("no interval by formula"),
+    "too_many_items": _("too many items to be computed"),
     "no_gold_ratings": _("no answer on a gold item"),
     "no_repeats": _("nothing was rated twice"),
     "too_short": _("too few compared items before any onset"),
@@ -158,6 +161,35 @@ _BANDS: dict[str, Promise] = {
 def band(found: bands.Band | None) -> str | Promise:
     """What a chance-corrected coefficient in this band is called; empty for an undefined one."""
     return "" if found is None else _BANDS[found.name]
+
+
+# What a scheme's words were made for: names of coefficients begin or end so.
+_MADE_FOR = {"cicchetti": ("kappa", "icc"), "krippendorff": ("krippendorff_alpha",)}
+
+
+def judged(name: str, value: float | None, scheme: str) -> tuple[str | Promise, bool]:
+    """What a coefficient of this size is called in a scheme, and whether the scheme's words were
+    made for another one; empty for what is not corrected for chance."""
+    if value is None or not _judged(name):
+        return "", False
+    made_for = _MADE_FOR.get(scheme, ("kappa",))
+    return band(bands.band_of(value, scheme)), not any(one in name for one in made_for)
+
+
+def _judged(name: str) -> bool:
+    if name.startswith((registry.MEAN_PAIRWISE, "icc")):
+        return True
+    entry = registry.entry_of(name)
+    return entry is not None and entry.corrected
+
+
+# Rules about missing ratings (metrics.agreement.explaining.missing).
+POLICIES: dict[str, Promise] = {
+    "available": _("Available ratings, all of them in what chance gives"),
+    "by_item": _("Available ratings, each item once in what chance gives"),
+    "complete": _("Complete items only"),
+    "paired": _("Items with two ratings or more"),
+}
 
 
 TESTS: dict[str, Promise] = {

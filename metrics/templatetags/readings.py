@@ -13,7 +13,7 @@ from django.utils.formats import number_format
 from django.utils.functional import Promise
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import get_language
+from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
 from metrics.agreement import bands
@@ -107,6 +107,21 @@ def test_name(name: str) -> str | Promise:
 @register.filter
 def coefficient_name(name: str) -> str | Promise:
     return words.coefficient(name)
+
+
+@register.filter
+def policy_name(name: str) -> str | Promise:
+    return words.POLICIES.get(name, name)
+
+
+@register.simple_tag
+def rests_on(value: Reading) -> str:
+    """The items that a reading rests on, or the pairs of raters."""
+    n_pairs = value.get("n_pairs")
+    if n_pairs is not None:
+        return ngettext("%(n)s pair", "%(n)s pairs", n_pairs) % {"n": figures.whole(n_pairs)}
+    n_items = value["n_items"] or 0
+    return ngettext("%(n)s item", "%(n)s items", n_items) % {"n": figures.whole(n_items)}
 
 
 @register.filter

@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, reverse
 from rest_framework.test import APIClient
 
-from projects.models import ApiToken, Item, Member, Project
+from projects.models import ApiToken, Item, Member, Project, Rater
 from projects.people import tokens
 
 CALLERS = (
@@ -47,7 +47,10 @@ BODIES: dict[tuple[str, str], Any] = {
 }
 
 
-QUERIES = {"api-history": "?item=i1&rater=ann"}
+QUERIES = {
+    "api-history": "?item=i1&rater=ann",
+    "api-pair": "?rater_a=ann&rater_b=ben",
+}
 
 
 def routes(patterns: Any = None, prefix: str = "") -> Iterator[str]:
@@ -152,6 +155,7 @@ def test_access(
 ) -> None:
     make_alarm(project.questions.get(), project.raters.get(), pk=1)
     Item.objects.create(project=project, key="i1", body={"text": "x"})
+    Rater.objects.create(project=project, key="ben")
     give(project, "ann", "i1")
     path = path_of(route, project.pk)
     for method in METHODS:

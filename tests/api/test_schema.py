@@ -12,6 +12,8 @@ from django.core.management import call_command
 from django.test import Client
 from rest_framework.test import APIClient
 
+from metrics.filters import EVERYTHING
+from metrics.on_request import slices
 from quality.alarms import answering
 from tests.api.test_access import EXPECTED
 
@@ -70,6 +72,8 @@ def test_answers_have_the_described_fields(
         "ratings/",
         "ratings/history/?item=i1&rater=ann",
         "agreement/",
+        "agreement/coefficients/",
+        "agreement/pair/?rater_a=ann&rater_b=ben",
         "agreement/pairs/",
         "agreement/raters/",
         "agreement/trend/",
@@ -102,9 +106,16 @@ def rated_project(question: Any, rate: Callable[..., Any], make_alarm: Callable[
         for item in ("i1", "i2"):
             rate(question, item, rater, label)
     bring_up_to_date(question.pk)
+    every_coefficient(question)
     alarm = make_alarm(question, question.project.raters.get(key="ann"), pk=1)
     answering.step(alarm=alarm, state="looked_at", by=None)
     return f"/api/v1/projects/{question.project_id}/"
+
+
+def every_coefficient(question: Any) -> None:
+    """As if somebody had asked for them and a worker had been at it."""
+    slices.ask(question, slices.Wanted("every", EVERYTHING), version=0)
+    slices.WORK.sweep()
 
 
 def compare(schema: dict[str, Any], described: dict[str, Any], answer: Any, place: str) -> None:

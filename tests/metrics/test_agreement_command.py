@@ -196,3 +196,20 @@ def test_a_test_says_its_p_and_no_zero_is_negative(file, capsys):
     (largest,) = [line for line in text.splitlines() if line.startswith("kappa_max")]
     assert "perfect" not in largest
     assert "-0.000" not in text
+
+
+def test_two_raters_and_rules_about_missing_ratings(file, capsys):
+    rows = [*ROWS, ("a", "cleo", "minor"), ("b", "cleo", "none")]
+    found = json.loads(run(capsys, file(lines(rows)), "--pair", "bob,ann", "--json"))
+    expected = report([[0, 1], [2, 2]], 3)
+    assert found["pair"]["table"] == [[0, 1, 0], [0, 0, 0], [0, 0, 1]]
+    assert found["pair"]["coefficients"]["scott_pi"]["value"] == expected["scott_pi"]
+    left_out = {rule["name"]: rule["left_out_ratings"] for rule in found["policies"]}
+    assert left_out == {"available": 0, "by_item": 0, "complete": 1, "paired": 1}
+    text = run(capsys, file(lines(rows)), "--pair", "bob,ann")
+    assert "complete (fleiss_kappa)" in text
+    assert "P_o 0.500, P_e 0.250" in text
+    assert "bowker" in text
+    for wrong in ("ann", "ann,ann", "ann,dan"):
+        with pytest.raises(CommandError, match="two different raters of the file"):
+            run(capsys, file(lines(rows)), "--pair", wrong)

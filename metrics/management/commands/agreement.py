@@ -15,8 +15,8 @@ from metrics.agreement.registry import listed
 from metrics.agreement.report import report_ratings
 from metrics.agreement.scales import SCALES
 from metrics.agreement.weights import NONE, WEIGHTINGS
-from metrics.management import rating_file
-from metrics.management.first_number import WHYS, first_number
+from metrics.management import more_numbers, rating_file
+from metrics.management.first_number import WHYS, first_number, scale_of
 
 
 class Command(BaseCommand):
@@ -53,6 +53,9 @@ class Command(BaseCommand):
             "--models",
             help="raters who are models, separated by commas: they are told apart from the people",
         )
+        parser.add_argument(
+            "--pair", help="two raters, separated by a comma: what is known of these two, too"
+        )
         parser.add_argument("--json", action="store_true", help="the whole report as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -74,6 +77,13 @@ class Command(BaseCommand):
                 matrix=matrix,
                 models=_listed(options["models"]) or [],
             )
+            numbers = scale_of(
+                ratings, scale=options["scale"], weights=options["weights"], matrix=matrix
+            )
+            rules = more_numbers.missing_rules(ratings, numbers)
+            pair = None
+            if options["pair"]:
+                pair = more_numbers.two_raters(ratings, options["pair"], numbers)
         except (rating_file.BadFile, ValueError) as error:
             raise CommandError(f"{options['file']}: {error}") from None
         if options["json"]:
@@ -82,13 +92,13 @@ class Command(BaseCommand):
                 "values": ratings.values,
                 "raters": ratings.raters,
             }
-            self.stdout.write(
-                json.dumps(
-                    about | {"repeats_left_out": ratings.repeats} | found | first, allow_nan=False
-                )
-            )
+            more = {"repeats_left_out": ratings.repeats, "policies": rules, "pair": pair}
+            self.stdout.write(json.dumps(about | more | found | first, allow_nan=False))
             return
-        for line in _lines(ratings, found, options["scale"], first, custom=matrix is not None):
+        lines = _lines(ratings, found, options["scale"], first, custom=matrix is not None)
+        lines += more_numbers.rule_lines(rules)
+        lines += more_numbers.pair_lines(pair) if pair else []
+        for line in lines:
             self.stdout.write(line)
 
 
@@ -142,19 +152,10 @@ _OF = {"people": "people", "models": "models", "people_models": "people with mod
 def _first_lines(first: dict[str, Any]) -> list[str]:
     """The coefficient to read first and why, and the same of people and models where both rated."""
     told = first["headline"]
-    lines = [f"read first: {told['name']} ({WHYS[told['why']]})", f"  {_told(told)}"]
+    lines = [f"read first: {told['name']} ({WHYS[told['why']]})", f"  {more_numbers.told(told)}"]
     if first["n_models"]:
-        lines += [f"  {words:<20} {_told(first[name])}" for name, words in _OF.items()]
+        lines += [f"  {words:<20} {more_numbers.told(first[name])}" for name, words in _OF.items()]
     return lines
-
-
-def _told(reading: dict[str, Any]) -> str:
-    if reading["value"] is None:
-        return f"undefined: {reading['reason']}"
-    value = f"{reading['value'] + 0.0:.3f}".replace("-0.000", "0.000")
-    if reading["low"] is None or reading["high"] is None:
-        return value
-    return f"{value} [{reading['low']:.3f}, {reading['high']:.3f}]"
 
 
 def _asked(name: str, found: dict[str, Any]) -> bool:
@@ -182,5 +183,4 @@ def _line(name: str, entry: Coefficient, found: dict[str, Any]) -> str:
 def _p(test: str, found: dict[str, Any]) -> str:
     """Degrees of freedom and p of a test."""
     p = found[f"{test}.p"]
-    shown = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-    return f"df {found.get(f'{test}.df', 1):.0f}, {shown}"
+    return f"df {found.get(f'{test}.df', 1):.0f}, {more_numbers.p_value(p)}"

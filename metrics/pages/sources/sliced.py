@@ -191,6 +191,13 @@ class SlicedProject(SliceNumbers, ProjectNumbers):
         return found
 
 
+class SlicedCoefficients(SliceNumbers):
+    """Every coefficient: a slice even of all ratings, for the stored counts do not hold all of
+    them."""
+
+    kind = Slice.Kind.EVERY
+
+
 class SlicedRater(SliceNumbers, RaterNumbers):
     kind = Slice.Kind.RATER
 

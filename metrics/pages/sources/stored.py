@@ -10,13 +10,13 @@ import numpy as np
 from django.db.models import QuerySet
 
 from metrics.models import Diagnosis, RaterReading, Reading, Span
-from metrics.pages import pair_details, trends
+from metrics.pages import trends
 from metrics.pages.findings import raters_apart
 from metrics.pages.freshness import Freshness
 from metrics.pages.moves import Move, moves
 from metrics.pages.rater_columns import Column, RaterRow
 from metrics.pages.selection import Selection
-from metrics.readings import bootstrap, disputes, pairs
+from metrics.readings import bootstrap, disputes, pair_details, pairs
 from projects.catalogue.sizes import n_items
 from projects.models import Question, Rater
 

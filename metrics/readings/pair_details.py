@@ -11,9 +11,10 @@ from metrics.agreement import COEFFICIENTS, batch
 from metrics.agreement.coefficients import cohen, marginal
 from metrics.agreement.estimate import REASONS, Value, number
 from metrics.models import PairTally
-from metrics.readings import pairs
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater
+
+from . import pairs
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class PairDetails:
     kappas: dict[str, Value]  # weighting -> READING
     tests: list[MarginalTest]
     others: dict[str, Value]  # what else is known of two raters on such a scale
+    categories: list[tuple[str, Value]]  # label, and Cohen's kappa against the rest
 
     @property
     def n_items(self) -> int:
@@ -50,7 +52,9 @@ class PairDetails:
             name: cohen.kappa(table, matrix).reading()
             for name, matrix in scale.weightings().items()
         }
-        return cls(table, kappas, _tests(table), _others(table, scale))
+        of_each = cohen.category_kappas(table).readings() if len(table) else []
+        categories = list(zip(scale.labels, of_each, strict=True))
+        return cls(table, kappas, _tests(table), _others(table, scale), categories)
 
 
 def stored(question: Question, a: Rater, b: Rater, scale: QuestionScale) -> np.ndarray:

@@ -1,0 +1,81 @@
+"""Every coefficient of a question on one page: what it is, what it is called, and what rules about
+missing ratings make of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.functional import Promise
+
+from metrics.agreement.coefficients.icc import NAMES as ICCS
+from metrics.readings import pairs
+from metrics.readings.pair_details import PairDetails, stored
+from projects.models import Rater
+
+from . import words
+from .live import Live
+from .selection import Selection
+from .sources.sliced import SlicedCoefficients
+
+LIVE = Live(
+    seconds=2,
+    fragments=("coefficients", "iccs", "policies", "categories", "kappas", "tests", "others"),
+)
+
+
+@dataclass(frozen=True)
+class Told:
+    """A coefficient with its reading, and what its size is called; `loose`: in words that were made
+    for another one."""
+
+    name: str
+    reading: dict[str, Any]
+    band: str | Promise
+    loose: bool
+
+    @classmethod
+    def of(cls, name: str, reading: dict[str, Any], scheme: str) -> Told:
+        word, loose = words.judged(name, reading["value"], scheme)
+        return cls(name, reading, word, loose)
+
+
+def context(chosen: Selection, numbers: SlicedCoefficients) -> dict[str, Any]:
+    """What the page shows, once a worker has made it."""
+    body = numbers.body
+    found = body["coefficients"]
+    scheme = chosen.project.band_scheme
+    listed = [Told.of(name, found[name], scheme) for name in found if name not in ICCS]
+    details = pair = None
+    if len(body["raters"]) == 2 and not chosen.filter:
+        pair = pair_of(body["raters"])
+        details = PairDetails.from_table(stored(chosen.question, *pair, chosen.scale), chosen.scale)
+    return {
+        "body": body,
+        "listed": listed,
+        "loose": any(told.loose for told in listed),
+        "iccs": _iccs(found),
+        "policies": body["policies"],
+        "pair": pair,
+        "details": details,
+        "some_raters": some_raters(chosen),
+        "places": f"{bool(details)}-{chosen.scale.kind}",
+    }
+
+
+def _iccs(found: dict[str, Any]) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """The forms with the reading of one rater and of the mean of all."""
+    return [(name, found[name], found[f"{name}k"]) for name in ICCS[:3] if name in found]
+
+
+def pair_of(raters: list[int]) -> tuple[Rater, Rater]:
+    known = Rater.objects.in_bulk(raters)
+    a, b = sorted(known.values(), key=lambda rater: pairs.natural(rater.key))
+    return a, b
+
+
+def some_raters(chosen: Selection) -> list[str]:
+    """Keys to choose a pair from: those with the most ratings."""
+    rows: Any = pairs.busiest(chosen.question.pk)
+    keys = rows.values_list("rater__key", flat=True)
+    return sorted(keys, key=pairs.natural)
