@@ -9,12 +9,15 @@ PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3; do \
 	$$python -c 'import ensurepip, sqlite3, ssl, sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
 	2>/dev/null && { echo $$python; break; }; done)
 
+# Every test starts processes: what Python has compiled once is kept, whatever the environment says.
+unexport PYTHONDONTWRITEBYTECODE
+
 # `python -m` instead of the scripts in .venv/bin, so that a moved checkout keeps working.
 RUN := .venv/bin/python
 SERVICES := $(RUN) tests/with_services.py
 PYTEST := $(RUN) -m pytest
-# Two processes, a file after the other in the order of tests/conftest.py.
-TWO := -n 2 --dist loadfile --no-loadscope-reorder
+# Two processes for two cores and one for what waits, files in the order of tests/conftest.py.
+THREE := -n 3 --dist loadfile --no-loadscope-reorder
 
 # Tests that need no database, or a browser, are not repeated on PostgreSQL.
 ONCE := not sqlite_only and not browser and not services and not drill
@@ -40,10 +43,10 @@ test: setup-dev ## the whole suite on SQLite, then on PostgreSQL, with a real Va
 	exit $$status
 
 test-sqlite: setup-dev ## the suite on SQLite
-	$(SERVICES) $(PYTEST) $(TWO)
+	$(SERVICES) $(PYTEST) $(THREE)
 
 test-postgres: setup-dev ## the suite on PostgreSQL
-	$(SERVICES) --postgres $(PYTEST) $(TWO) -m "$(ONCE)" --ignore=tests/metrics/agreement
+	$(SERVICES) --postgres $(PYTEST) $(THREE) -m "$(ONCE)" --ignore=tests/metrics/agreement
 
 # All direct requirements at once at their lower bounds, in an environment of their own.
 LOWEST := build/lowest/bin/python

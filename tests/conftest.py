@@ -17,10 +17,25 @@ PASSWORD = "a long password"
 LABELS = ("none", "minor", "major", "critical")
 
 
+# They start processes and wait for them, minutes in all.
+SERVICES = ("tests/agreement_site/running/", "tests/faults/test_kill_and_recover.py")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """``patient`` tests come first: others run beside them, and no process is left waiting for one
-    at the end."""
-    items.sort(key=lambda item: item.get_closest_marker("patient") is None)
+    """What waits comes first: others compute beside it, and nobody is left waiting at the end."""
+    items.sort(key=lambda item: not item.nodeid.startswith(SERVICES))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A file's tests stay in one process; all that wait for services share one."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "services" if nodeid.startswith(SERVICES) else super()._split_scope(nodeid)
+
+    return Scheduling(config, log)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
