@@ -18,6 +18,7 @@ from .models import (
     PeerTally,
     RaterReading,
     Reading,
+    Report,
     Share,
     Slice,
     Worker,
@@ -126,6 +127,15 @@ class SliceAdmin(CountsAdmin):
     list_select_related = ("question",)
     search_fields = ("question__key",)
     arrays = ("body",)
+
+
+@admin.register(Report)
+class ReportAdmin(CountsAdmin):
+    list_display = ("question", "as_of", "by", "waiting", "computed_at")
+    list_filter = ("waiting",)
+    list_select_related = ("question", "by")
+    search_fields = ("question__key",)
+    arrays = ("facts",)
 
 
 @admin.register(Share)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -34,20 +35,27 @@ class QuestionScale:
     @classmethod
     def of(cls, question: Question) -> QuestionScale:
         known = list(question.categories.all())
-        categories = question.active_categories(known)
-        values = [category.value for category in categories]
-        width = max((category.code for category in known), default=-1) + 1
-        matrix = question.weight_matrix
+        return cls.of_declared(
+            question.declared(known), width=max((one.code for one in known), default=-1) + 1
+        )
+
+    @classmethod
+    def of_declared(cls, declared: Mapping[str, Any], *, width: int = 0) -> QuestionScale:
+        """Of what a question declares (`Question.declared`), or declared once."""
+        categories = declared["categories"]
+        codes = np.array([category["code"] for category in categories], np.int64)
+        values = [category["value"] for category in categories]
+        matrix = declared["matrix"]
         return cls(
-            kind=question.scale,
-            codes=np.array([category.code for category in categories], np.int64),
-            width=width,
-            labels=[category.label for category in categories],
+            kind=declared["scale"],
+            codes=codes,
+            width=max(width, int(codes.max(initial=-1)) + 1),
+            labels=[category["label"] for category in categories],
             values=None if not values or None in values else np.array(values, float),
             matrix=None if matrix is None else np.array(matrix, float),
-            weights=question.weights,
-            chosen=question.headline,
-            pooled=question.headline_pooled,
+            weights=declared["weights"],
+            chosen=declared["headline"],
+            pooled=declared["pooled"],
         )
 
     @property

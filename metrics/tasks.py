@@ -8,7 +8,7 @@ import time
 from celery import shared_task
 
 from metrics.auditing import schedule
-from metrics.on_request import attributing, slices
+from metrics.on_request import attributing, reports, slices
 from metrics.work import heartbeat, hints, pacing, sweep
 from ratings.importing import leases
 
@@ -43,12 +43,19 @@ def compute_slice(slice_id: int) -> None:
     slices.WORK.compute(slice_id)
 
 
+@shared_task(ignore_result=True)
+def compute_report(report_id: int) -> None:
+    """Compute a report that somebody waits for; one that was computed meanwhile is left alone."""
+    reports.WORK.compute(report_id)
+
+
 def sweep_all() -> int:
     """Bring every question with uncounted ratings or stale readings up to date; how many there
     were."""
     waiting = sweep.sweep()
     attributing.WORK.sweep()
     slices.WORK.sweep()
+    reports.WORK.sweep()
     heartbeat.beat()
     schedule.audit_one()
     return waiting

@@ -7,6 +7,7 @@ from metrics.pages import (
     example_views,
     first_views,
     item_views,
+    report_views,
     views,
 )
 
@@ -22,6 +23,13 @@ urlpatterns = [
     path(f"{PROJECT}first/", first_views.first, name="first"),
     path(f"{PROJECT}pairs/", detail_views.pair, name="pair"),
     path(f"{PROJECT}change/", change_views.change, name="change"),
+    path(f"{PROJECT}reports/", report_views.reports, name="reports"),
+    path(f"{PROJECT}reports/<int:number>/", report_views.report, name="report"),
+    path(
+        f"{PROJECT}reports/<int:number>.<slug:form>",
+        report_views.report_file,
+        name="report_file",
+    ),
     path(f"{PROJECT}items/", item_views.items, name="items"),
     path(f"{PROJECT}items.csv", item_views.items_csv, name="items_csv"),
     path(f"{PROJECT}items/<path:key>/", item_views.item, name="item"),

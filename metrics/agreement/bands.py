@@ -4,12 +4,7 @@ Each scheme's bands follow its printed table, half-open and without gaps: where 
 "0.21-0.40" after "0.00-0.20", a value belongs to the lower band up to and including 0.20 and to the
 next from there on.
 
-    landis_koch   Landis & Koch 1977, Biometrics 33, 159-174
-    fleiss        Fleiss 1981, Statistical Methods for Rates and Proportions, 2nd ed., p. 218
-    altman        Altman 1991, Practical Statistics for Medical Research, p. 404
-    cicchetti     Cicchetti 1994, Psychological Assessment 6, 284-290
-    krippendorff  Krippendorff 2004, Human Communication Research 30, 411-433 (customary cut-offs
-                  for alpha)
+SOURCES names what was printed where; Krippendorff's are the customary cut-offs for alpha.
 
 The probability of a band is Gwet's benchmarking (2014, ch. 6): the share in the band of a normal
 distribution around the value, cut off at -1 and 1.
@@ -70,6 +65,14 @@ SCHEMES: dict[str, tuple[Band, ...]] = {
     "krippendorff": _bands(
         ("unreliable", -np.inf), ("tentative", 0.667), ("reliable", 0.8), includes_low=True
     ),
+}
+
+SOURCES = {
+    "landis_koch": "Landis & Koch 1977, Biometrics 33, 159-174",
+    "fleiss": "Fleiss 1981, Statistical Methods for Rates and Proportions, 2nd ed., p. 218",
+    "altman": "Altman 1991, Practical Statistics for Medical Research, p. 404",
+    "cicchetti": "Cicchetti 1994, Psychological Assessment 6, 284-290",
+    "krippendorff": "Krippendorff 2004, Human Communication Research 30, 411-433",
 }
 
 

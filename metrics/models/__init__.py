@@ -7,7 +7,7 @@ bytes a cell as their length says (counting.store.compact_blobs).
 """
 
 from .counts import EVER, CountState, PairTally, PatternTally, PeerTally, Share
-from .on_request import Attribution, Slice
+from .on_request import Attribution, Report, Slice
 from .readings import ALL_START, Diagnosis, RaterReading, Reading, Span, number_at
 from .workers import AuditResult, Worker
 
@@ -23,6 +23,7 @@ __all__ = [
     "PeerTally",
     "RaterReading",
     "Reading",
+    "Report",
     "Share",
     "Slice",
     "Span",

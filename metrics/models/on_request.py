@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -91,3 +92,30 @@ class Slice(Asked):
 
     def __str__(self) -> str:
         return f"question {self.question_id}: {self.kind} {self.spec}"
+
+
+class Report(Asked):
+    """What there was to say of a question at a moment. Made once from the history of its ratings
+    (metrics.on_request.reports), then never changed: it is there to be cited."""
+
+    question = models.ForeignKey(Question, models.CASCADE, related_name="reports", db_index=False)
+    as_of = models.DateTimeField()
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    facts = models.JSONField(null=True, blank=True)  # metrics.on_request.report_facts
+
+    class Meta:
+        ordering = ["-as_of"]
+        constraints = [
+            models.UniqueConstraint(fields=["question", "as_of"], name="report_unique"),
+            models.CheckConstraint(
+                condition=Q(waiting=True) | Q(facts__isnull=False), name="report_has_facts"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["asked_at"], condition=Q(waiting=True), name="report_waiting")
+        ]
+
+    def __str__(self) -> str:
+        return f"question {self.question_id} as of {self.as_of:%Y-%m-%d %H:%M}"

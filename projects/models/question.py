@@ -84,8 +84,9 @@ class Question(models.Model):
         known = self.categories.all() if known is None else known
         return sorted((c for c in known if not c.retired), key=lambda c: (c.position, c.code))
 
-    def declared(self) -> dict[str, Any]:
-        """All that coefficients are computed by, as plain JSON; categories in declared order."""
+    def declared(self, known: Iterable[Category] | None = None) -> dict[str, Any]:
+        """All that coefficients are computed by, as plain JSON; categories in declared order, of
+        ``known`` as in `active_categories`."""
         return {
             "scale": self.scale,
             "weights": self.weights,
@@ -95,7 +96,7 @@ class Question(models.Model):
             "pooled": self.headline_pooled,
             "categories": [
                 {"code": one.code, "label": one.label, "value": one.value}
-                for one in self.active_categories()
+                for one in self.active_categories(known)
             ],
         }
 

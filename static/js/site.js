@@ -1,6 +1,7 @@
 /* Small things that every page may use, by attribute:
    form[data-confirm="text"]   asks before it is sent
    select[data-submit]         sends its form when changed (the form keeps its button without JavaScript)
+   button[data-print][hidden]  prints the page, where a script can
    a[data-enlarge]             opens its picture over the page, as large as the window allows
    [data-poll="1"]             gets the event "poll" every so many seconds, while the page is seen (hx-trigger="poll") */
 (() => {
@@ -21,6 +22,11 @@
     event.preventDefault();
     enlarge(link);
   });
+
+  document.addEventListener("click", (event) => {
+    if (event.target.closest?.("[data-print]")) window.print();
+  });
+  for (const button of document.querySelectorAll("[data-print]")) button.hidden = false;
 
   function enlarge(link) {
     const dialog = document.createElement("dialog");

@@ -36,6 +36,7 @@ SENT: dict[str, dict[str, Any]] = {
     "rate/ITEM/": {},
     "rate/ITEM/skip/": {"reason": ""},
     "first/": {"band_scheme": "none such"},
+    "reports/": {"as_of": "soon"},
     "new-item/": {},
     "data/media/": {},
     "data/import/": {},

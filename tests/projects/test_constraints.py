@@ -18,6 +18,7 @@ from metrics.models import (
     PeerTally,
     RaterReading,
     Reading,
+    Report,
     Share,
     Slice,
 )
@@ -129,6 +130,8 @@ BROKEN = {
         Attribution,
         {"weights": "linear", "waiting": False, "result": None},
     ),
+    "report_unique": (Report, {}),
+    "report_has_facts": (Report, {"as_of": YESTERDAY, "waiting": False, "facts": None}),
     "slice_unique": (Slice, {}),
     "slice_kind_known": (Slice, {"key": "other", "kind": "odd"}),
     "slice_has_body": (Slice, {"key": "other", "waiting": False, "body": None}),
@@ -261,6 +264,7 @@ def standing(project, lead, stranger):
             "weights": "none",
             "asked_at": NOW,
         },
+        Report: {"question": question, "as_of": NOW, "asked_at": NOW},
         Slice: {"question": question, "kind": "dashboard", "key": "k", "spec": {}, "asked_at": NOW},
         Consensus: {"question": question},
         ItemLabel: {
@@ -308,7 +312,8 @@ def standing(project, lead, stranger):
         GoldReview: {"gold": answer, "verdict": "keep", "made_at": NOW},
         Event: {"project": project, "kind": "alarm_raised", "at": NOW},
     }
-    counts = (Share, PatternTally, PairTally, PeerTally, Reading, RaterReading, Attribution, Slice)
+    counts = (Share, PatternTally, PairTally, PeerTally, Reading, RaterReading)
+    asked = (Attribution, Slice, Report)
     labels = (ItemLabel, RaterConfusion, Decision, Claim, DriftStanding, GoldScore)
     for model in (
         GuidelineVersion,
@@ -319,6 +324,7 @@ def standing(project, lead, stranger):
         ApiToken,
         Assignment,
         *counts,
+        *asked,
         *labels,
     ):
         model.objects.create(**rows[model])
