@@ -92,10 +92,16 @@ def _called(tree: ast.AST) -> Iterator[tuple[str | None, str, str | None]]:
         name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
         if name not in FUNCTIONS:
             continue
-        words = [part.value if isinstance(part, ast.Constant) else None for part in call.args]
+        words = [_literal(part) for part in call.args]
         text, plural, context = (None if at is None else words[at] for at in FUNCTIONS[name])
-        if isinstance(text, str):  # a name: the text itself is marked where it is written
+        if text is not None:  # a name: the text itself is marked where it is written
             yield context, text, plural
+
+
+def _literal(part: ast.expr) -> str | None:
+    if isinstance(part, ast.Constant) and isinstance(part.value, str):
+        return part.value
+    return None
 
 
 def languages() -> list[str]:
@@ -110,10 +116,16 @@ def read(language: str) -> polib.POFile:
     return polib.pofile(str(source_of(language)), wrapwidth=110)
 
 
+def number_of_plurals(catalogue: polib.POFile) -> int:
+    found = re.search(r"nplurals=(\d)", catalogue.metadata["Plural-Forms"])
+    assert found
+    return int(found[1])
+
+
 def merge(catalogue: polib.POFile, found: dict[Key, Text]) -> polib.POFile:
     """The texts of today in the order of the files, each with the translation that it has had."""
     known = {(entry.msgctxt, entry.msgid): entry for entry in catalogue if not entry.obsolete}
-    n_forms = int(re.search(r"nplurals=(\d)", catalogue.metadata["Plural-Forms"])[1])
+    n_forms = number_of_plurals(catalogue)
     catalogue.clear()
     for (context, text), one in found.items():
         entry = known.get((context, text)) or polib.POEntry(msgctxt=context, msgid=text)

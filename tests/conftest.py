@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -270,7 +271,7 @@ def shared_data() -> Path:
 
 @pytest.fixture
 def utc() -> Callable[..., datetime.datetime]:
-    return lambda *parts: datetime.datetime(*parts, tzinfo=datetime.UTC)
+    return functools.partial(datetime.datetime, tzinfo=datetime.UTC)
 
 
 @pytest.fixture(scope="session")

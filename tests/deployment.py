@@ -29,7 +29,9 @@ def unit(path: Path) -> Unit:
         if not equals or line.startswith("#"):
             continue
         if name == "Environment":
-            found.environment.update(pair.split("=", 1) for pair in shlex.split(value))
+            for pair in shlex.split(value):
+                variable, given = pair.split("=", 1)
+                found.environment[variable] = given
         elif name == "ExecStartPre":
             found.before.append(shlex.split(value))
         elif name == "ExecStart":

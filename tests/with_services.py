@@ -22,6 +22,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TypedDict
 from urllib.parse import quote
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -59,7 +60,12 @@ def postgres_programs() -> Path | None:
     return None
 
 
-def unprivileged() -> dict[str, int]:
+class Identity(TypedDict, total=False):
+    user: int
+    group: int
+
+
+def unprivileged() -> Identity:
     """PostgreSQL refuses to run as root: then `nobody` runs it. The arguments for subprocess."""
     if os.geteuid() != 0:
         return {}
@@ -108,7 +114,7 @@ def postgres(folder: Path, settings: Sequence[str] = FAST) -> Iterator[str]:
     programs = readable_programs(found, folder)
     data, log = folder / "data", folder / "log"
     environment = {**os.environ, "LC_ALL": "C.UTF-8", "TZ": "UTC"}
-    initdb = [
+    initdb: list[str | Path] = [
         programs / "initdb",
         "--pgdata",
         data,
@@ -124,7 +130,7 @@ def postgres(folder: Path, settings: Sequence[str] = FAST) -> Iterator[str]:
     )
     if made.returncode:
         sys.exit(f"initdb failed:\n{made.stdout}{made.stderr}")
-    command = [programs / "postgres", "-D", data, "-k", folder]
+    command: list[str | Path] = [programs / "postgres", "-D", data, "-k", folder]
     command += [argument for setting in settings for argument in ("-c", setting)]
     with log.open("wb") as output:
         server = subprocess.Popen(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections.abc import Set
 from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import parse_qs, urljoin, urlsplit
@@ -64,10 +65,10 @@ class Page(HTMLParser):
             for name, value in attrs
             if value and (name in SAID or name.startswith(SAID_TO_SCRIPTS))
         ]
-        if tag == "a" and given.get("href"):
-            self.links.append(given["href"])
-        if "data-chart" in given:
-            self.charts.append(given["data-chart"])
+        if tag == "a" and (link := given.get("href")):
+            self.links.append(link)
+        if (chart := given.get("data-chart")) is not None:
+            self.charts.append(chart)
         if tag not in VOID:
             self._open.append((tag, silent))
 
@@ -80,7 +81,7 @@ class Page(HTMLParser):
             self.said.append(data)
 
 
-def english(texts: list[str], known: set[str] = frozenset()) -> set[str]:
+def english(texts: list[str], known: Set[str] = frozenset()) -> set[str]:
     return (
         {word for text in texts for word in WORD.findall(NO_WORDS.sub(" ", text))} - LATIN - known
     )
@@ -226,7 +227,9 @@ def test_every_page_of_an_annotator(full, people, client_for):
     client = client_for(people["annotator"])
     address = f"/projects/{full.pk}/rate/"
     sheet = client.get(address)
-    item = re.search(r'data-item="(\d+)"', sheet.content.decode())[1]
+    shown = re.search(r'data-item="(\d+)"', sheet.content.decode())
+    assert shown
+    item = shown[1]
     client.post(f"{address}{item}/", {})  # refused: no answer
     client.post(f"{address}{item}/skip/", {"reason": ""})
     client.post(f"{address}{item}/skip/", {"reason": "看不懂"})

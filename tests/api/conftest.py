@@ -34,7 +34,11 @@ def stocked(project: Project) -> Project:
 @pytest.fixture
 def address(project: Project) -> Callable[[str], str]:
     """``address("ratings/")``: below the project."""
-    return lambda tail="": f"{BASE}{project.pk}/{tail}"
+
+    def below(tail: str = "") -> str:
+        return f"{BASE}{project.pk}/{tail}"
+
+    return below
 
 
 @pytest.fixture
@@ -48,7 +52,7 @@ def world(db: None) -> Callable[[], dict[str, list[Any]]]:
             for model in apps.get_app_config(name).get_models()
         ]
         return {
-            model._meta.label: list(model.objects.order_by("pk").values())
+            model._meta.label: list(model._default_manager.order_by("pk").values())
             for model in models
             if model._meta.label != "projects.ApiToken"
         }

@@ -167,8 +167,8 @@ def test_access(
         assert (method, found) == (method, EXPECTED[route, method])
 
 
-def dumped(body: Any) -> bytes:
-    return json.dumps(body).encode()
+def dumped(body: Any) -> str:
+    return json.dumps(body)
 
 
 @pytest.mark.parametrize(

@@ -56,17 +56,14 @@ def error_of(answer: Any, status: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("data", "words"), BAD_JSON)
 def test_bad_json(api: APIClient, data: bytes, words: str) -> None:
-    error = error_of(api.generic("POST", PATH, data, content_type="application/json"), 400)
+    error = error_of(api.post(PATH, data, content_type="application/json"), 400)
     assert words in str(error) or words == "name"
     assert Project.objects.count() == 0
 
 
 def test_an_escaped_backslash_is_no_nul(api: APIClient, address: Address) -> None:
     body = b'{"key": "a", "body": {"text": "C:\\\\u0000"}}'
-    assert (
-        api.generic("POST", address("items/"), body, content_type="application/json").status_code
-        == 200
-    )
+    assert api.post(address("items/"), body, content_type="application/json").status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -80,7 +77,7 @@ def test_an_escaped_backslash_is_no_nul(api: APIClient, address: Address) -> Non
     ],
 )
 def test_other_media_types(api: APIClient, media_type: str, headers: dict[str, str]) -> None:
-    answer = api.generic("POST", PATH, b'{"name": "x"}', content_type=media_type, headers=headers)
+    answer = api.post(PATH, b'{"name": "x"}', content_type=media_type, headers=headers)
     assert error_of(answer, 415)["code"] == "unsupported_media_type"
 
 
@@ -129,7 +126,7 @@ def test_unknown_fields_without_end_are_not_all_named(api: APIClient) -> None:
 
 def test_a_project_is_described_in_few_bytes(api: APIClient) -> None:
     body = json.dumps({"name": "x" * SETUP_BYTES}).encode()
-    error = error_of(api.generic("POST", PATH, body, content_type="application/json"), 413)
+    error = error_of(api.post(PATH, body, content_type="application/json"), 413)
     assert error["message"].startswith(f"A request body may have {SETUP_BYTES} bytes")
 
 
@@ -137,8 +134,7 @@ def test_too_large_a_body(api: APIClient, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(settings, "DATA_UPLOAD_MAX_MEMORY_SIZE", 1000)
     body = json.dumps({"name": "x" * 2000}).encode()
     assert (
-        error_of(api.generic("POST", PATH, body, content_type="application/json"), 413)["code"]
-        == "too_large"
+        error_of(api.post(PATH, body, content_type="application/json"), 413)["code"] == "too_large"
     )
 
 
@@ -285,9 +281,7 @@ def test_no_body_breaks_the_api(api: APIClient, stocked: Project, method: str, t
         database=None,
     )
     def check(body: Any) -> None:
-        answer = api.generic(
-            method, path, json.dumps(body).encode(), content_type="application/json"
-        )
+        answer = api.generic(method, path, json.dumps(body), content_type="application/json")
         assert answer.status_code in (200, 201, 400), (body, answer.content)
         if answer.status_code == 400:
             error_of(answer, 400)

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from metrics import tasks
 from metrics.example import loading
@@ -20,7 +20,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 FOLDER = Path(__file__).parents[2] / "docs" / "images"
 LARGEST = 150_000  # bytes of one picture
-DESK, PHONE = {"width": 1440, "height": 960}, {"width": 390, "height": 844}
+DESK: ViewportSize = {"width": 1440, "height": 960}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ def drawn(page: Page) -> None:
         expect(chart).to_have_attribute("data-state", "drawn")
 
 
-PICTURES: dict[str, tuple[str, str, dict[str, int], str]] = {
+PICTURES: dict[str, tuple[str, str, ViewportSize, Literal["light", "dark"]]] = {
     # name: who, address below the project, size of the window, colours
     "dashboard": ("lead", "", DESK, "light"),
     "dashboard-phone": ("lead", "", PHONE, "dark"),
@@ -64,7 +65,7 @@ def test_pictures(
     for name, (who, path, size, scheme) in PICTURES.items():
         with browser.new_context(
             viewport=size, color_scheme=scheme, reduced_motion="reduce"
-        ) as context:  # type: ignore[arg-type]  # plain dicts
+        ) as context:
             cookie = client_for(people[who]).cookies["sessionid"]
             context.add_cookies(
                 [{"name": "sessionid", "value": cookie.value, "url": live_server.url}]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, FilePayload, Page, expect
 
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Project
@@ -142,7 +142,7 @@ def make_project(page: Page) -> None:
 def import_ratings(page: Page, project: Project) -> None:
     page.get_by_role("link", name="Data", exact=True).click()
     page.get_by_role("link", name="Import a file").click()
-    file = {"name": "march.csv", "mimeType": "text/csv", "buffer": ratings_of_two()}
+    file: FilePayload = {"name": "march.csv", "mimeType": "text/csv", "buffer": ratings_of_two()}
     page.get_by_label("File", exact=True).set_input_files(file)
     page.get_by_role("button", name="Upload and look at it").click()
     page.get_by_role("button", name="Check the whole file").click()

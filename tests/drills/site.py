@@ -46,7 +46,7 @@ class Postgres:
         self.programs = with_services.readable_programs(found, folder)
         self.environment = {**os.environ, "LC_ALL": "C.UTF-8", "TZ": "UTC"}
         self.process: subprocess.Popen[bytes] | None = None
-        initdb = [
+        initdb: list[str | Path] = [
             self.programs / "initdb",
             "--pgdata",
             folder / "data",
@@ -78,7 +78,8 @@ class Postgres:
             "max_connections=200",
             "listen_addresses=",
         ]
-        command = [self.programs / "postgres", "-D", self.folder / "data", "-k", self.folder]
+        command: list[str | Path] = [self.programs / "postgres", "-D", self.folder / "data"]
+        command += ["-k", self.folder]
         command += [argument for setting in settings for argument in ("-c", setting)]
         log = self.folder / "log"
         log.unlink(missing_ok=True)

@@ -203,7 +203,12 @@ def test_a_recount_waits_for_a_worker_that_finishes_a_share(
     change = backlog.read(share)
     gate = Gate()
     mark = counting.mark_counted
-    monkeypatch.setattr(counting, "mark_counted", lambda rows: (mark(rows), gate.wait()))
+
+    def marked(rows: Any) -> None:
+        mark(rows)
+        gate.wait()
+
+    monkeypatch.setattr(counting, "mark_counted", marked)
     worker = start(lambda: backlog.finish(share, change))
     gate.wait_until_reached()
     recount = start(lambda: sweep.recount(question))

@@ -47,7 +47,7 @@ OWN = {name for name in app.tasks if not name.startswith("celery.")}
 
 
 def everything() -> list[Any]:
-    return [list(model.objects.order_by("pk").values()) for model in MODELS]  # type: ignore[attr-defined]
+    return [list(model.objects.order_by("pk").values()) for model in MODELS]
 
 
 def test_messages_are_acknowledged_early() -> None:

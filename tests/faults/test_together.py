@@ -202,7 +202,7 @@ def test_nobody_is_answered_before_the_commit(
     items: Any, question: Any, post: Any, groups: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate = Gate()
-    commit = BaseDatabaseWrapper._commit
+    commit = BaseDatabaseWrapper._commit  # type: ignore[attr-defined]  # not in the stubs
 
     def slowly(self: Any) -> Any:
         if groups and groups[-1] > 1:
@@ -337,7 +337,7 @@ def test_who_may_not_correct_spoils_no_other(
 def test_a_commit_that_fails_is_done_again_one_by_one(
     items: Any, question: Any, post: Any, groups: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commit = BaseDatabaseWrapper._commit
+    commit = BaseDatabaseWrapper._commit  # type: ignore[attr-defined]  # not in the stubs
     failures = iter([OperationalError("disk I/O error")])
 
     def once(self: Any) -> Any:

@@ -27,18 +27,19 @@ class Unread(io.BytesIO):
     def read(self, *_size: Any) -> bytes:
         raise AssertionError("read")
 
-    readline = read  # type: ignore[assignment]
+    readline = read
 
 
 def says_it_sends(client: Client, path: str, length: int) -> int:
     """The status of the answer to the head of a form."""
+    unread: dict[str, Any] = {"wsgi.input": Unread()}
     return client.generic(
         "POST",
         path,
         b"",
         content_type="multipart/form-data; boundary=x",
         CONTENT_LENGTH=str(length),
-        **{"wsgi.input": Unread()},
+        **unread,
     ).status_code
 
 

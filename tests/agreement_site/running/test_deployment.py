@@ -205,7 +205,7 @@ def test_manual_names_commands_and_options_that_exist() -> None:
         if name == "services":  # answered by manage.py itself
             continue
         assert name in known, name
-        app = known[name]
+        app: Any = known[name]  # its name, or the command itself
         command = load_command_class(app, name) if isinstance(app, str) else app
         accepted = command.create_parser("manage.py", name)._option_string_actions
         assert set(re.findall(r"--[a-z-]+", rest)) <= set(accepted), f"{name}{rest}"

@@ -69,14 +69,14 @@ def test_values_come_as_they_are(value: Any) -> None:
 def test_all_go_on_one_journey() -> None:
     """What PostgreSQL gets on one journey outside of a transaction is one to it, which begins at
     one time."""
-    now = ("SELECT now()", [])
+    now: bulk.Statement = ("SELECT now()", [])
     [[first]], _, [[second]] = bulk.several([now, ("SELECT pg_sleep(0.002)", []), now])
     [[third]] = bulk.several([now])[0]
     assert first == second < third
 
 
 def test_each_sees_those_before_it_and_one_without_rows_gives_none() -> None:
-    count = ("SELECT count(*) FROM numbers", [])
+    count: bulk.Statement = ("SELECT count(*) FROM numbers", [])
     with connection.cursor() as cursor:
         cursor.execute("CREATE TEMPORARY TABLE numbers (number integer)")
     found = bulk.several([count, ("INSERT INTO numbers VALUES (%s), (%s)", [1, None]), count])

@@ -61,7 +61,9 @@ def test_a_rater_of_the_same_key_that_is_a_model_or_tied_is_left_alone(
 
 
 def link_in(response):
-    return re.search(r'value="http://testserver(/invitations/[^"]+)"', text_of(response)).group(1)
+    found = re.search(r'value="http://testserver(/invitations/[^"]+)"', text_of(response))
+    assert found
+    return found[1]
 
 
 def test_a_new_account_gets_a_link_that_is_shown_once(people, project, client_for, lead):
@@ -228,15 +230,17 @@ def test_a_token_is_shown_once_and_works_until_revoked(client_for, lead, project
         "/tokens/",
         {"scope": "read", "project": project.pk, "days": "30", "password": PASSWORD},
     )
-    token = re.search(r'value="(ccd_[^"]+)"', text_of(response)).group(1)
+    shown = re.search(r'value="(ccd_[^"]+)"', text_of(response))
+    assert shown
+    token = shown[1]
     assert token not in text_of(client.get("/tokens/"))
     stored = ApiToken.objects.get()
     assert (stored.scope, stored.project, stored.user) == ("read", project, lead)
     assert token not in str(vars(stored))
-    bearer = {"HTTP_AUTHORIZATION": f"Bearer {token}"}
-    assert Client().get("/api/v1/projects/", **bearer).status_code == 200
+    bearer = {"Authorization": f"Bearer {token}"}
+    assert Client().get("/api/v1/projects/", headers=bearer).status_code == 200
     client.post(f"/tokens/{stored.pk}/revoke/")
-    assert Client().get("/api/v1/projects/", **bearer).status_code == 401
+    assert Client().get("/api/v1/projects/", headers=bearer).status_code == 401
 
 
 def test_nobody_revokes_the_token_of_another(client_for, lead, stranger, api_for):

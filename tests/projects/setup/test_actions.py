@@ -95,7 +95,7 @@ def test_a_new_time_zone_moves_the_days_of_the_ratings(project, question, lead, 
     change_project(project=project, by=lead, time_zone="Asia/Tokyo")
     from zoneinfo import ZoneInfo
 
-    rating = Rating.objects.first()
+    rating = Rating.objects.earliest("pk")
     assert rating.day == day_of(rating.rated_at, ZoneInfo("Asia/Tokyo"))
     bring_up_to_date(question.pk)
     days = Reading.objects.filter(question=question, span="day").values_list("start", flat=True)

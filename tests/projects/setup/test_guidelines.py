@@ -160,7 +160,7 @@ def test_lines_are_compared_as_wholes(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     compared = 0
 
-    class Counted(difflib.SequenceMatcher):  # type: ignore[type-arg]
+    class Counted(difflib.SequenceMatcher):
         def __init__(self, *arguments: Any) -> None:
             nonlocal compared
             compared += 1

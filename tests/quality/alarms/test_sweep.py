@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -29,7 +29,7 @@ def again(question: Question) -> None:
     assert sweep.renew(question.pk, at_once=True)
 
 
-def numbers() -> list[dict[str, Any]]:
+def numbers() -> Sequence[Mapping[str, Any]]:
     return list(Alarm.objects.order_by("pk").values())
 
 
@@ -39,6 +39,7 @@ def test_who_moved_is_a_case_with_its_numbers(
     question = stream(moves={"dan": 30})
     assert tasks.sweep_alarms() == 1
     case = Alarm.objects.get()
+    assert case.rater
     assert (case.rater.key, case.kind, case.measure) == ("dan", "rater_drift", "bias")
     assert (case.state, case.stands, case.reason, case.other) == ("open", True, "", None)
     assert abs((case.since - day_after(30)).days) <= 4
@@ -57,6 +58,7 @@ def test_who_moved_is_a_case_with_its_numbers(
     assert event.project_id == question.project_id
     standing = DriftStanding.objects.get(rater__key="ann")
     assert (standing.reason, standing.watched) == ("", False)
+    assert standing.low is not None and standing.size is not None and standing.high is not None
     assert standing.low <= standing.size <= standing.high
 
 
@@ -82,7 +84,7 @@ def test_what_todays_ratings_would_not_raise_stays_in_the_history(
     before = numbers()
     Rating.objects.filter(rater__key="dan").update(code=-1)
     again(question)
-    assert numbers() == [before[0] | {"stands": False}]
+    assert numbers() == [{**before[0], "stands": False}]
     assert not DriftStanding.objects.filter(rater__key="dan").exists()
 
 
@@ -143,6 +145,7 @@ def test_two_raters_alone_are_both_named(question: Question, stream: Any) -> Non
     again(question)
     for case in Alarm.objects.all():
         assert case.reason == "cannot_tell_who"
+        assert case.rater and case.other
         assert {case.rater.key, case.other.key} == {"cleo", "dan"}
     assert Alarm.objects.count() == 1
 
@@ -218,6 +221,7 @@ def imported(shared_data: Any, lead: Any, client_for: Any) -> Callable[[str], No
     def do(name: str) -> None:
         Wizard(client_for(lead)).all((shared_data / name).read_bytes())
         for run in ImportRun.objects.all():
+            assert run.question_id
             counting.bring_up_to_date(run.question_id)
         assert tasks.sweep_alarms() == 1
 
@@ -228,6 +232,7 @@ def imported(shared_data: Any, lead: Any, client_for: Any) -> Callable[[str], No
 def test_an_imported_history_raises_what_it_would_have_raised(imported: Any) -> None:
     imported("sxs_mqm_zhen.csv")
     case = Alarm.objects.get()
+    assert case.rater
     assert (case.rater.key, case.measure, case.state) == ("rater5", "bias", "open")
     assert case.size < 0
     assert datetime.date(2024, 8, 16) <= case.since <= datetime.date(2024, 8, 24)

@@ -66,7 +66,7 @@ def test_the_files(client: Client, page: str, kind: str) -> None:
 
 
 def test_only_sure_labels_in_a_file(client: Client, page: str) -> None:
-    rows: Any = client.get(f"{page}labels.csv?at_least=0.99").getvalue()  # type: ignore[attr-defined]
+    rows: Any = client.get(f"{page}labels.csv?at_least=0.99").getvalue()
     state = Consensus.objects.get()
     (sure,) = (row["items"] for row in state.sure if row["least"] == 0.99)
     assert len(rows.splitlines()) == sure + 1

@@ -29,7 +29,10 @@ def get(api: APIClient, address: Address) -> Callable[[str], Any]:
 
 @pytest.fixture
 def keys(get: Callable[[str], Any]) -> Callable[[str], list[str]]:
-    return lambda query="": [row["key"] for row in get(f"items/{query}")["results"]]
+    def listed(query: str = "") -> list[str]:
+        return [row["key"] for row in get(f"items/{query}")["results"]]
+
+    return listed
 
 
 @pytest.fixture

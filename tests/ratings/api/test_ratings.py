@@ -50,7 +50,7 @@ def listed(api: APIClient, address: Address) -> Callable[..., list[Any]]:
 
 
 def row(
-    item: str = "i1", rater: str = "ann", label: Any = "minor", **fields: Any
+    item: Any = "i1", rater: Any = "ann", label: Any = "minor", **fields: Any
 ) -> dict[str, Any]:
     return {"item": item, "rater": rater, "label": label, **fields}
 

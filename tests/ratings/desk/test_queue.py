@@ -60,6 +60,7 @@ def test_items_come_in_the_order_they_were_added(rater, items, question, rate):
     for _ in items:
         item = queue.next_item(rater)
         seen.append(item)
+        assert item
         rate(question, item.key, rater.key, "minor")
     assert seen == items
     assert queue.next_item(rater) is None
@@ -67,6 +68,7 @@ def test_items_come_in_the_order_they_were_added(rater, items, question, rate):
 
 def test_besides_gives_the_item_after_the_one_on_the_desk(rater, items):
     first = queue.next_item(rater)
+    assert first
     assert queue.next_item(rater, besides=first.pk) == items[1]
     assert queue.next_item(rater, besides=first.pk) == items[1]
     assert queue.next_item(rater) == first
@@ -219,6 +221,7 @@ def test_a_place_given_up_can_be_taken_again_while_there_is_one(project, rater, 
     project.overlap = 1
     project.save()
     item = queue.next_item(rater)
+    assert item
     close(rater, item, Assignment.State.SKIPPED)
     assert queue.take_place(rater, item)
     assert not queue.take_place(make_rater("other"), item)

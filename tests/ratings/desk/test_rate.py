@@ -75,7 +75,7 @@ def test_an_answer_is_stored_and_the_next_item_comes(
     assert response["Location"] == rate_url(project)
     rating = Rating.objects.get()
     assert (rating.item, rating.rater, rating.code, rating.comment) == (items[0], rater, 2, "hm")
-    assert 0 <= rating.seconds < 60
+    assert rating.seconds is not None and 0 <= rating.seconds < 60
     revision = Revision.objects.get()
     assert (revision.by, revision.source) == (annotator, "form")
     assignment = Assignment.objects.get(item=items[0])
@@ -134,7 +134,8 @@ def test_seconds_run_from_the_last_answer_when_the_item_was_fetched_ahead(
     rater.desk.last_closed_at = now - datetime.timedelta(seconds=20)
     rater.desk.save()
     submit(desk, project, items[0], question, 2)
-    assert 20 <= Rating.objects.get().seconds < 60
+    seconds = Rating.objects.get().seconds
+    assert seconds is not None and 20 <= seconds < 60
 
 
 def test_seconds_are_never_more_than_a_lease(desk, project, items, question, settings):

@@ -3,10 +3,9 @@ hand."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.http import HttpResponse
 from django.test import Client
 
 from projects.models import Category, Item, Project, Question, Rater
@@ -14,11 +13,14 @@ from ratings import tasks
 from ratings.importing import files
 from ratings.models import ImportRun, Rating, Revision
 
+if TYPE_CHECKING:
+    from django.test.client import _MonkeyPatchedWSGIResponse as Response
+
 
 def world() -> dict[str, list[Any]]:
     """Everything that an import could change."""
     return {
-        model.__name__: list(model.objects.order_by("pk").values_list())  # type: ignore[attr-defined]
+        model.__name__: list(model.objects.order_by("pk").values_list())
         for model in (Project, Question, Category, Item, Rater, Rating, Revision)
     }
 
@@ -58,16 +60,16 @@ class Wizard:
     def run(self) -> ImportRun:
         return ImportRun.objects.latest("id")
 
-    def upload(self, content: bytes, name: str = "ratings.csv") -> HttpResponse:
+    def upload(self, content: bytes, name: str = "ratings.csv") -> Response:
         response = self.client.post(self.entrance, {"file": SimpleUploadedFile(name, content)})
         if response.status_code == 302:
             self.address = response["Location"]
         return response
 
-    def page(self) -> HttpResponse:
+    def page(self) -> Response:
         return self.client.get(self.address)
 
-    def choose(self, **fields: Any) -> HttpResponse:
+    def choose(self, **fields: Any) -> Response:
         """Accept the guesses, but for the given fields, and ask for the check."""
         context = self.page().context
         return self.client.post(
@@ -78,7 +80,7 @@ class Wizard:
         tasks.run_import(self.run.pk)
         return self.run
 
-    def start(self, **fields: Any) -> HttpResponse:
+    def start(self, **fields: Any) -> Response:
         response = self.client.post(
             self.address, _filled(self.page().context["form"]) | fields | {"do": "start"}
         )
@@ -112,7 +114,7 @@ def _filled(*forms: Any) -> dict[str, Any]:
     return values
 
 
-def words(response: HttpResponse) -> str:
+def words(response: Response) -> str:
     """The page's text with entities undone."""
     import html
 

@@ -417,8 +417,7 @@ def test_concords_own_parquet_comes_back(
         rate(question, item, rater, label)
 
     def export(of: Project, kind: str) -> bytes:
-        response = newcomer.client.get(f"/projects/{of.pk}/data/export.{kind}")
-        return b"".join(response.streaming_content)
+        return newcomer.client.get(f"/projects/{of.pk}/data/export.{kind}").getvalue()
 
     newcomer.all(export(project, "parquet"))
     copy = Project.objects.latest("id")

@@ -132,12 +132,14 @@ def test_nothing_is_raised(name: str, tmp_path: Path) -> None:
     assert not [one for one in found if getattr(one, "fatal", False)]
     for one in found:
         if isinstance(one, Item):
-            assert isinstance(one.key, str) and isinstance(one.body, dict | None)
+            assert isinstance(one.key, str)
+            assert isinstance(one.body, dict | None)
             assert isinstance(one.attributes, dict | None)
         elif isinstance(one, Judgement):
             texts = (one.item, one.rater, one.question)
             assert all(isinstance(text, str) for text in texts)
-            assert isinstance(one.label, str | None) and isinstance(one.comment, str | None)
+            assert isinstance(one.label, str | None)
+            assert isinstance(one.comment, str | None)
         elif isinstance(one, Gold | Rater):
             assert isinstance(one[1], str)
 

@@ -97,6 +97,7 @@ def test_a_file_is_read_by_the_source_that_recognises_it(lists: Any, wizard: Wiz
     run = wizard.all(json.dumps(TOLD).encode())
     assert (run.state, run.mapping["source"]) == ("done", "lists")
     expected = {("i1", "ann"): "none", ("i1", "bea"): "minor", ("i2", "ann"): "none"}
+    assert run.question and run.project
     assert said(run.question) == expected
     assert dict(run.project.items.values_list("key", "body")) == {
         "i1": {"text": "I1"},

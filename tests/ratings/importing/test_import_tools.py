@@ -4,6 +4,7 @@ no single answer is named."""
 from __future__ import annotations
 
 import datetime
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -42,8 +43,7 @@ def bodies(project: Project) -> dict[str, Any]:
     return dict(Item.objects.filter(project=project).values_list("key", "body"))
 
 
-def moment(*parts: int) -> datetime.datetime:
-    return datetime.datetime(*parts, tzinfo=datetime.UTC)
+moment = functools.partial(datetime.datetime, tzinfo=datetime.UTC)
 
 
 # --- Label Studio

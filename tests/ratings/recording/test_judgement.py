@@ -17,7 +17,8 @@ from ratings.recording.record import record
 
 @pytest.mark.parametrize("name", [field.name for field in DETAILS])
 def test_a_detail_is_a_column_of_a_rating(name: str) -> None:
-    assert Rating._meta.get_field(name).column == name
+    field = Rating._meta.get_field(name)
+    assert isinstance(field, models.Field) and field.column == name
 
 
 @pytest.mark.parametrize("name", KEPT)
