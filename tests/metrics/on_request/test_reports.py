@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
 from io import StringIO
@@ -102,6 +103,7 @@ def test_a_report_asked_for_is_made_once_and_kept(rated: Any, rate: Any, lead: A
     tasks.compute_report(row.pk)
     row.refresh_from_db()
     facts = row.facts
+    assert facts
     assert facts["n_ratings"] == 121
     rate(rated, "i0", "a", "critical")
     assert reports.ask(rated, as_of=row.as_of, by=lead).pk == row.pk
@@ -115,7 +117,7 @@ def test_the_sweep_makes_what_no_task_reached(rated: Any, lead: Any) -> None:
     row.refresh_from_db()
     assert not row.waiting
     with pytest.raises(reports.NotPast):
-        reports.ask(rated, as_of=timezone.now() + timezone.timedelta(hours=1), by=lead)
+        reports.ask(rated, as_of=timezone.now() + datetime.timedelta(hours=1), by=lead)
 
 
 def test_the_command_writes_markdown_or_json(rated: Any) -> None:

@@ -47,6 +47,7 @@ def test_a_report_waits_for_a_worker_and_is_shared(
         assert told in text
     assert "it rests on 12 items" in text
     facts = Report.objects.get().facts
+    assert facts
     assert facts["hash"] in text
     assert client.post("/".join(address.split("/")[:4]) + "/").status_code == 403
 
@@ -56,7 +57,8 @@ def test_a_report_is_taken_along(rated: Any, lead: Any, client_for: Any) -> None
     address = made(client, rated)
     tasks.sweep_all()
     facts = json.loads(client.get(f"{address[:-1]}.json").content)
-    assert facts["headline"]["value"] == Report.objects.get().facts["headline"]["value"]
+    stored = Report.objects.get().facts
+    assert stored and facts["headline"]["value"] == stored["headline"]["value"]
     answer = client.get(f"{address[:-1]}.md")
     assert answer["Content-Type"] == "text/markdown; charset=utf-8"
     text = answer.content.decode()
