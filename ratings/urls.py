@@ -3,7 +3,7 @@ from django.urls import path
 from ratings.desk import list_views
 from ratings.desk import views as desk_views
 from ratings.files import export_views, exporting, media_views
-from ratings.importing import run_views, upload_views
+from ratings.importing import archive_views, run_views, upload_views
 from ratings.items import deleting_views
 from ratings.items import views as item_views
 
@@ -47,6 +47,16 @@ urlpatterns = [
         f"{PROJECT}data/import/<int:run_id>/progress/",
         run_views.import_progress,
         name="import_progress",
+    ),
+    path(
+        f"{PROJECT}data/import/<int:run_id>/files/<int:place>/",
+        archive_views.import_file,
+        name="import_file",
+    ),
+    path(
+        "projects/import/<int:run_id>/files/<int:place>/",
+        archive_views.import_file,
+        name="import_project_file",
     ),
     path("projects/import/", upload_views.import_project, name="import_project"),
     path("projects/import/<int:run_id>/", run_views.import_run, name="import_project_run"),

@@ -14,14 +14,16 @@ from projects.catalogue.items import same
 from projects.models import Item, Project, Question, Rater
 
 from . import matching, media_names
+from .archives import Media
 from .judging import Judge, moment_text
 from .mapping import Mapping
-from .problems import Found, shown
+from .problems import Found, Unreadable, shown
 from .sources import Reader
 from .staged import Staged
 from .staging import Beat, Staging
 
 BATCH = 5000  # records between two looks at the clock
+MEDIA_BATCH = 50  # items whose pictures, sound and film are read between two of them
 MAX_REPEATS = 1000  # lines that one rater may have for one item
 PREVIEW = 20  # rows
 EXAMPLES = 20
@@ -77,9 +79,10 @@ def check(
     staging: Staging,
     beat: Beat,
     by: Any = None,
+    archive: Media | None = None,
 ) -> Report:
     """Read, judge and stage the whole file for ``by``. ``question`` is the one that all answers
-    are of, where it exists."""
+    are of, where it exists. ``archive`` has the pictures, sound and film that the file names."""
     chosen = None
     if not mapping.every_question:
         chosen = question.key if question else mapping.question_key
@@ -119,6 +122,7 @@ def check(
         )
         staged = Staged(staging.db)
         _describe(report, staged, project=project, make_new=mapping.make_new)
+        _compare(report, staged, project, archive=archive, beat=beat)
         _match(report, staged, project, by)
     return report
 
@@ -207,7 +211,6 @@ def _describe(report: Report, staged: Staged, *, project: Project | None, make_n
     report.contents = staged.count("content")
     report.golds = staged.count("gold")
     report.guidelines = staged.newest_guidelines()
-    _compare(report, staged, project)
     report.doubles = staged.count_doubles()
     report.double_examples = staged.doubles(EXAMPLES)
     report.repeats = staged.count_repeats()
@@ -220,11 +223,30 @@ def _describe(report: Report, staged: Staged, *, project: Project | None, make_n
         )
 
 
-def _compare(report: Report, staged: Staged, project: Project | None) -> None:
-    """How many items stand with another content, and how many name a file that was not uploaded."""
-    for batch in staged.described(0, BATCH):
+def _compare(
+    report: Report,
+    staged: Staged,
+    project: Project | None,
+    *,
+    archive: Media | None,
+    beat: Beat,
+) -> None:
+    """How many items stand with another content, and how many name a file that was not uploaded:
+    where an archive came with the file, each is a problem."""
+    for batch in staged.described(0, MEDIA_BATCH if archive else BATCH):
+        beat()
         bodies = {one.item: json.loads(one.body) for one in batch if one.body is not None}
-        report.without_media += media_names.resolve(project, bodies)
+        try:
+            missing = media_names.resolve(project, bodies, archive)
+        except Unreadable as error:
+            report.found.add_fatal(error.problem)
+            return
+        if archive:
+            lines = {one.item: one.line for one in batch}
+            for key, (kind, name) in missing.items():
+                report.found.add("media_absent", lines[key], what=kind, value=name)
+        else:
+            report.without_media += len(missing)
         if project is None:
             continue
         standing = Item.objects.filter(project=project, key__in=bodies)

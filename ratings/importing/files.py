@@ -18,10 +18,11 @@ from typing import IO
 
 from django.conf import settings
 
-from . import sample
+from . import archives, sample
 from .encodings import marked_encoding, wrong_byte
 from .problems import Unreadable
 from .sources import source_of
+from .sources.xlsx import is_workbook
 
 FOLDER = "imports"  # below DATA_DIR
 SCRATCH = ".rows"  # the staged rows of "imports/abc" lie in "imports/abc.rows…"
@@ -48,8 +49,8 @@ def absolute(path: str) -> Path:
 
 
 def store(upload: IO[bytes]) -> Stored:
-    """Copy an upload to a path of our own, unpacking gzip on the way; Unreadable leaves nothing
-    behind.
+    """Copy an upload to a path of our own, unpacking gzip on the way, and taking the manifest out
+    of a ZIP archive (see `archives`); Unreadable leaves nothing behind.
 
     An unpacked file has the same bound as a plain one, and is counted while it streams: a bomb ends
     there.
@@ -64,11 +65,23 @@ def store(upload: IO[bytes]) -> Stored:
         with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as copy:
             chunks = _unpacked(upload) if head == GZIP else _plain(upload)
             size, encoding, trouble = _copy(chunks, copy)
+        if _is_archive(target):
+            with archives.open_up(target) as manifest, target.open("xb") as copy:
+                size, encoding, trouble = _copy(archives.read(manifest), copy)
         source = source_of(sample.look_at(target, encoding=encoding or ""))
         return Stored(path, source, size, encoding, trouble)
     except BaseException:
-        target.unlink(missing_ok=True)
+        remove(path)
         raise
+
+
+def _is_archive(path: Path) -> bool:
+    """Whether it is a ZIP archive that is no workbook. Raises Unreadable."""
+    with path.open("rb") as file:
+        if file.read(len(sample.ZIP)) != sample.ZIP:
+            return False
+    archives.guard(path)
+    return not is_workbook(path)
 
 
 @contextmanager
@@ -140,6 +153,7 @@ def remove(path: str) -> None:
     target = absolute(path)
     for file in (target, *target.parent.glob(f"{target.name}{SCRATCH}*")):
         file.unlink(missing_ok=True)
+    archives.remove(target)
 
 
 def remove_abandoned(known: set[str]) -> None:

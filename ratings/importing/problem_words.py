@@ -6,9 +6,11 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 ALLOWED = _(
-    "A table (CSV, Excel workbook, JSON) or another tool's export is needed, plain or packed with "
-    "gzip."
+    "A table (CSV, Excel workbook, JSON) or another tool's export is needed, plain, packed with "
+    "gzip, or in a ZIP archive with the files that it names."
 )
+
+WHAT = {"image": _("picture"), "audio": _("sound"), "video": _("film")}
 
 # kind -> (a few words for the count, the whole message)
 MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
@@ -21,12 +23,53 @@ MESSAGES: dict[str, tuple[str | Promise, str | Promise]] = {
         _("too large"),
         _("The file has more than %(limit)s bytes (unpacked), the most that is allowed."),
     ),
+    # ZIP archives
     "zip": (
-        _("no table"),
+        _("no manifest"),
         _(
-            "This is a ZIP archive that is no Excel workbook. Unpack it and upload the file "
-            "inside; a single file may be packed with gzip."
+            "This ZIP archive has no manifest. One table (CSV, Excel workbook, JSON) or export of "
+            "another tool is needed beside the pictures, sound and film that it names."
         ),
+    ),
+    "zip_manifests": (
+        _("several manifests"),
+        _("This ZIP archive has more than one table; take out all but the manifest: %(found)s."),
+    ),
+    "zip_broken": (
+        _("broken archive"),
+        _("The ZIP archive cannot be unpacked: '%(value)s' is damaged or cut off."),
+    ),
+    "zip_cut": (
+        _("broken archive"),
+        _("The ZIP archive or Excel workbook cannot be read: it is damaged or cut off."),
+    ),
+    "zip_many": (
+        _("too many files"),
+        _("The ZIP archive holds too many files; %(limit)s at most are allowed."),
+    ),
+    "zip_name": (
+        _("name not allowed"),
+        _("'%(value)s' in the ZIP archive leads out of it, or is no name of a file."),
+    ),
+    "zip_doubled": (_("doubled name"), _("'%(value)s' stands twice in the ZIP archive.")),
+    "zip_locked": (
+        _("protected"),
+        _("'%(value)s' in the ZIP archive is protected by a password."),
+    ),
+    "zip_kind": (
+        _("kind not allowed"),
+        _(
+            "'%(value)s' in the ZIP archive is no picture, sound or film of a kind that can be "
+            "shown. Take it out."
+        ),
+    ),
+    "zip_large": (
+        _("too large"),
+        _("'%(value)s' in the ZIP archive has %(found)s bytes; %(limit)s at most are allowed."),
+    ),
+    "media_absent": (
+        _("file not there"),
+        _("The ZIP archive has no %(what)s '%(value)s', and none was uploaded before."),
     ),
     "pdf": (_("no table"), _("This is a PDF document. %(allowed)s")),
     "html": (_("no table"), _("This is an HTML or XML page. %(allowed)s")),

@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from ratings.recording.days import WRONG_TIMES
 
 from .left_out import REASONS
-from .problem_words import ALLOWED, MESSAGES
+from .problem_words import ALLOWED, MESSAGES, WHAT
 from .shape import Wrong
 
 MAX_LISTED = 1000  # all problems are counted, the first of them are listed
@@ -57,6 +57,8 @@ def message(problem: dict[str, Any]) -> str:
         values = {"reason": str(WRONG_TIMES[values["why"]]) % values}
     elif problem["kind"] in ("pdf", "html", "binary"):
         values = {"allowed": ALLOWED}
+    elif problem["kind"] == "media_absent":
+        values = {"what": WHAT[values["what"]], "value": values["value"]}
     elif problem["kind"] == "nothing_usable":
         values = {"reasons": _reasons(values["left_out"])}
     return str(MESSAGES[problem["kind"]][1]) % values
@@ -77,6 +79,24 @@ def in_words(error: Unreadable) -> str:
     if line is None:
         return words
     return gettext("Line %(line)s: %(message)s") % {"line": line, "message": words}
+
+
+def why_stopped(kind: str, value: str) -> str:
+    """Why a checked file could not be written, in the reader's language."""
+    words = {
+        "categories": gettext(
+            "The question's categories were changed since the check; the file says '%(value)s'."
+        ),
+        "question": gettext("Question '%(value)s' was removed since the check."),
+        "items": gettext("Item '%(value)s' was removed since the check."),
+        "raters": gettext("Rater '%(value)s' was removed since the check."),
+        "archived": gettext("The project '%(value)s' is archived: nobody rates in it."),
+        "lost": gettext("The checked file is not there any more."),
+        "error": gettext(
+            "The import failed several times for a reason of the server, which is in its log."
+        ),
+    }
+    return words[kind] % {"value": value}
 
 
 class Found:

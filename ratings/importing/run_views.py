@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -30,18 +31,18 @@ from .left_out import REASONS
 from .mapping import Mapping
 from .matching_form import MatchingForm
 from .problem_words import MESSAGES
-from .problems import Unreadable, in_words, message
+from .problems import Unreadable, in_words, message, why_stopped
 from .sources import SOURCES
 from .start_form import StartForm
 
 State = ImportRun.State
 
 
-def address(run: ImportRun, page: str = "run") -> str:
+def address(run: ImportRun, page: str = "run", *more: int) -> str:
     """Where a run lives: in its project, or by itself while it has none."""
     if run.project_id is None:
-        return reverse(f"import_project_{page}", args=[run.pk])
-    return reverse(f"import_{page}", args=[run.project_id, run.pk])
+        return reverse(f"import_project_{page}", args=[run.pk, *more])
+    return reverse(f"import_{page}", args=[run.project_id, run.pk, *more])
 
 
 def get_run(request: HttpRequest, run_id: int, project_id: int | None) -> ImportRun:
@@ -174,7 +175,7 @@ def _check_page(
         total=total,
         questions=_answered(run),
         left_out=_left_out(run),
-        items=preview.items(run),
+        items=preview.items(run, address=partial(address, run, "file")),
         mapping=Mapping.of(run),
         matching=matching,
         known_questions=run.project.questions.all() if run.project else [],
@@ -207,23 +208,6 @@ def _summary_page(request: HttpRequest, run: ImportRun) -> HttpResponse:
         stopped=stopped and why_stopped(*stopped),
     )
     return render(request, "ratings/import_summary.html", context)
-
-
-def why_stopped(kind: str, value: str) -> str:
-    words = {
-        "categories": _(
-            "The question's categories were changed since the check; the file says '%(value)s'."
-        ),
-        "question": _("Question '%(value)s' was removed since the check."),
-        "items": _("Item '%(value)s' was removed since the check."),
-        "raters": _("Rater '%(value)s' was removed since the check."),
-        "archived": _("The project '%(value)s' is archived: nobody rates in it."),
-        "lost": _("The checked file is not there any more."),
-        "error": _(
-            "The import failed several times for a reason of the server, which is in its log."
-        ),
-    }
-    return words[kind] % {"value": value}
 
 
 PAGES: dict[ImportRun.State, View] = {

@@ -16,8 +16,8 @@ from projects.catalogue import raters
 from ratings.files.formulas import unguard
 
 from .columns import CONTENT, checked_names
-from .judging import text_trouble
 from .mapping import Mapping
+from .numbering import text_trouble
 from .problems import Unreadable
 from .shape import Gold, Item, Judgement, LeftOut, Rater, Record, Wrong
 

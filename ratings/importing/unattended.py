@@ -22,8 +22,7 @@ from . import files, leases, matching, steps, work
 from .columns import Look
 from .label_order import guess_order
 from .mapping import Mapping
-from .problems import Unreadable, in_words, message
-from .run_views import why_stopped
+from .problems import Unreadable, in_words, message, why_stopped
 from .sources import SOURCES
 from .steps import NewScale
 

@@ -20,8 +20,10 @@ from ratings import changes
 from ratings.models import ImportRun
 
 from . import files, leases, steps
+from .archives import Media
 from .checking import Report, check
 from .mapping import Mapping
+from .problems import Unreadable
 from .sources import SOURCES
 from .staged import opened
 from .staging import Beat, Staging
@@ -87,6 +89,7 @@ def _check(run: ImportRun) -> None:
             staging=rows,
             beat=beat,
             by=run.by,
+            archive=Media.beside(files.absolute(run.path)),
         )
         rows.close()
         with transaction.atomic():
@@ -115,7 +118,8 @@ def _store_report(run: ImportRun, report: Report) -> None:
 def _write(run: ImportRun) -> None:
     try:
         with opened(files.absolute(f"{run.path}{files.SCRATCH}"), _heart(run, dict)) as staged:
-            write(run, staged)
+            archive = Media.beside(files.absolute(run.path))
+            write(run, staged, archive=archive, beat=_heart(run, dict))
         leases.give_back(run, state=State.DONE, rows_done=run.rows_total)
         files.remove(run.path)
         # the hints on the way may have found the import still under way
@@ -125,6 +129,8 @@ def _write(run: ImportRun) -> None:
         _stop(run, "lost", "")
     except Stopped as stopped:
         _stop(run, stopped.kind, stopped.value)
+    except Unreadable:
+        _stop(run, "lost", "")
 
 
 def _stop(run: ImportRun, kind: str, value: str) -> None:

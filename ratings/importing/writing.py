@@ -25,9 +25,11 @@ from ratings.recording.judgement import Judgement, UnknownCode
 from ratings.recording.record import record
 
 from . import leases
+from .archives import Media
 from .judging import moment_of
 from .mapping import Mapping
 from .staged import Said, Skipped, Staged
+from .staging import Beat
 from .writing_items import Items, Skips, Stopped
 
 # Rows written at a time. SQLite's other writers wait for one piece at most; PostgreSQL's wait for
@@ -38,13 +40,21 @@ BREATH = 0.25  # of a piece's time, left to SQLite's other writers, who have no 
 Group = list[Said]  # all that the file says about one item by one rater, in its order
 
 
-def write(run: ImportRun, staged: Staged) -> None:
-    """Write everything that is left; raises Stopped, or Lost."""
+def write(
+    run: ImportRun,
+    staged: Staged,
+    *,
+    archive: Media | None = None,
+    beat: Beat = lambda: None,
+) -> None:
+    """Write everything that is left; raises Stopped, or Lost. ``archive`` has the pictures, sound
+    and film that the items name."""
     size = PIECES[connection.vendor]
     items, judgements = staged.count("content"), staged.count("said")
-    writer = Writer(run, staged)
+    writer = Writer(run, staged, archive)
     if run.rows_done < items:
         for described in staged.described(run.rows_done, size):
+            writer.items.keep_files(described, beat)
             _write_piece(run, partial(writer.items.write, described), done=described[-1].id)
     if run.rows_done < items + judgements:
         for piece in pieces(staged.after(run.rows_done - items), size=size):
@@ -87,7 +97,7 @@ def pieces(rows: Iterable[Said], *, size: int) -> Iterator[list[Group]]:
 class Writer:
     """Writes the pieces of one run."""
 
-    def __init__(self, run: ImportRun, staged: Staged) -> None:
+    def __init__(self, run: ImportRun, staged: Staged, archive: Media | None = None) -> None:
         mapping = Mapping.of(run)
         assert run.project is not None  # the database's own rule: import_writes_into_project
         self.project = run.project
@@ -104,7 +114,7 @@ class Writer:
             }
         self.told = staged.raters()
         self.raters: dict[str, int] = {}
-        self.items = Items(run, staged, questions=self.questions, codes=self.codes)
+        self.items = Items(run, staged, questions=self.questions, codes=self.codes, archive=archive)
         self.skips = Skips(self.project)
 
     def write(self, piece: list[Group]) -> dict[str, int]:

@@ -16,9 +16,11 @@ from projects.models import Item, Project, Question
 from ratings.models import Assignment, ImportRun, Rating
 
 from . import media_names
+from .archives import Media
 from .judging import moment_of
 from .mapping import Mapping
 from .staged import Described, Skipped, Staged
+from .staging import Beat
 
 
 class Stopped(Exception):
@@ -41,6 +43,7 @@ class Items:
         *,
         questions: dict[str, Question],
         codes: dict[str, dict[str, int]],
+        archive: Media | None = None,
     ) -> None:
         """``codes``: question -> label -> its code."""
         assert run.project is not None  # the database's own rule: import_writes_into_project
@@ -50,6 +53,15 @@ class Items:
         self.questions = questions
         self.codes = codes
         self.make_new = Mapping.of(run).make_new
+        self.archive = archive
+
+    def keep_files(self, piece: Sequence[Described], beat: Beat) -> None:
+        """Put what the items name on the disk, before the database is asked: nobody waits for a
+        large file, and one whose items are never written does no harm."""
+        for one in piece if self.archive else ():
+            if self.archive and one.body is not None:
+                media_names.keep(self.project, iter([json.loads(one.body)]), self.archive)
+                beat()
 
     def write(self, piece: Sequence[Described]) -> dict[str, int]:
         """Write a piece; how many items that made or changed."""
@@ -62,7 +74,7 @@ class Items:
         for one in piece:
             if one.body is not None:
                 bodies[one.item] = json.loads(one.body)
-        media_names.resolve(self.project, bodies)
+        media_names.resolve(self.project, bodies, self.archive)
         rows = []
         for one in piece:
             if one.item not in standing and not self.make_new:

@@ -60,4 +60,4 @@ def source_of(sample: Sample) -> str:
 def endings() -> list[str]:
     """Those of the names of all files that can be imported."""
     found = {ending: None for source in SOURCES.values() for ending in source.endings}
-    return [*found, ".gz"]
+    return [*found, ".zip", ".gz"]

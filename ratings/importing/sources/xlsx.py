@@ -36,16 +36,19 @@ class Xlsx(TableSource):
     encodings = False
 
     def recognises(self, sample: Sample) -> bool:
-        if sample.kind != "zip":
-            return False
-        try:
-            with zipfile.ZipFile(sample.path) as archive:
-                return WORKBOOK in archive.namelist()
-        except (zipfile.BadZipFile, OSError, ValueError):
-            raise Unreadable("xlsx") from None
+        return sample.kind == "zip" and is_workbook(sample.path)
 
     def lines(self, path: Path, chosen: Mapping) -> XlsxLines:
         return XlsxLines(path)
+
+
+def is_workbook(path: Path) -> bool:
+    """Whether a ZIP archive is one. Raises Unreadable."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return WORKBOOK in archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError):
+        raise Unreadable("xlsx") from None
 
 
 class XlsxLines:
