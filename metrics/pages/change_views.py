@@ -4,26 +4,15 @@
 from __future__ import annotations
 
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from metrics.on_request import attributing
-from projects.access import get_project
-from projects.models import Member
 
 from . import change_page, charts, live
 from .freshness import Freshness
-from .selection import Selection, select
-
-
-def _chosen(request: HttpRequest, project_id: int) -> Selection:
-    project = get_project(request.user, project_id, role=Member.Role.VIEWER)
-    chosen = select(request, project)
-    if chosen is None:
-        raise Http404(_("This project has no question yet."))
-    return chosen
+from .selection import chosen_question
 
 
 @login_required
@@ -31,7 +20,7 @@ def _chosen(request: HttpRequest, project_id: int) -> Selection:
 def change(request: HttpRequest, project_id: int) -> HttpResponse:
     """Two weeks or months, and how much of the move each rater, category and kind of item
     explains."""
-    chosen = _chosen(request, project_id)
+    chosen = chosen_question(request, project_id)
     asked = change_page.Change.of(request, chosen)
     if live.asks(request):
         # Only looked at: to ask anew would begin anew where ratings come all the time.

@@ -10,13 +10,12 @@ from django.views.decorators.http import require_safe
 
 from metrics.readings import disputes
 from metrics.readings import pairs as pair_list
-from projects.access import get_project
-from projects.models import Member, Rater
+from projects.models import Rater
 
 from . import coefficient_page, live, pair_page, rater_page
 from .filter_bar import FilterBar
 from .live import Live
-from .selection import Selection, by_key, one_of, page_number, select
+from .selection import Selection, by_key, chosen_question, one_of, page_number
 from .sources import source_of
 from .sources.sliced import SlicedCoefficients
 
@@ -25,19 +24,11 @@ DIFFERENCES_A_PAGE = 25
 PAIRS_LIVE = Live(seconds=2, fragments=("pair-list",))
 
 
-def _chosen(request: HttpRequest, project_id: int, *, filtered: bool = False) -> Selection:
-    project = get_project(request.user, project_id, role=Member.Role.VIEWER)
-    chosen = select(request, project, filtered=filtered)
-    if chosen is None:
-        raise Http404(_("This project has no question yet."))
-    return chosen
-
-
 @login_required
 @require_safe
 def rater(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
     """One rater against the others: trend, confusion, bias, pairs, recent disagreements."""
-    chosen = _chosen(request, project_id, filtered=True)
+    chosen = chosen_question(request, project_id, filtered=True)
     found = by_key(Rater, chosen.project, key)
     numbers = source_of(chosen).rater(found)
     unchanged = live.unchanged(request, chosen.project, numbers.fresh, rater_page.LIVE)
@@ -63,7 +54,7 @@ def rater(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
 @require_safe
 def coefficients(request: HttpRequest, project_id: int) -> HttpResponse:
     """Every coefficient of a question, and what rules about missing ratings make of it."""
-    chosen = _chosen(request, project_id, filtered=True)
+    chosen = chosen_question(request, project_id, filtered=True)
     numbers = SlicedCoefficients(chosen)
     unchanged = live.unchanged(request, chosen.project, numbers.fresh, coefficient_page.LIVE)
     if unchanged is not None:
@@ -86,7 +77,7 @@ def coefficients(request: HttpRequest, project_id: int) -> HttpResponse:
 @require_safe
 def pair(request: HttpRequest, project_id: int) -> HttpResponse:
     """Two raters (?a=KEY&b=KEY), or, without them, the table of all pairs."""
-    chosen = _chosen(request, project_id, filtered=True)
+    chosen = chosen_question(request, project_id, filtered=True)
     if "a" not in request.GET and "b" not in request.GET:
         return _all_pairs(request, chosen)
     a = by_key(Rater, chosen.project, request.GET.get("a", ""))

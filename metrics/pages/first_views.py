@@ -8,21 +8,20 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from metrics.agreement.headline import choices
-from projects.access import get_project
 from projects.models import BandScheme, Member
 from projects.setup.project_rules import Refused
 from projects.setup.projects import change_project
 from projects.setup.questions import MOST_NOTE, change_headline
 
 from . import words
-from .selection import Selection, select
+from .selection import Selection, chosen_question
 
 
 class FirstForm(forms.Form):
@@ -62,11 +61,8 @@ class FirstForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 def first(request: HttpRequest, project_id: int) -> HttpResponse:
     """Choose, or leave it to the table."""
-    project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    chosen = select(request, project)
-    if chosen is None:
-        raise Http404(_("This project has no question yet."))
-    question = chosen.question
+    chosen = chosen_question(request, project_id, role=Member.Role.LEAD)
+    project, question = chosen.project, chosen.question
     stands = {
         "headline": question.headline,
         "note": question.headline_note,

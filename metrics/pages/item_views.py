@@ -7,7 +7,6 @@ from typing import Any
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import BadRequest
 from django.http import (
-    Http404,
     HttpRequest,
     HttpResponse,
     HttpResponseBase,
@@ -19,7 +18,6 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from projects.access import get_project
 from projects.catalogue.sizes import sizes
 from projects.models import Item, Member
 from ratings.desk import content
@@ -27,7 +25,7 @@ from ratings.items import finding
 from ratings.items.finding import Wanted
 
 from . import item_file, item_list, item_order
-from .selection import Selection, by_key, one_of, page_number, select
+from .selection import Selection, by_key, chosen_question, one_of, page_number, place_after
 
 LONGEST_SEARCH = 255
 
@@ -36,7 +34,7 @@ LONGEST_SEARCH = 255
 @require_safe
 def items(request: HttpRequest, project_id: int) -> HttpResponse:
     """The items of a project with their ratings: searched, narrowed, sorted."""
-    chosen = _chosen(request, project_id)
+    chosen = chosen_question(request, project_id)
     wanted = _wanted(request.GET, chosen)
     order = one_of(request.GET, "sort", item_order.ORDERS) or ""
     context: dict[str, Any] = {
@@ -72,7 +70,7 @@ def items(request: HttpRequest, project_id: int) -> HttpResponse:
             "next": number + 1 if found.more else None,
         }
     else:
-        after = _after(request.GET)
+        after = place_after(request.GET)
         page = finding.find(chosen.project, wanted, after=after, size=item_list.ITEMS_A_PAGE)
         context |= {
             "rows": item_list.rows(chosen.question, page.items, chosen.scale, chosen.weights),
@@ -87,7 +85,7 @@ def items(request: HttpRequest, project_id: int) -> HttpResponse:
 @require_safe
 def items_csv(request: HttpRequest, project_id: int) -> HttpResponseBase:
     """All items that fit, one a line, whatever page of the list was asked from."""
-    chosen = _chosen(request, project_id)
+    chosen = chosen_question(request, project_id)
     wanted = _wanted(request.GET, chosen)
     lines = item_file.csv(
         chosen.question,
@@ -108,7 +106,7 @@ def items_csv(request: HttpRequest, project_id: int) -> HttpResponseBase:
 @require_safe
 def item(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
     """One item: every rating with its history and comment, and who differs from whom."""
-    chosen = _chosen(request, project_id)
+    chosen = chosen_question(request, project_id)
     found = by_key(Item, chosen.project, key)
     is_lead = _is_lead(chosen)
     context = {
@@ -132,24 +130,9 @@ def item(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
     return render(request, "metrics/item.html", context)
 
 
-def _chosen(request: HttpRequest, project_id: int) -> Selection:
-    project = get_project(request.user, project_id, role=Member.Role.VIEWER)
-    chosen = select(request, project)
-    if chosen is None:
-        raise Http404(_("This project has no question yet."))
-    return chosen
-
-
 def _is_lead(chosen: Selection) -> bool:
     project: Any = chosen.project
     return project.role == Member.Role.LEAD  # set by the door
-
-
-def _after(given: QueryDict) -> int:
-    after = given.get("after") or "0"
-    if not (after.isascii() and after.isdigit() and len(after) <= 18):
-        raise Http404(_("No such page."))
-    return int(after)
 
 
 def _wanted(given: QueryDict, chosen: Selection) -> Wanted:

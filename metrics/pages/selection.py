@@ -18,7 +18,8 @@ from metrics.agreement.weights import NONE, applicable
 from metrics.filters import Filter
 from metrics.models import Reading, Span
 from metrics.scale import QuestionScale, headlines, weighted
-from projects.models import Item, Project, Question, Rater
+from projects.access import get_project
+from projects.models import Item, Member, Project, Question, Rater
 
 Named = TypeVar("Named", Item, Rater)
 
@@ -102,6 +103,17 @@ def select(request: HttpRequest, project: Project, *, filtered: bool = False) ->
     )
 
 
+def chosen_question(
+    request: HttpRequest, project_id: int, *, role: str = Member.Role.VIEWER, filtered: bool = False
+) -> Selection:
+    """The project by the one door, and the selection of a request. Raises Http404 where there is no
+    question yet, too."""
+    chosen = select(request, get_project(request.user, project_id, role=role), filtered=filtered)
+    if chosen is None:
+        raise Http404(_("This project has no question yet."))
+    return chosen
+
+
 def first_of(question: Question, scale: QuestionScale) -> Mapping[str, Any]:
     """What is read first: as stored with the readings, or before there are any what the table gives
     for no raters."""
@@ -139,6 +151,15 @@ def by_key(model: type[Named], project: Project, key: str) -> Named:
     if found is None:
         raise Http404(_("There is nothing of this name."))
     return found
+
+
+def place_after(given: QueryDict) -> int:
+    """The id behind which the list goes on, 0 for its beginning. Raises Http404 for another
+    text."""
+    text = given.get("after") or "0"
+    if not (text.isascii() and text.isdigit() and len(text) <= 18):
+        raise Http404(_("No such page."))
+    return int(text)
 
 
 def page_number(request: HttpRequest) -> int:

@@ -3,7 +3,6 @@ read."""
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -11,7 +10,8 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet
 
 from quality.models import ItemLabel
-from ratings.files.exporting import Pieces, cell, parcels
+from ratings.files.exporting import cell, parcels
+from ratings.files.parquet_file import pieces_of
 
 from . import for_tools
 from .final import Words, part_of, rows
@@ -30,7 +30,6 @@ NAMES = (
     "as_of",
     "split",
 )
-ROWS_OF_A_GROUP = 20_000  # of Parquet
 Labels = QuerySet[ItemLabel]
 
 
@@ -72,30 +71,21 @@ def parquet(labels: Labels, words: Words) -> Iterator[bytes]:
     """Texts, but for ``confidence``, ``mean`` and the probabilities (doubles), ``ratings`` (a whole
     number) and ``as_of`` (a time in UTC)."""
     import pyarrow
-    import pyarrow.parquet
 
     kinds = dict.fromkeys(NAMES, pyarrow.string())
     kinds |= dict.fromkeys(("confidence", "mean"), pyarrow.float64())
     kinds |= {"ratings": pyarrow.int32(), "as_of": pyarrow.timestamp("us", tz="UTC")}
     fields = [*kinds.items(), *((f"p {label}", pyarrow.float64()) for label in words.shown)]
-    schema = pyarrow.schema(fields)
+    yield from pieces_of(_typed(labels, words), fields)
+
+
+def _typed(labels: Labels, words: Words) -> Iterator[list[Any]]:
+    """Values with times as times."""
     moment = NAMES.index("as_of")
-    pieces = Pieces()
-    found = rows(labels, words)
-    file = pyarrow.PythonFile(pieces, mode="w")
-    with pyarrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer:
-        while some := list(itertools.islice(found, ROWS_OF_A_GROUP)):
-            lines = []
-            for _item, row in some:
-                values = _values(row, words)
-                values[moment] = row["as_of"]
-                lines.append(values)
-            columns = []
-            for column, kind in zip(zip(*lines, strict=True), schema.types, strict=True):
-                columns.append(pyarrow.array(column, kind))
-            writer.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
-            yield pieces.take()
-    yield pieces.take()
+    for _item, row in rows(labels, words):
+        values = _values(row, words)
+        values[moment] = row["as_of"]
+        yield values
 
 
 class Kind(NamedTuple):

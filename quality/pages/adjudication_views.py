@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from metrics.pages.selection import Selection, by_key
+from metrics.pages.selection import Selection, by_key, chosen_question
 from projects.catalogue.gold import set_gold
 from projects.models import Item, Member
 from quality.adjudication import deciding
@@ -22,7 +22,7 @@ from quality.models import Decision, ItemLabel, Source
 from ratings.desk import content
 from ratings.models import Rating
 
-from .label_views import DOUBT, chosen_question
+from .label_views import DOUBT
 
 ADJUDICATOR = Member.Role.ADJUDICATOR
 

@@ -14,13 +14,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from metrics.agreement.gold import PAUSE_AT, WORDED_FROM
-from metrics.pages.selection import Selection
+from metrics.pages.selection import Selection, chosen_question
 from projects.models import GoldAnswer, Item, Member, Rater
 from quality.gold import settings, stamp, suspects
 from quality.models import GoldItem, GoldReview, GoldScore, GoldState
 from ratings.recording.days import date_of
-
-from .label_views import chosen_question
 
 RATERS_A_PAGE = 50
 ITEMS_A_PAGE = 25

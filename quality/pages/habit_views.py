@@ -12,11 +12,9 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from metrics.pages.selection import by_key, page_number
+from metrics.pages.selection import by_key, chosen_question, page_number
 from projects.models import Member, Rater
 from quality.models import Consensus, RaterConfusion
-
-from .label_views import chosen_question
 
 RATERS_A_PAGE = 100
 FEW = 5  # expected ratings; a row that rests on fewer is shown grey

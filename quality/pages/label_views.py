@@ -19,26 +19,16 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
-from metrics.pages.selection import Selection, one_of, select
-from projects.access import get_project
+from metrics.pages.selection import Selection, chosen_question, one_of, place_after
 from projects.models import Member
 from quality.adjudication import deciding
 from quality.consensus import settings, stamp
 from quality.labels import card, files, final
 from quality.models import Consensus, Method, Source
-from ratings.files.exporting import has_parquet
+from ratings.files import parquet_file
 
 LABELS_A_PAGE = 50
 DOUBT = 0.05  # with less, a label is not worth somebody's decision unless asked for
-
-
-def chosen_question(request: HttpRequest, project_id: int, *, role: str) -> Selection:
-    """The project by the one door, and the question that the address names."""
-    project = get_project(request.user, project_id, role=role)
-    chosen = select(request, project)
-    if chosen is None:
-        raise Http404(_("This project has no question yet."))
-    return chosen
 
 
 @login_required
@@ -49,10 +39,8 @@ def labels(request: HttpRequest, project_id: int) -> HttpResponse:
     consensus = Consensus.objects.filter(question=chosen.question).first()
     words = final.Words.of(chosen.question, consensus)
     source = one_of(request.GET, "source", Source.values)
-    after = request.GET.get("after") or "0"
-    if not (after.isascii() and after.isdigit() and len(after) <= 18):
-        raise Http404(_("No such page."))
-    found = final.chosen(chosen.question, source=source).filter(item__gt=int(after))
+    after = place_after(request.GET)
+    found = final.chosen(chosen.question, source=source).filter(item__gt=after)
     rows = list(final.rows(found[: LABELS_A_PAGE + 1], words))
     more = len(rows) > LABELS_A_PAGE
     context = {
@@ -62,12 +50,12 @@ def labels(request: HttpRequest, project_id: int) -> HttpResponse:
         "waiting": consensus is not None and stamp.is_old(consensus),
         "rows": [row for _item, row in rows[:LABELS_A_PAGE]],
         "next_after": rows[LABELS_A_PAGE - 1][0] if more else None,
-        "after": int(after),
+        "after": after,
         "source": source or "",
         "sources": Source.choices,
         "methods": Method.choices,
         "doubtful": _doubtful(chosen, consensus),
-        "has_parquet": has_parquet(),
+        "has_parquet": parquet_file.has_parquet(),
     }
     return render(request, "quality/labels.html", context)
 
@@ -92,12 +80,8 @@ def labels_file(request: HttpRequest, project_id: int, kind: str) -> HttpRespons
         return answer
     if kind not in files.KINDS:
         raise Http404(_("There is no such file."))
-    if kind == "parquet" and not has_parquet():
-        said = _(
-            "Parquet files need pyarrow on the server: pip install -r requirements-extra.txt,"
-            " then start it again."
-        )
-        return HttpResponse(said, status=501, content_type="text/plain; charset=utf-8")
+    if kind == "parquet" and not parquet_file.has_parquet():
+        return parquet_file.missing()
     at_least = _share(request.GET.get("at_least"))
     consensus = Consensus.objects.filter(question=chosen.question).first()
     words = final.Words.of(chosen.question, consensus)

@@ -14,10 +14,9 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from metrics.agreement import planning
+from metrics.pages.selection import chosen_question
 from projects.models import Member
 from quality.planning import widths
-
-from .label_views import chosen_question
 
 
 class StudyForm(forms.Form):

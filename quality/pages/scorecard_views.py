@@ -15,12 +15,11 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from metrics.pages.selection import one_of, page_number
+from metrics.pages.selection import chosen_question, one_of, page_number
 from projects.models import Member
 from quality.scorecard.cards import Card, Status, cards
 
 from . import alarm_words
-from .label_views import chosen_question
 
 CARDS_A_PAGE = 100
 SEVERITY = {Status.ACT: 0, Status.WATCH: 1, Status.UNKNOWN: 2, Status.FINE: 3}

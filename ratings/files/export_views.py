@@ -5,29 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils.text import slugify
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from groundwork import security
 from projects.access import get_project
 from projects.models import Member, Project, Question
 
-from . import exporting
+from . import exporting, parquet_file
 
 
 @login_required
 @require_GET
 def export(request: HttpRequest, project_id: int, kind: str) -> HttpResponseBase:
     project, questions = _asked(request, project_id)
-    if kind == "parquet" and not exporting.has_parquet():
-        said = _(
-            "Parquet files need pyarrow on the server: pip install -r requirements-extra.txt,"
-            " then start it again."
-        )
-        return HttpResponse(said, status=501, content_type="text/plain; charset=utf-8")
+    if kind == "parquet" and not parquet_file.has_parquet():
+        return parquet_file.missing()
     security.event("export", kind=kind)
     make, content_type = exporting.KINDS[kind]
     name = f"{slugify(project.name) or 'project'}-{project.pk}.{kind}"

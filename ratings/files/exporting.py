@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import functools
-import importlib.util
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +16,7 @@ from projects.models import Category, Question
 from ratings.models import Rating
 from ratings.recording.judgement import FIELDS, KEYS
 
+from . import parquet_file
 from .formulas import guard
 
 EXPORTED = [field for field in FIELDS if field.exported]
@@ -24,7 +24,6 @@ NAMES = tuple(field.name for field in EXPORTED)
 # Item, rater, question, label, and rated_at come first; the others are texts and numbers.
 OTHERS = NAMES[len(KEYS) + 1 :]
 ROWS_AT_A_TIME = 2_000  # are fetched, and sent as one piece
-ROWS_OF_A_GROUP = 20_000  # of Parquet: its columns are packed group by group
 
 Row = tuple[Any, ...]  # a value for each of NAMES
 
@@ -116,69 +115,21 @@ def parcels(lines: Iterator[str]) -> Iterator[bytes]:
         yield "".join(some).encode()
 
 
-# --- Parquet
-
-
-def has_parquet() -> bool:
-    """Whether pyarrow (requirements-extra.txt) is installed; it is not loaded by asking."""
-    return importlib.util.find_spec("pyarrow") is not None
-
-
-class Pieces:
-    """A file to write into, whose content is taken away as it comes."""
-
-    closed = False
-
-    def __init__(self) -> None:
-        self.pieces: list[bytes] = []
-        self.place = 0
-
-    def write(self, data: Any) -> int:
-        self.pieces.append(bytes(data))
-        self.place += len(self.pieces[-1])
-        return len(self.pieces[-1])
-
-    def tell(self) -> int:
-        return self.place
-
-    def flush(self) -> None:
-        """Nothing is held back."""
-
-    def close(self) -> None:
-        self.closed = True
-
-    def take(self) -> bytes:
-        taken = b"".join(self.pieces)
-        self.pieces.clear()
-        return taken
-
-
 def parquet(found: Iterable[Row]) -> Iterator[bytes]:
     """Texts, but for ``rated_at``, a time in UTC with microseconds, and ``guidelines``, a number or
     null."""
     import pyarrow
-    import pyarrow.parquet
 
     of_kind = {
         "text": pyarrow.string(),
         "time": pyarrow.timestamp("us", tz="UTC"),
         "number": pyarrow.int32(),
     }
-    types = [of_kind[field.kind] for field in EXPORTED]
-    schema = pyarrow.schema(list(zip(NAMES, types, strict=True)))
-    pieces = Pieces()
+    fields = [(field.name, of_kind[field.kind]) for field in EXPORTED]
     moment = datetime.datetime.fromisoformat
     time_at = NAMES.index("rated_at")
     source = ((*row[:time_at], moment(row[time_at]), *row[time_at + 1 :]) for row in found)
-    file = pyarrow.PythonFile(pieces, mode="w")
-    with pyarrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer:
-        while some := list(itertools.islice(source, ROWS_OF_A_GROUP)):
-            columns = []
-            for values, kind in zip(zip(*some, strict=True), types, strict=True):
-                columns.append(pyarrow.array(values, kind))
-            writer.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
-            yield pieces.take()
-    yield pieces.take()
+    yield from parquet_file.pieces_of(source, fields)
 
 
 # What a file may be -> (how it is made, its type).

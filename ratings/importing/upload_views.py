@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from projects.access import get_project
 from projects.models import Member, Project
-from ratings.files import exporting
+from ratings.files import parquet_file
 from ratings.files.bounds import bounded
 from ratings.models import ImportRun
 
@@ -36,7 +36,9 @@ def data(request: HttpRequest, project_id: int) -> HttpResponse:
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
     runs = project.imports.select_related("by", "question")[:RUNS_SHOWN]
     context = {"project": project, "questions": project.questions.all(), "runs": runs}
-    return render(request, "ratings/data.html", {**context, "has_parquet": exporting.has_parquet()})
+    return render(
+        request, "ratings/data.html", {**context, "has_parquet": parquet_file.has_parquet()}
+    )
 
 
 @login_required

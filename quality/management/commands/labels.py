@@ -11,7 +11,7 @@ from projects.models import Project, Question
 from quality.consensus import renew
 from quality.labels import card, files, final
 from quality.models import Consensus
-from ratings.files.exporting import has_parquet
+from ratings.files.parquet_file import has_parquet
 
 
 class Command(BaseCommand):

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from projects.models import Category, Item, Project, Question, Rater
-from ratings.files import exporting
+from ratings.files import exporting, parquet_file
 from ratings.files.formulas import guard, unguard
 from ratings.models import NOTHING, Rating
 from ratings.recording.judgement import Judgement
@@ -104,7 +104,7 @@ def test_parquet_has_the_plain_values(
     parquet = pytest.importorskip(
         "pyarrow.parquet", reason="requirements-extra.txt is not installed"
     )
-    monkeypatch.setattr(exporting, "ROWS_OF_A_GROUP", 2)
+    monkeypatch.setattr(parquet_file, "ROWS_OF_A_GROUP", 2)
     moment = utc(2026, 3, 1, 9, 30, 0, 5)
     rate(question, "=i1", "an\u00e4", "major", rated_at=moment, comment="=1+1")
     for item in ("i2", "i3"):
@@ -139,9 +139,9 @@ def test_without_pyarrow_the_answer_names_what_to_install(
 ) -> None:
     page = f"/projects/{project.pk}/data/"
     client = client_for(lead)
-    monkeypatch.setattr(exporting, "has_parquet", lambda: True)
+    monkeypatch.setattr(parquet_file, "has_parquet", lambda: True)
     assert "export.parquet" in client.get(page).content.decode()
-    monkeypatch.setattr(exporting, "has_parquet", lambda: False)
+    monkeypatch.setattr(parquet_file, "has_parquet", lambda: False)
     assert "export.parquet" not in client.get(page).content.decode()
     answer = client.get(page + "export.parquet")
     assert answer.status_code == 501
@@ -180,7 +180,7 @@ def test_who_may_export(
 ) -> None:
     client = client_for(request.getfixturevalue(name))
     address = f"/projects/{project.pk}/data/export.{kind}"
-    needs_extra = kind == "parquet" and status == 200 and not exporting.has_parquet()
+    needs_extra = kind == "parquet" and status == 200 and not parquet_file.has_parquet()
     assert client.get(address).status_code == (501 if needs_extra else status)
     assert client.post(address).status_code == 405
 
