@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import datetime
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -22,6 +22,7 @@ from groundwork.work.lease import Lost, free, give_back, take_lease
 from metrics.models import CountState
 from projects.models import GoldAnswer
 from quality.models import Renewed
+from ratings.models import Apart
 
 logger = logging.getLogger(__name__)
 
@@ -123,6 +124,13 @@ def gold(only: int | None = None) -> dict[int, list[int]]:
     for question_id, newest, retired in rows.annotate(Max("pk"), Count("retired_at")):
         found[question_id] = [newest, retired]
     return found
+
+
+def apart(question_ids: Iterable[int], why: str) -> dict[int, int]:
+    """question id -> the newest line of what raters said apart for this reason; of those where
+    there is any."""
+    rows = Apart.objects.filter(question__in=list(question_ids), why=why)
+    return dict(rows.order_by().values_list("question_id").annotate(Max("pk")))
 
 
 def of(only: int | None) -> dict[str, int]:

@@ -10,7 +10,7 @@ from django.contrib import admin
 from projects.admin import ReadOnly
 from ratings.recording.judgement import KEPT
 
-from .models import Assignment, DayMove, Desk, ImportRun, Rating, Revision, UncountedItem
+from .models import Apart, Assignment, DayMove, Desk, ImportRun, Rating, Revision, UncountedItem
 
 
 class RevisionInline(admin.TabularInline):
@@ -55,9 +55,28 @@ class RevisionAdmin(ReadOnly):
     raw_id_fields = ("rating",)
 
 
+@admin.register(Apart)
+class ApartAdmin(ReadOnly):
+    list_display = ("item", "rater", "question", "why", "code", "first", "rated_at", "stands")
+    list_filter = ("why",)
+    list_select_related = ("item", "rater", "question")
+    search_fields = ("=item__key", "=rater__key")
+    ordering = ("-pk",)
+    show_full_result_count = False
+
+
 @admin.register(Assignment)
 class AssignmentAdmin(ReadOnly):
-    list_display = ("item", "rater", "state", "leased_until", "closed_at", "flagged", "skip_reason")
+    list_display = (
+        "item",
+        "rater",
+        "state",
+        "why",
+        "leased_until",
+        "closed_at",
+        "flagged",
+        "skip_reason",
+    )
     list_filter = ("state", "flagged")
     list_select_related = ("item", "rater")
     search_fields = ("=item__key", "=rater__key")

@@ -22,7 +22,18 @@ class RatingQuerySet(models.QuerySet):
         return self.filter(code__gte=0)
 
 
+class ApartQuerySet(models.QuerySet):
+    def standing(self) -> ApartQuerySet:
+        """What is said now (not withdrawn)."""
+        return self.filter(stands=True, code__gte=0)
+
+
 class AssignmentQuerySet(models.QuerySet):
+    def apart(self) -> AssignmentQuerySet:
+        """Hidden gold and repeats: to the rater's own eyes, what they said of these items is what
+        stands apart, and no rating. Served by the partial index."""
+        return self.exclude(why="")
+
     def set_aside_in(self, project: Any) -> AssignmentQuerySet:
         """What the project's raters skipped or flagged. Served by the partial index."""
         return self.filter(Q(state="skipped") | Q(flagged=True), item__project=project)

@@ -52,6 +52,12 @@ class Project(models.Model):
     corrections = models.BooleanField(
         default=True, db_default=True, help_text=_("Raters may change their own ratings")
     )
+    # What tests raters unseen, of a hundred items that the desk asks: hidden gold, and items that
+    # the rater rated before, so many of their own items and days ago (ratings.desk.hidden).
+    gold_percent = models.PositiveSmallIntegerField(default=0, db_default=0)
+    repeat_percent = models.PositiveSmallIntegerField(default=0, db_default=0)
+    repeat_after_items = models.PositiveSmallIntegerField(default=50, db_default=50)
+    repeat_after_days = models.PositiveSmallIntegerField(default=7, db_default=7)
     band_scheme = models.CharField(
         max_length=12,
         choices=BandScheme.choices,
@@ -80,6 +86,15 @@ class Project(models.Model):
             models.CheckConstraint(condition=Q(overlap__gte=1), name="project_overlap_positive"),
             models.CheckConstraint(
                 condition=Q(queue_order__in=QueueOrder.values), name="project_queue_order_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(gold_percent__lte=50, repeat_percent__lte=20),
+                name="project_tests_are_few",
+            ),
+            models.CheckConstraint(
+                condition=Q(repeat_after_items__gte=10, repeat_after_items__lte=10_000)
+                & Q(repeat_after_days__lte=365),
+                name="project_repeats_keep_distance",
             ),
             models.CheckConstraint(
                 condition=Q(band_scheme__in=BandScheme.values), name="project_band_scheme_known"

@@ -9,9 +9,9 @@ from typing import Any, cast
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from projects.models import QueueOrder, Scale, Weights
+from projects.models import Project, QueueOrder, Scale, Weights
 
-from .project_rules import time_zones
+from .project_rules import BOUNDS, time_zones
 from .question_rules import NewCategory
 
 
@@ -61,6 +61,20 @@ class SetupForm(ProjectForm):
 
     queue_order = forms.ChoiceField(label=_("Order of items"), choices=QueueOrder.choices)
     corrections = forms.BooleanField(label=_("Raters may change their own ratings"), required=False)
+    gold_percent = forms.IntegerField(
+        label=_("Hidden gold: so many of 100 items"),
+        required=False,
+        help_text=_("5 to 10 are usual; 0: none. Each gold item once a rater at most."),
+    )
+    repeat_percent = forms.IntegerField(
+        label=_("Blind repeats: so many of 100 items"),
+        required=False,
+        help_text=_("3 are usual; 0: none."),
+    )
+    repeat_after_items = forms.IntegerField(
+        label=_("Asked again after so many items of the rater"), required=False
+    )
+    repeat_after_days = forms.IntegerField(label=_("and after so many days"), required=False)
 
     field_order = (
         "name",
@@ -69,8 +83,17 @@ class SetupForm(ProjectForm):
         "queue_order",
         "corrections",
         "time_zone",
+        *BOUNDS,
         "guidelines",
     )
+
+    def clean(self) -> dict[str, Any]:
+        # What is left empty is as it is in a new project. Bounds: project_rules.
+        found: dict[str, Any] = super().clean() or self.cleaned_data
+        for name in BOUNDS:
+            if found.get(name, 0) is None:
+                found[name] = getattr(Project(), name)
+        return found
 
 
 class QuestionForm(forms.Form):

@@ -7,12 +7,25 @@ import zoneinfo
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _lazy
 
 from groundwork.text import has_nul
-from projects.models import BandScheme
+from projects.models import BandScheme, QueueOrder
 
 MOST_OVERLAP = 1000
 MOST_TEXT = 200_000  # characters of a description or of guidelines
+# Whole numbers that a project may have, from and to.
+BOUNDS = {
+    "gold_percent": (0, 50),
+    "repeat_percent": (0, 20),
+    "repeat_after_items": (10, 10_000),
+    "repeat_after_days": (0, 365),
+}
+
+
+_NEEDS_RANDOM = _lazy(
+    "In a fixed order it would be seen which items test a rater: choose the random order, or 0."
+)
 
 
 class Refused(ValueError):
@@ -50,8 +63,10 @@ def problems_of(
     time_zone: str = "UTC",
     band_scheme: str = BandScheme.LANDIS_KOCH,
     bar: float | None = None,
-) -> dict[str, str]:
-    """Field name -> message; empty when all is well."""
+    queue_order: str = QueueOrder.FIXED,
+    **numbers: int,
+) -> dict[str, Any]:
+    """Field name -> message; empty when all is well. ``numbers`` are those of BOUNDS."""
     found = {}
     if not name.strip() or len(name) > 200 or not name.isprintable():
         found["name"] = _("A name of 1 to 200 characters is needed, without control characters.")
@@ -75,6 +90,20 @@ def problems_of(
         found["time_zone"] = _(
             "'%(zone)s' is no time zone; names look like Europe/Berlin, Asia/Shanghai or UTC."
         ) % {"zone": str(time_zone)[:64]}
+    return found | _problems_of_tests(queue_order, numbers)
+
+
+def _problems_of_tests(queue_order: str, numbers: dict[str, int]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for place, number in numbers.items():
+        lowest, highest = BOUNDS[place]
+        if not lowest <= number <= highest:
+            found[place] = _("A whole number from %(lowest)s to %(highest)s.") % {
+                "lowest": lowest,
+                "highest": highest,
+            }
+        elif queue_order == QueueOrder.FIXED and place.endswith("_percent") and number:
+            found[place] = _NEEDS_RANDOM
     return found
 
 

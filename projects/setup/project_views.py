@@ -36,6 +36,7 @@ PROJECT_FIELDS = (
     "time_zone",
     "queue_order",
     "corrections",
+    *project_rules.BOUNDS,
 )
 
 

@@ -41,8 +41,9 @@ def create_project(
 
 @transaction.atomic
 def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
-    """Set name, description, guidelines, overlap, band_scheme, bar or time_zone; a new time zone
-    moves the days of all ratings, and other guidelines become a new version of them.
+    """Set name, description, guidelines, overlap, band_scheme, bar, time_zone, queue_order or the
+    numbers of project_rules.BOUNDS; a new time zone moves the days of all ratings, and other
+    guidelines become a new version of them.
 
     Raises project_rules.Refused, and then has changed nothing.
     """
@@ -54,6 +55,8 @@ def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
         "time_zone",
         "band_scheme",
         "bar",
+        "queue_order",
+        *project_rules.BOUNDS,
     )
     project_rules.check(**{name: fields.get(name, getattr(project, name)) for name in names})
     # Nobody may write a rating with a day of the old zone, or under the old guidelines, while

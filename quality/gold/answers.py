@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
+from zoneinfo import ZoneInfo
 
 from django.db.models import Exists, OuterRef
 
 from metrics.scale import QuestionScale
 from projects.models import GoldAnswer, Question, Rater
 from quality.models import GoldReview
-from ratings.models import Rating
+from ratings.models import Apart, Assignment, Rating
+from ratings.recording.days import day_of
 
 ROWS_AT_ONCE = 20_000
 
@@ -34,8 +38,9 @@ class Gold:
 
 @dataclass(frozen=True)
 class Said:
-    """A standing rating of an item that has gold. ``code`` is the place among the declared
-    categories, ``day`` counts from 1970-01-01 in the project's time zone."""
+    """What a rater says of an item that has gold: a standing rating, or ``apart`` from these, when
+    the desk asked it as hidden gold. ``code`` is the place among the declared categories, ``day``
+    counts from 1970-01-01 in the project's time zone."""
 
     item: int
     rater: int
@@ -43,6 +48,7 @@ class Said:
     code: int
     day: int
     at: datetime.datetime
+    apart: bool = False
 
 
 def golds_of(question: Question, scale: QuestionScale) -> dict[int, Gold]:
@@ -59,15 +65,24 @@ def golds_of(question: Question, scale: QuestionScale) -> dict[int, Gold]:
 
 
 def said_of(question: Question, scale: QuestionScale) -> list[Said]:
-    """All standing ratings of items with gold, in the order in which they were given."""
+    """All that raters say of items with gold, in the order in which it was given. Who rated an item
+    that was hidden gold for them too, by a file perhaps, says what they said there."""
+    gold = GoldAnswer.objects.in_force().filter(question=question).values("item")
+    apart = Apart.objects.filter(why=Assignment.Why.GOLD)
+    found = [*_rows(apart, question, scale, gold), *_rows(Rating.objects, question, scale, gold)]
+    first: dict[tuple[int, int], Said] = {}
+    for one in found:
+        first.setdefault((one.item, one.rater), one)
+    return sorted(first.values(), key=lambda one: one.at)
+
+
+def _rows(rows: Any, question: Question, scale: QuestionScale, items: Any) -> Iterator[Said]:
     places = {int(code): place for place, code in enumerate(scale.codes)}
-    gold = GoldAnswer.objects.in_force().filter(question=question)
-    rows = Rating.objects.standing().filter(question=question, item__in=gold.values("item"))
-    columns = ("item_id", "rater_id", "rater__kind", "code", "day", "rated_at")
-    found = []
-    ordered = rows.order_by("rated_at", "id").values_list(*columns)
-    for item, rater, kind, code, day, at in ordered.iterator(chunk_size=ROWS_AT_ONCE):
+    zone = ZoneInfo(question.project.time_zone)
+    is_apart = rows.model is Apart
+    chosen = rows.standing().filter(question=question, item__in=items).order_by("rated_at", "id")
+    columns = ("item_id", "rater_id", "rater__kind", "code", "rated_at")
+    for item, rater, kind, code, at in chosen.values_list(*columns).iterator(ROWS_AT_ONCE):
         if code in places:
             human = kind == Rater.Kind.HUMAN
-            found.append(Said(item, rater, human, places[code], day, at))
-    return found
+            yield Said(item, rater, human, places[code], day_of(at, zone), at, is_apart)

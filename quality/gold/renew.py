@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from django.db import transaction
 from django.utils import timezone
@@ -39,15 +39,16 @@ def _make(row: GoldState) -> None:
         each.append(scores.score(given, golds, scale, question_id=question.pk, bar=row.bar))
     row.rests_on = rests_on
     row.seconds = time.monotonic() - started
-    _store(row, each, items, _summary(golds, len(said)))
+    _store(row, each, items, _summary(golds, said))
 
 
-def _summary(golds: Mapping[int, answers.Gold], n_answers: int) -> dict[str, int]:
+def _summary(golds: Mapping[int, answers.Gold], said: Sequence[answers.Said]) -> dict[str, int]:
     return {
         "n_single": sum(gold.single is not None for gold in golds.values()),
         "n_several": sum(len(gold.right) > 1 for gold in golds.values()),
         "n_shares": sum(gold.shares for gold in golds.values()),
-        "n_answers": n_answers,
+        "n_answers": len(said),
+        "n_apart": sum(one.apart for one in said),
     }
 
 

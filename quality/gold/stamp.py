@@ -6,6 +6,7 @@ from django.db.models import Max
 
 from quality import renewing
 from quality.models import GoldReview, GoldState
+from ratings.models import Assignment
 
 
 def stamps(only: int | None = None) -> renewing.Stamps:
@@ -19,6 +20,8 @@ def stamps(only: int | None = None) -> renewing.Stamps:
     for question_id in gold.keys() & counted.keys():
         review = reviewed.get(question_id, 0)
         found[question_id] = {**counted[question_id], "gold": gold[question_id], "review": review}
+    for question_id, newest in renewing.apart(found, Assignment.Why.GOLD).items():
+        found[question_id]["apart"] = newest
     return found
 
 

@@ -27,8 +27,10 @@ class GoldState(Renewed):
     n_single = models.PositiveIntegerField(default=0)
     n_several = models.PositiveIntegerField(default=0)
     n_shares = models.PositiveIntegerField(default=0)
-    # Standing ratings of items that have gold, whoever gave them.
+    # What raters say of items that have gold, whoever they are; and how much of it stands apart
+    # from the ratings (hidden gold).
     n_answers = models.PositiveIntegerField(default=0)
+    n_apart = models.PositiveIntegerField(default=0, db_default=0)
 
     class Meta:
         constraints = [
@@ -40,7 +42,7 @@ class GoldState(Renewed):
 
 
 class GoldScore(models.Model):
-    """A rater's standing ratings against the gold answers of a question. Gold answers that are
+    """What a rater says against the gold answers of a question. Gold answers that are
     suspected, and not kept, are left out of everything here."""
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
@@ -91,7 +93,7 @@ class GoldItem(models.Model):
     )
     question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
     item = models.ForeignKey(Item, models.CASCADE, related_name="+")
-    # Standing ratings by anybody: how often it was shown and answered; and those that are right.
+    # Answers by anybody: how often it was shown and answered; and those that are right.
     exposures = models.PositiveIntegerField()
     right = models.PositiveIntegerField()
     # Of gold of one category, by what people say of it: the probability that it is wrong, the

@@ -13,8 +13,8 @@ from groundwork.rest.errors import BadRequest
 from groundwork.rest.parameters import parameters
 from groundwork.rest.schema import PAGING, QUESTION, page_of, parameter, reads
 from projects.api.view import ApiView, question_of
-from projects.models import Member, Rater
-from ratings.models import Revision
+from projects.models import Item, Member, Question, Rater
+from ratings.models import Apart, Assignment, Revision
 
 
 class RevisionOut(serializers.Serializer):
@@ -58,16 +58,11 @@ class History(ApiView):
             )
         question = question_of(project, found.get("question"))
         role = project.role  # type: ignore[attr-defined]  # set by the door
-        rows = Revision.objects.filter(
-            rating__question=question,
-            rating__item__project=project,
-            rating__item__key=found["item"],
-            rating__rater__project=project,
-            rating__rater__key=found["rater"],
-        )
+        raters = Rater.objects.filter(project=project, key=found["rater"])
         if role == Member.Role.ANNOTATOR:
-            own = Rater.objects.filter(project=project, user=request.user.pk)
-            rows = rows.filter(rating__rater__in=own)
+            raters = raters.filter(user=request.user.pk)
+        items = Item.objects.filter(project=project, key=found["item"])
+        rows = _lines(question, items, raters, to_rater=role == Member.Role.ANNOTATOR)
         labels = {category.code: category.label for category in question.categories.all()}
 
         def read(after: paging.Key | None, size: int) -> list[tuple[paging.Key, Any]]:
@@ -79,15 +74,25 @@ class History(ApiView):
         return Response(paging.page(request, found, key=1, read=read))
 
 
-def _shown(line: Revision, labels: dict[int, str], *, is_lead: bool) -> dict[str, Any]:
+def _lines(question: Question, items: Any, raters: Any, *, to_rater: bool) -> Any:
+    """To the rater, the history of what tests them is that of a rating like others."""
+    tests = Assignment.objects.apart().filter(item__in=items, rater__in=raters)
+    if to_rater and tests.exists():
+        return Apart.objects.filter(question=question, item__in=items, rater__in=raters)
+    return Revision.objects.filter(
+        rating__question=question, rating__item__in=items, rating__rater__in=raters
+    )
+
+
+def _shown(line: Revision | Apart, labels: dict[int, str], *, is_lead: bool) -> dict[str, Any]:
     return {
         "label": labels.get(line.code),
         "rated_at": line.rated_at,
-        "recorded_at": line.recorded_at,
+        "recorded_at": line.recorded_at if isinstance(line, Revision) else line.changed_at,
         "by": line.by.get_username() if line.by and is_lead else None,
         "source": line.source,
         "comment": line.comment,
-        "superseded": line.superseded,
+        "superseded": isinstance(line, Revision) and line.superseded,
         "guidelines": line.guidelines,
         "item_version": line.item_version,
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -15,7 +17,7 @@ from groundwork.rest.parameters import parameters, rows_of
 from groundwork.rest.schema import PAGING, one_or_many, page_of, parameter, reads, writes
 from projects.api.view import ApiView, question_of
 from projects.models import Member, Project, Question, Rater
-from ratings.models import NOTHING, Rating
+from ratings.models import NOTHING, Apart, Assignment, Rating
 from ratings.recording import permitted
 from ratings.recording.judgement import DETAILS, UnknownCode
 
@@ -74,23 +76,35 @@ class Ratings(ApiView):
     def get(self, request: Request, project_id: int) -> Response:
         project = self.project(request, project_id)
         found = parameters(request, (*FILTERS, *paging.PAGING))
-        rows = _filtered(project, request.user, found)
+        kinds = _seen(project, request.user)
+        kinds = [_filtered(rows, project, found) for rows in kinds]
         questions = list(project.questions.prefetch_related("categories").order_by("pk"))
         if "question" in found:
             questions = [question_of(project, found["question"])]
 
         def read(after: paging.Key | None, size: int) -> list[tuple[paging.Key, Any]]:
-            return _read(rows, questions, after, size)
+            return _read(kinds, questions, after, size)
 
         return Response(paging.page(request, found, key=3, read=read))
 
 
-def _filtered(project: Project, user: Any, found: dict[str, str]) -> Any:
-    """The ratings that this caller may see, narrowed by the query. What does not exist matches
-    nothing."""
+def _seen(project: Project, user: Any) -> list[Any]:
+    """The ratings that this caller may see. To annotators, who must not tell what tests them, what
+    stands apart is a rating like others."""
     rows = Rating.objects.filter(question__project=project)
-    if project.role == Member.Role.ANNOTATOR:  # type: ignore[attr-defined]  # set by the door
-        rows = rows.filter(rater__in=Rater.objects.filter(project=project, user=user))
+    if project.role != Member.Role.ANNOTATOR:  # type: ignore[attr-defined]  # set by the door
+        return [rows]
+    own = Rater.objects.filter(project=project, user=user)
+    tests = Assignment.objects.apart().filter(rater__in=own).values("item")
+    apart = Apart.objects.filter(question__project=project, stands=True)
+    return [
+        rows.filter(rater__in=own).exclude(item__in=tests),
+        apart.filter(rater__in=own, item__in=tests),
+    ]
+
+
+def _filtered(rows: Any, project: Project, found: dict[str, str]) -> Any:
+    """Narrowed by the query. What does not exist matches nothing."""
     if "item" in found:
         rows = rows.filter(item__project=project, item__key=found["item"])
     if "rater" in found:
@@ -104,21 +118,23 @@ def _filtered(project: Project, user: Any, found: dict[str, str]) -> Any:
 
 
 def _read(
-    rows: Any, questions: list[Question], after: paging.Key | None, size: int
+    kinds: Sequence[Any], questions: list[Question], after: paging.Key | None, size: int
 ) -> list[tuple[paging.Key, Any]]:
     """In the order (question, item, rater): the order of the index that serves it."""
     results: list[tuple[paging.Key, Any]] = []
     for question in questions:
-        mine = rows.filter(question=question)
-        if after is not None:
-            if question.pk < after[0]:
-                continue
-            if question.pk == after[0]:
+        if after is not None and question.pk < after[0]:
+            continue
+        left = size - len(results)
+        chosen: list[tuple[Any, ...]] = []
+        for rows in kinds:
+            mine = rows.filter(question=question)
+            if after is not None and question.pk == after[0]:
                 item, rater = after[1:]
                 mine = mine.filter(item__gte=item).exclude(item=item, rater__lte=rater)
+            chosen += mine.order_by("item_id", "rater_id").values_list(*_COLUMNS)[:left]
         labels = {category.code: category.label for category in question.categories.all()}
-        chosen = mine.order_by("item_id", "rater_id").values_list(*_COLUMNS)
-        for row in chosen[: size - len(results)]:
+        for row in sorted(chosen, key=itemgetter(0, 1))[:left]:
             results.append(_shown(question, labels, row))
         if len(results) == size:
             break

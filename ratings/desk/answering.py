@@ -14,6 +14,7 @@ from django.utils import timezone
 from projects.models import Item, Project, Question, Rater
 from ratings.models import Assignment, Desk, Rating, Revision
 from ratings.recording import places
+from ratings.recording.apart import record_apart
 from ratings.recording.judgement import Judgement
 from ratings.recording.permitted import HELD, NotAsked, Refused
 from ratings.recording.record import record
@@ -21,6 +22,7 @@ from ratings.recording.record import record
 from . import own, queue
 
 State = Assignment.State
+FORM = Revision.Source.FORM
 
 
 class NoPlaceLeft(Refused):
@@ -127,11 +129,11 @@ def _store(
         _refuse_unseen(own.standing_of(rater, item), codes, comment, shown)
     now = timezone.now()
     seconds = _seconds(last_closed_at, mine, now) if first and mine is not None else None
-    judgements: dict[Question, list[Judgement]] = {}
+    judgements: dict[Question, Judgement] = {}
     for question, code in codes.items():
         # The comment speaks of the item: it is kept with the first question's rating alone.
         said = None if judgements else comment
-        judgement = Judgement(
+        judgements[question] = Judgement(
             item.pk,
             rater.pk,
             code,
@@ -140,8 +142,12 @@ def _store(
             guidelines=shown.guidelines,
             item_version=shown.item_version,
         )
-        judgements[question] = [judgement]
-    record(judgements, by=by, source=Revision.Source.FORM, closed=closed)
+    if mine is not None and mine.why:
+        is_closed = closed is not None and not first
+        record_apart(judgements, why=mine.why, by=by, source=FORM, closed=is_closed)
+    else:
+        each = {question: [judgement] for question, judgement in judgements.items()}
+        record(each, by=by, source=FORM, closed=closed)
     if mine is not None:
         mine.state = State.DONE
         mine.closed_at = mine.closed_at or now

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET
 
 from projects.access import get_project
 from projects.models import Member
-from ratings.models import Assignment, Rating
+from ratings.models import Assignment
 
 from . import content, own, progress
 from .forms import questions_of
@@ -26,15 +26,7 @@ def my_ratings(request: HttpRequest, project_id: int) -> HttpResponse:
     """The rater's own ratings, latest first."""
     project = get_project(request.user, project_id, role=Member.Role.ANNOTATOR)
     rater = own.rater_of(project, request.user)
-    mine = (
-        Rating.objects.filter(rater=rater, question__project=project).standing()
-        if rater
-        else Rating.objects.none()
-    )
-    pages = Paginator(
-        mine.select_related("item", "question").order_by("-changed_at", "-id"), RATINGS_A_PAGE
-    )
-    page = pages.get_page(request.GET.get("page"))
+    page = Paginator(own.listed(rater), RATINGS_A_PAGE).get_page(request.GET.get("page"))
     questions = questions_of(project)
     labels = {
         (c.question_id, c.code): c.label
@@ -47,7 +39,7 @@ def my_ratings(request: HttpRequest, project_id: int) -> HttpResponse:
             "label": labels.get((rating.question_id, rating.code)),
             "excerpt": content.excerpt(rating.item.body),
         }
-        for rating in page
+        for rating in own.fetched(page)
     ]
     done = progress.of_rater(rater) if rater else None
     context = {

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from django.db import models
 
 from groundwork.database import bulk
 from groundwork.database.rows import Row
 from projects.access import LARGEST_ID
 from projects.models import Item, Project, Question, Rater
-from ratings.models import NOTHING, Assignment, Rating
+from ratings.models import NOTHING, Apart, Assignment, Rating
 from ratings.recording.days import aware
 
 from . import queue
@@ -39,8 +41,19 @@ _ASSIGNMENT_OF = f"""
     SELECT {_ASSIGNMENT.columns("a")} FROM ratings_assignment a
     WHERE a.item_id = %s AND a.rater_id = %s
     """
+# Of a test, what stands apart takes the place of the ratings; the same columns.
+_TESTS = """
+    EXISTS (
+        SELECT 1 FROM ratings_assignment a
+        WHERE a.item_id = r.item_id AND a.rater_id = r.rater_id AND a.why <> ''
+    )
+    """
 _RATINGS_OF = f"""
-    SELECT {_RATING.columns("r")} FROM ratings_rating r WHERE r.item_id = %s AND r.rater_id = %s
+    SELECT {_RATING.columns("r")} FROM ratings_rating r
+    WHERE r.item_id = %s AND r.rater_id = %s AND NOT {_TESTS}
+    UNION ALL
+    SELECT {_RATING.columns("r")} FROM ratings_apart r
+    WHERE r.item_id = %s AND r.rater_id = %s AND r.stands AND {_TESTS}
     """
 
 
@@ -64,17 +77,41 @@ def item_of(rater: Rater, item_id: int) -> Item | None:
 
 
 def said_of(rater: Rater, item: Item) -> tuple[Assignment | None, list[Rating]]:
-    """The rater's assignment of the item, and their ratings of it, one a question."""
+    """The rater's assignment of the item, and what they said of it as ratings, one a question."""
     key = [item.pk, rater.pk]
-    assignments, ratings = bulk.several([(_ASSIGNMENT_OF, key), (_RATINGS_OF, key)])
+    assignments, ratings = bulk.several([(_ASSIGNMENT_OF, key), (_RATINGS_OF, [*key, *key])])
     return _assignment(assignments), [_RATING.made(row) for row in ratings]
 
 
 def standing_of(rater: Rater, item: Item) -> dict[int, Rating]:
     """What the rater says of the item now, by the question's id."""
-    [ratings] = bulk.several([(_RATINGS_OF, [item.pk, rater.pk])])
+    [ratings] = bulk.several([(_RATINGS_OF, [item.pk, rater.pk] * 2)])
     made = [_RATING.made(row) for row in ratings]
     return {one.question_id: one for one in made if one.code != NOTHING}
+
+
+def listed(rater: Rater | None) -> Any:
+    """All that the rater says now, as (whether it stands apart, id, time), the latest first."""
+    if rater is None:
+        return Rating.objects.none()
+    tests = Assignment.objects.apart().filter(rater=rater).values("item")
+    ratings = Rating.objects.standing().filter(rater=rater).exclude(item__in=tests)
+    apart = Apart.objects.standing().filter(rater=rater, item__in=tests)
+    both = [
+        rows.order_by().values_list(models.Value(is_apart), "id", "changed_at")
+        for is_apart, rows in enumerate((ratings, apart))
+    ]
+    return both[0].union(both[1], all=True).order_by("-changed_at", "-id")
+
+
+def fetched(listed: Iterable[tuple[int, int, Any]]) -> list[Rating | Apart]:
+    """What is listed, with items and questions."""
+    keys = [(is_apart, pk) for is_apart, pk, _changed_at in listed]
+    found: dict[tuple[int, int], Any] = {}
+    for is_apart, model in enumerate((Rating, Apart)):
+        rows = model._default_manager.filter(pk__in=[pk for which, pk in keys if which == is_apart])
+        found |= {(is_apart, row.pk): row for row in rows.select_related("item", "question")}
+    return [found[key] for key in keys if key in found]
 
 
 def stamp(standing: Mapping[int, Rating]) -> str:

@@ -16,7 +16,7 @@ from django.utils import timezone
 from groundwork.database import bulk
 from projects.catalogue.sizes import sizes
 from projects.models import Rater
-from ratings.models import Rating
+from ratings.models import Apart, Rating
 
 REMEMBERED_SECONDS = 600
 RECENT = 5  # items on the strip of the last answers
@@ -65,15 +65,27 @@ class Progress:
 
 
 # rated_at lies at or before changed_at, by which the rater's ratings are indexed.
-_RATED_SINCE = (
-    "SELECT count(DISTINCT item_id) FROM ratings_rating"
-    " WHERE rater_id = %s AND changed_at >= %s AND rated_at >= %s AND code >= 0"
-)
-_RECENT = """
-    SELECT r.item_id, i.key, r.seconds, r.question_id, r.code
-    FROM ratings_rating r JOIN projects_item i ON i.id = r.item_id
-    WHERE r.rater_id = %s AND r.code >= 0 ORDER BY r.changed_at DESC, r.id DESC LIMIT %s
+# What tests them counts as all else does; an item that was asked again counts twice.
+_RATED_SINCE = """
+    SELECT (
+        SELECT count(DISTINCT item_id) FROM ratings_rating
+        WHERE rater_id = %s AND changed_at >= %s AND rated_at >= %s AND code >= 0
+    ) + (
+        SELECT count(DISTINCT item_id) FROM ratings_apart
+        WHERE rater_id = %s AND changed_at >= %s AND rated_at >= %s AND code >= 0 AND stands
+    )
     """
+_LATEST = """
+    SELECT * FROM (
+        SELECT r.item_id, i.key, r.seconds, r.question_id, r.code, r.changed_at, r.id,
+            {apart} AS apart
+        FROM {table} r JOIN projects_item i ON i.id = r.item_id
+        WHERE r.rater_id = %s AND r.code >= 0 {rest} ORDER BY r.changed_at DESC, r.id DESC LIMIT %s
+    ) AS said
+    """
+_RATINGS = _LATEST.format(table="ratings_rating", rest="", apart=0)
+_APART = _LATEST.format(table="ratings_apart", rest="AND r.stands", apart=1)
+_RECENT = f"{_RATINGS} UNION ALL {_APART} ORDER BY 6 DESC, 7 DESC LIMIT %s"
 _SKIPPED = "SELECT count(*) FROM ratings_assignment WHERE rater_id = %s AND state = 'skipped'"
 
 
@@ -84,8 +96,8 @@ def of_rater(rater: Rater) -> Progress:
     midnight = timezone.now().astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
     known, until = _known(rater)
     moments = [connection.ops.adapt_datetimefield_value(moment) for moment in (midnight, until)]
-    counting = [(_RATED_SINCE, [rater.pk, moment, moment]) for moment in moments]
-    latest = (_RECENT, [rater.pk, RATINGS_LOOKED_AT])
+    counting = [(_RATED_SINCE, [rater.pk, moment, moment] * 2) for moment in moments]
+    latest = (_RECENT, [*[rater.pk, RATINGS_LOOKED_AT] * 2, RATINGS_LOOKED_AT])
     [[today]], [[since]], [[skipped]], rows = bulk.several(
         [*counting, (_SKIPPED, [rater.pk]), latest]
     )
@@ -102,9 +114,9 @@ def of_rater(rater: Rater) -> Progress:
 
 def _items_of(rows: Sequence[tuple[Any, ...]]) -> list[Recent]:
     """The ratings item by item, in the order in which an item comes first."""
-    found: dict[int, Recent] = {}
-    for item_id, key, seconds, question_id, code in rows:
-        item = found.setdefault(item_id, Recent(item_id, key, seconds))
+    found: dict[tuple[int, int], Recent] = {}
+    for item_id, key, seconds, question_id, code, _changed_at, _id, apart in rows:
+        item = found.setdefault((item_id, apart), Recent(item_id, key, seconds))
         item.codes[question_id] = code
     return list(found.values())
 
@@ -121,9 +133,8 @@ def _known(rater: Rater) -> tuple[int, datetime.datetime]:
     known = cache.get(key)
     if known is None:
         until = timezone.now()
-        known = (
-            Rating.objects.filter(rater=rater).standing().values("item").distinct().count(),
-            until,
-        )
+        said = (Rating.objects.filter(rater=rater), Apart.objects.filter(rater=rater))
+        items = (rows.standing().values("item").distinct().count() for rows in said)
+        known = (sum(items), until)
         cache.set(key, known, REMEMBERED_SECONDS)
     return known

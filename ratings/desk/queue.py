@@ -16,7 +16,6 @@ import datetime
 from collections.abc import Sequence
 from typing import Any
 
-from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
@@ -27,7 +26,8 @@ from ratings.models import Assignment
 from ratings.recording import places
 from ratings.recording.days import aware
 
-from . import search
+from . import hidden, search
+from .hidden import lease_time
 
 State = Assignment.State
 
@@ -44,6 +44,7 @@ _OPEN = f"""
         (
             SELECT count(*) FROM ratings_rating said
             WHERE said.item_id = a.item_id AND said.rater_id + 0 = a.rater_id AND said.code >= 0
+                AND (a.why = '' OR said.changed_at >= a.created_at)
         ),
         (SELECT count(*) FROM projects_question q WHERE q.project_id = i.project_id)
     FROM ratings_assignment a JOIN projects_item i ON i.id = a.item_id
@@ -62,12 +63,13 @@ _LOCK = " FOR NO KEY UPDATE"
 # To be sent with the item's lock in hand: then it sees all who take a place.
 _TAKE = f"""
     INSERT INTO ratings_assignment
-        (item_id, rater_id, state, created_at, leased_until, skip_reason, flagged)
-    SELECT %s, %s, 'open', %s, %s, '', false
+        (item_id, rater_id, state, why, created_at, leased_until, skip_reason, flagged)
+    SELECT %s, %s, 'open', '', %s, %s, '', false
     WHERE (SELECT count(*) FROM ({places.TAKERS_OF_ONE}) AS others WHERE rater_id <> %s)
         < %s + (SELECT extra_places FROM projects_item WHERE id = %s)
     ON CONFLICT (item_id, rater_id) DO UPDATE SET
         state = 'open',
+        why = '',
         created_at = excluded.created_at,
         leased_until = excluded.leased_until,
         closed_at = NULL,
@@ -79,10 +81,6 @@ _MOVE_DESK = (
     f" WHERE rater_id = %s AND EXISTS ({_TAKEN})"
 )
 _ITEM = f"SELECT {ITEM.columns('i')} FROM projects_item i WHERE i.id = %s AND EXISTS ({_TAKEN})"
-
-
-def lease_time() -> datetime.timedelta:
-    return datetime.timedelta(seconds=settings.LEASE_SECONDS)
 
 
 def next_item(rater: Rater, *, besides: int | None = None) -> Item | None:
@@ -117,7 +115,7 @@ def next_item(rater: Rater, *, besides: int | None = None) -> Item | None:
             if (found := _open_on_desk(mine, besides)) is not None:
                 return found
             # What somebody holds for a moment is passed by: what is planned is not waited for.
-            if by_plan and not waiting and (found := _hand_out_planned(rater)) is not None:
+            if (found := _hand_out_chosen(rater, by_plan=by_plan and not waiting)) is not None:
                 return found
             found, some = _hand_out(rater, ranges, waiting=waiting)
         if found is not None or not some:
@@ -129,6 +127,8 @@ def take_place(rater: Rater, item: Item) -> bool:
     """A place for a rater who comes back to an item whose place they gave up or lost. False when
     none is left."""
     with transaction.atomic():
+        if hidden.reopen(rater, item):
+            return True
         bulk.several([*locking_desk(rater), (_LOCK_ITEM + locking(), [item.pk])])
         return _open(rater, item.pk) is not None
 
@@ -172,7 +172,8 @@ def _open_on_desk(rows: Sequence[tuple[Any, ...]], besides: int | None) -> Item 
         if item[0] == besides:
             continue
         if answered and answered >= questions:  # meanwhile, by the API or a file
-            assignment.update(state=State.DONE, closed_at=timezone.now())
+            # Then it tests nobody any more: what stands is a rating.
+            assignment.update(state=State.DONE, why="", closed_at=timezone.now())
             continue
         _renew(assignment, aware(leased_until), aware(created_at))
         return ITEM.made(item)
@@ -196,6 +197,14 @@ def _ways_to_take() -> tuple[bool, ...]:
     other, they are waited for, by a transaction that holds no item: else two who wait may wait for
     each other."""
     return (False, True) if _can_skip_locked() else (False,)
+
+
+def _hand_out_chosen(rater: Rater, *, by_plan: bool) -> Item | None:
+    """A test, or an item that is planned, where it is the turn of either."""
+    if (test := hidden.hand_out(rater)) is not None:
+        [[row]] = bulk.several([(_ITEM, [test, test, rater.pk])])
+        return ITEM.made(row)
+    return _hand_out_planned(rater) if by_plan else None
 
 
 def _hand_out_planned(rater: Rater) -> Item | None:

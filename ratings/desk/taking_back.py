@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from projects.models import Item, Question, Rater
 from ratings.models import NOTHING, Assignment, Revision
+from ratings.recording.apart import record_apart
 from ratings.recording.judgement import Judgement
 from ratings.recording.permitted import Archived, CorrectionsClosed, NotAsked
 from ratings.recording.record import record
@@ -18,6 +19,7 @@ from . import own, queue
 from .answering import NoPlaceLeft
 
 State = Assignment.State
+FORM = Revision.Source.FORM
 
 
 @transaction.atomic
@@ -49,9 +51,10 @@ def take_back(*, rater: Rater, item: Item, by: Any) -> dict[int, int]:
     mine.save(update_fields=["state", "created_at", "leased_until", "closed_at"])
     standing = own.standing_of(rater, item)
     asked = Question.objects.filter(pk__in=standing, project=rater.project_id)
-    withdrawn = {
-        question: [Judgement(item.pk, rater.pk, NOTHING)]
-        for question in asked.select_related("project")
-    }
-    record(withdrawn, by=by, source=Revision.Source.FORM)
+    nothing = Judgement(item.pk, rater.pk, NOTHING)
+    questions = list(asked.select_related("project"))
+    if mine.why:
+        record_apart(dict.fromkeys(questions, nothing), why=mine.why, by=by, source=FORM)
+    else:
+        record({question: [nothing] for question in questions}, by=by, source=FORM)
     return {question_id: said.code for question_id, said in standing.items()}

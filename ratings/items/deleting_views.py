@@ -69,6 +69,7 @@ def _in_words(counts: dict[str, int]) -> list[tuple[str, int]]:
     words = {
         "ratings": _("ratings that stand"),
         "history": _("lines of their history"),
+        "apart": _("answers to hidden gold and blind repeats"),
         "assignments": _("times that it was given to somebody"),
         "gold": _("gold answers"),
         "versions": _("versions of its content"),

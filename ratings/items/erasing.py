@@ -21,7 +21,7 @@ from groundwork import security
 from projects.models import Deletion, GoldAnswer, Item, Project, Question, Rater
 from projects.setup.projects import archive_project
 from ratings.files import media
-from ratings.models import NOTHING, Assignment, ImportRun, Rating, Revision
+from ratings.models import NOTHING, Apart, Assignment, ImportRun, Rating, Revision
 from ratings.recording import places
 from ratings.recording.judgement import Judgement
 from ratings.recording.record import record
@@ -42,6 +42,7 @@ def what_goes(kind: str, target: Any) -> dict[str, int]:
     found = {"ratings": ratings.standing().count()}
     revisions = Revision.objects.filter(**{f"rating__{_rating_path(kind)}": target.pk})
     found["history"] = revisions.count()
+    found["apart"] = Apart.objects.filter(**{_rating_path(kind): target.pk}).standing().count()
     found["assignments"] = assignments.count()
     if kind == Kind.ITEM:
         found["gold"] = GoldAnswer.objects.filter(item=target).count()

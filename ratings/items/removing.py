@@ -10,7 +10,9 @@ from django.utils import timezone
 
 from groundwork import security
 from projects.models import Item, Project, Rater
-from ratings.models import Assignment, Rating
+from ratings.models import Apart, Assignment, Rating
+
+SAID = (Rating.objects, Apart.objects)
 
 
 @transaction.atomic
@@ -20,7 +22,7 @@ def remove_item(*, item: Item, by: Any) -> bool:
     # Against those who would rate it now: their rows need this one to stay.
     Item.objects.select_for_update().get(pk=item.pk)
     is_open = Assignment.objects.filter(item=item, state=Assignment.State.OPEN).exists()
-    if is_open or Rating.objects.filter(item=item).exists():
+    if is_open or any(rows.filter(item=item).exists() for rows in SAID):
         withdraw_items(project=item.project, item_ids=[item.pk], withdrawn=True, by=by)
         return False
     Item.objects.filter(pk=item.pk).delete()
@@ -48,7 +50,7 @@ def remove_rater(*, rater: Rater, by: Any) -> bool:
     they are gone."""
     Rater.objects.select_for_update().get(pk=rater.pk)
     is_open = Assignment.objects.filter(rater=rater, state=Assignment.State.OPEN).exists()
-    if is_open or Rating.objects.filter(rater=rater).exists():
+    if is_open or any(rows.filter(rater=rater).exists() for rows in SAID):
         Rater.objects.filter(pk=rater.pk).update(paused=True)
         return False
     Rater.objects.filter(pk=rater.pk).delete()

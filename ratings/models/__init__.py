@@ -1,5 +1,6 @@
 """The judgements."""
 
+from .apart import Apart
 from .day_move import DayMove
 from .desk import Assignment, Desk
 from .import_run import ImportRun
@@ -7,6 +8,7 @@ from .rating import NOTHING, Rating, Revision, UncountedItem
 
 __all__ = [
     "NOTHING",
+    "Apart",
     "Assignment",
     "DayMove",
     "Desk",

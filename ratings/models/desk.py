@@ -13,6 +13,14 @@ from ratings.querysets import AssignmentQuerySet
 class Assignment(models.Model):
     """An item that a rater has been asked to rate."""
 
+    class Why(models.TextChoices):
+        """What the lead knows of it and the rater does not: they look alike at the desk."""
+
+        ORDINARY = "", _("ordinary")
+        # What the rater says of it stands apart (ratings.models.Apart), and it takes no place.
+        GOLD = "gold", _("hidden gold")
+        REPEAT = "repeat", _("blind repeat")
+
     class State(models.TextChoices):
         OPEN = "open", _("open")
         DONE = "done", _("done")
@@ -23,6 +31,9 @@ class Assignment(models.Model):
     item = models.ForeignKey(Item, models.CASCADE, related_name="assignments")
     rater = models.ForeignKey(Rater, models.CASCADE, related_name="assignments", db_index=False)
     state = models.CharField(max_length=7, choices=State.choices, default=State.OPEN)
+    why = models.CharField(
+        max_length=6, choices=Why.choices, default=Why.ORDINARY, db_default="", blank=True
+    )
     # An open assignment holds one of the item's places; after this time whoever looks may close it.
     leased_until = models.DateTimeField()
     created_at = models.DateTimeField(auto_now_add=True)
@@ -42,6 +53,9 @@ class Assignment(models.Model):
                 name="assignment_state_known",
             ),
             models.CheckConstraint(
+                condition=Q(why__in=["", "gold", "repeat"]), name="assignment_why_known"
+            ),
+            models.CheckConstraint(
                 condition=Q(state="open") | Q(closed_at__isnull=False),
                 name="assignment_closed_has_time",
             ),
@@ -53,6 +67,9 @@ class Assignment(models.Model):
             models.Index(
                 fields=["leased_until"], condition=Q(state="open"), name="assignment_open"
             ),
+            # "What stands apart of this rater?", and "how often was this gold shown?"
+            models.Index(fields=["rater", "item"], condition=~Q(why=""), name="assignment_apart"),
+            models.Index(fields=["item"], condition=Q(why="gold"), name="assignment_gold"),
             # "What did raters put aside?" (the lead's list)
             models.Index(
                 fields=["closed_at"],

@@ -2,8 +2,8 @@
 to find one.
 
 A rater takes a place by rating the item (any question, by any way) or by having it open on the
-desk. The rows say so; ``Item.places_taken`` repeats it. Whoever changes such a row calls
-``recount`` in the same transaction.
+desk, unless it tests them there (ratings.desk.hidden). The rows say so; ``Item.places_taken``
+repeats it. Whoever changes such a row calls ``recount`` in the same transaction.
 
 An item may be asked for more often than its project's overlap says (``Item.extra_places``). Those
 are subtracted from its ``places_taken``, so that an item is open while that is below the overlap,
@@ -31,7 +31,8 @@ MORE_PLACES_THAN_ANY = 2**31 - 1
 # UNION leaves a rater who stands in both only once.
 _TAKERS = """
     SELECT {columns} FROM ratings_rating WHERE item_id {of_item} AND code >= 0
-    UNION SELECT {columns} FROM ratings_assignment WHERE item_id {of_item} AND state = 'open'
+    UNION SELECT {columns} FROM ratings_assignment
+        WHERE item_id {of_item} AND state = 'open' AND why = ''
     """
 # The raters who take a place of an item (its id twice). To be believed until the item's lock is
 # given back. "+ 0": else PostgreSQL may read all ratings in the order of their raters, where it
@@ -131,7 +132,8 @@ def following(written: Collection[tuple[Judgement, int]], *, overlap: int) -> li
 
 _ROOM = f"""
     SELECT (SELECT count(*) FROM ({TAKERS_OF_ONE}) AS takers),
-        (SELECT count(*) FROM ratings_assignment WHERE item_id = %s AND state = 'open'),
+        (SELECT count(*) FROM ratings_assignment WHERE item_id = %s AND state = 'open'
+            AND why = ''),
         extra_places
     FROM projects_item WHERE id = %s AND has_content AND withdrawn_at IS NULL
     """

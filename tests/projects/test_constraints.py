@@ -52,7 +52,7 @@ from quality.models import (
     ItemLabel,
     RaterConfusion,
 )
-from ratings.models import Assignment, ImportRun, Rating, Revision
+from ratings.models import Apart, Assignment, ImportRun, Rating, Revision
 
 pytestmark = pytest.mark.django_db
 
@@ -66,6 +66,8 @@ BROKEN: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "project_overlap_positive": (Project, {"overlap": 0}),
     "project_queue_order_known": (Project, {"queue_order": "odd"}),
     "project_band_scheme_known": (Project, {"band_scheme": "odd"}),
+    "project_tests_are_few": (Project, {"repeat_percent": 21}),
+    "project_repeats_keep_distance": (Project, {"repeat_after_items": 9}),
     "project_bar_reachable": (Project, {"bar": 1.5}),
     "guideline_version_unique": (GuidelineVersion, {}),
     "guideline_version_counted": (GuidelineVersion, {"number": 0}),
@@ -115,6 +117,11 @@ BROKEN: dict[str, tuple[type[Model], dict[str, Any]]] = {
         Assignment,
         {"item": "second", "state": "done", "closed_at": None},
     ),
+    "assignment_why_known": (Assignment, {"item": "second", "why": "odd"}),
+    "apart_one_stands": (Apart, {}),
+    "apart_code_valid": (Apart, {"item": "second", "code": -2}),
+    "apart_why_known": (Apart, {"item": "second", "why": ""}),
+    "apart_seconds_valid": (Apart, {"item": "second", "seconds": -1.0}),
     "import_state_known": (ImportRun, {"state": "odd"}),
     "import_progress_bounded": (ImportRun, {"rows_total": 1, "rows_done": 2}),
     "import_writes_into_project": (ImportRun, {"state": "writing", "project": None}),
@@ -232,6 +239,7 @@ def standing(project, lead, stranger):
         Rating: {**rating, "day": 1},
         Revision: {"rating": made, "code": 0, "rated_at": NOW, "recorded_at": NOW, "source": "api"},
         Assignment: {"item": first, "rater": early, "leased_until": NOW},
+        Apart: {**rating, "why": "gold", "source": "form"},
         ImportRun: {"project": project, "question": question, "file_name": "f", "path": "p"},
         Share: {"question": question, "first": 1, "last": 9, "lease": "ours", "leased_until": NOW},
         PatternTally: {**tally, "patterns": b""},
@@ -326,6 +334,7 @@ def standing(project, lead, stranger):
         GoldAnswer,
         ApiToken,
         Assignment,
+        Apart,
         *counts,
         *asked,
         *labels,

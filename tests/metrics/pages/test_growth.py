@@ -29,10 +29,10 @@ def asking(n_raters: int) -> dict[str, str]:
 # a reason.
 PINNED = {
     "/": 13,
-    "/projects/{project}/": 25,
-    "/projects/{project}/?period=day": 23,
-    "/projects/{project}/?sort=vs_peers": 25,
-    "/projects/{project}/ asks": 25,
+    "/projects/{project}/": 26,
+    "/projects/{project}/?period=day": 24,
+    "/projects/{project}/?sort=vs_peers": 26,
+    "/projects/{project}/ asks": 26,
     "/projects/{project}/charts/trend.json?period=day": 7,
     "/projects/{project}/charts/pairs.json": 8,
     "/projects/{project}/charts/rater-trend.json?rater=a": 10,

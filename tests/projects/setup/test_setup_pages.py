@@ -133,6 +133,22 @@ def test_settings_are_saved(page, project):
     )
 
 
+def test_hidden_tests_are_off_at_first_and_need_the_random_order(page, project):
+    assert (project.gold_percent, project.repeat_percent) == (0, 0)
+    tests = {"gold_percent": "10", "repeat_percent": "3", "repeat_after_items": "60"}
+    refused = page("setup/", PROJECT | tests | {"queue_order": "fixed"})
+    assert refused.status_code == 400
+    assert "choose the random order" in text_of(refused)
+    for name, wrong in (("gold_percent", "51"), ("repeat_after_items", "9")):
+        refused = page("setup/", PROJECT | tests | {"queue_order": "random", name: wrong})
+        assert refused.status_code == 400
+        assert "A whole number from" in text_of(refused)
+    assert page("setup/", PROJECT | tests | {"queue_order": "random"}).status_code == 302
+    project.refresh_from_db()
+    assert (project.gold_percent, project.repeat_percent) == (10, 3)
+    assert (project.repeat_after_items, project.repeat_after_days) == (60, 7)
+
+
 def test_a_wrong_setting_saves_nothing(page, project):
     response = page("setup/", PROJECT | {"queue_order": "fixed", "time_zone": "Nowhere"})
     assert response.status_code == 400

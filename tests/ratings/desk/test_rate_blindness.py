@@ -11,13 +11,17 @@ import re
 import pytest
 import time_machine
 from django.core.cache import cache
+from django.db import transaction
 from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
 
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Item
 from projects.setup.projects import change_project
 from quality.models import Alarm
-from ratings.models import Assignment, Rating
+from ratings.desk import queue
+from ratings.models import Apart, Assignment, Rating
+from ratings.recording import places
 
 pytestmark = pytest.mark.django_db
 
@@ -103,9 +107,9 @@ def _alarm(question):
     return found
 
 
-def everything(client, project, question):
+def everything(client, project, question, keys=("i0", "i3", "i4", "i6")):
     """address -> (status, headers, body), with what is drawn at random for each answer masked."""
-    items = [project.items.get(key=key).pk for key in ("i0", "i3", "i4", "i6")]
+    items = [project.items.get(key=key).pk for key in keys]
     values = {
         "project_id": [project.pk],
         "question_id": [question.pk],
@@ -137,14 +141,15 @@ def everything(client, project, question):
     answers = {}
     for address in asked:
         cache.clear()
-        response = client.get(address)
-        body = b"".join(response.streaming_content) if response.streaming else response.content
-        text = re.sub(rb'(csrfmiddlewaretoken" value=")\w+', rb"\1", body)
-        headers = {
-            name: value for name, value in response.headers.items() if name != "X-Request-ID"
-        }
-        answers[address] = (response.status_code, headers, text)
+        answers[address] = _told(client.get(address))
     return answers
+
+
+def _told(response):
+    body = b"".join(response.streaming_content) if response.streaming else response.content
+    text = re.sub(rb'(csrfmiddlewaretoken" value=")\w+', rb"\1", body)
+    headers = {name: value for name, value in response.headers.items() if name != "X-Request-ID"}
+    return response.status_code, headers, text
 
 
 @pytest.fixture(autouse=True)
@@ -188,3 +193,74 @@ def test_the_test_sees_a_lead_told_of_others(world, question, rate, client_for, 
         before = client.get(address).content
         say(question, rate, "critical", "second thoughts")
         assert client.get(address).content != before
+
+
+# --- what tests a rater
+
+
+def a_day(client, project, question, items, why):
+    """A rater's day with these items, which all test them, or none does: what every step answers,
+    and every address after it."""
+    keys = list(items)
+    rater = project.raters.get(key="ann")
+    api = {"content_type": "application/json"}
+    answers: dict[str, tuple[int, dict[str, str], bytes]] = {}
+    cache.clear()
+    with time_machine.travel("2026-03-02T10:01:00Z", tick=False) as clock:
+        for item in items.values():
+            until = timezone.now() + datetime.timedelta(minutes=30)
+            Assignment.objects.create(item=item, rater=rater, why=why, leased_until=until)
+            places.recount([item.pk])
+
+        def step(what, key, **sent):
+            clock.shift(datetime.timedelta(seconds=40))
+            address = f"/projects/{project.pk}/rate/{items[key].pk}/{what}"
+            response = client.post(address, sent, headers={"X-Desk": "sheet"})
+            answers[f"{len(answers)} {address}"] = _told(response)
+
+        def rated(key, code, **more):
+            step("", key, **{f"question-{question.pk}": code}, **more)
+
+        rated("n1", 2, comment="mine", said="")
+        rated("n2", 1)
+        rated("n2", 3)
+        rated("n2", 0, said="")  # from an older page
+        step("skip/", "n3", reason="unclear")
+        step("skip/", "n1", reason="too late")
+        rated("n4", 1, flagged="on")
+        clock.shift(datetime.timedelta(seconds=40))
+        last = f"/projects/{project.pk}/rate/last/"
+        answers["undo"] = _told(client.post(last, {}, headers={"X-Desk": "sheet"}))
+        Assignment.objects.filter(item=items["n5"]).update(leased_until="2026-03-01T00:00Z")
+        queue.release_expired()
+        said = {"item": "n5", "answers": {"severity": "minor"}}
+        address = f"/api/v1/projects/{project.pk}/next/"
+        answers["api"] = _told(client.post(address, said, **api))
+        clock.shift(datetime.timedelta(seconds=40))
+        history = f"/api/v1/projects/{project.pk}/ratings/history/"
+        for key in keys:
+            address = f"{history}?item={key}&rater=ann"
+            answers[address] = _told(client.get(address))
+        bring_up_to_date(question.pk)  # /healthz tells everybody how much is not counted yet
+        answers |= everything(client, project, question, keys)
+    return answers
+
+
+def test_hidden_gold_is_told_from_no_other_item(world, question, client_for, annotator):
+    client = client_for(annotator)
+    items = {
+        key: Item.objects.create(project=world, key=key, body={"text": key})
+        for key in ("n0", "n1", "n2", "n3", "n4", "n5")
+    }
+    _alarm(question)
+    told = {}
+    for why in ("", "gold"):
+        with transaction.atomic():
+            told[why] = a_day(client, world, question, items, why)
+            apart = Apart.objects.count()
+            assert apart == (6 if why else 0)
+            transaction.set_rollback(True)
+    assert [address for address in told[""] if told[""][address] != told["gold"][address]] == []
+    assert told[""]["undo"][0] == 200
+    assert told[""]["api"][0] == 200
+    assert b'"label":"major"' in told[""][f"/api/v1/projects/{world.pk}/ratings/"][2]

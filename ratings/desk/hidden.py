@@ -1,0 +1,152 @@
+"""Tests that the rater does not see: items with a gold answer, and items that they rated before,
+among those that the desk asks.
+
+They look like all others: the same addresses, pages, states and figures. What is said of them
+stands apart (ratings.recording.apart), and they take no place of their item. Which of a rater's
+items are tests is drawn by a key that only this site knows; it is the same whenever it is asked
+again. A gold item comes once a rater at most, those shown least often first.
+"""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+
+from groundwork.database import bulk
+from projects.models import Item, Rater
+from ratings.models import Assignment
+
+from .search import ASKED
+
+Why = Assignment.Why
+
+LOOKED_AT = 64  # gold answers, or ratings of old, behind a start that is drawn
+CHOSEN_FROM = 16  # gold items: the one that was shown least often
+
+_HANDED_OUT = "SELECT handed_out FROM ratings_desk WHERE rater_id = %s"
+_COUNT = "UPDATE ratings_desk SET handed_out = handed_out + 1 WHERE rater_id = %s"
+
+_GOLD_END = """
+    (SELECT {end}(item_id) FROM projects_goldanswer WHERE question_id = q.id AND retired_at IS NULL)
+    """
+_GOLD_OF = f"""
+    SELECT id, lowest, highest FROM (
+        SELECT q.id,
+            {_GOLD_END.format(end="min")} AS lowest,
+            {_GOLD_END.format(end="max")} AS highest
+        FROM projects_question q WHERE q.project_id = %s
+    ) AS ends WHERE lowest IS NOT NULL ORDER BY id
+    """
+_GOLD_SIDE = """
+    SELECT item_id FROM (
+        SELECT item_id FROM projects_goldanswer
+        WHERE question_id = %s AND retired_at IS NULL AND item_id {side} %s
+        ORDER BY item_id LIMIT {looked_at}
+    ) AS side
+    """
+_GOLD_SIDES = " UNION ALL ".join(
+    _GOLD_SIDE.format(side=side, looked_at=LOOKED_AT) for side in (">=", "<")
+)
+# Those that the rater was never asked and never rated, with how often each was shown to others.
+_GOLD = f"""
+    SELECT new.id, (
+        SELECT count(*) FROM ratings_assignment shown
+        WHERE shown.item_id = new.id AND shown.why = 'gold'
+    )
+    FROM (
+        SELECT i.id FROM ({_GOLD_SIDES}) AS gold
+        JOIN projects_item i ON i.id = gold.item_id AND {ASKED}
+        WHERE NOT EXISTS (
+            SELECT 1 FROM ratings_rating said
+            WHERE said.item_id = i.id AND said.rater_id + 0 = %s
+        ) AND NOT EXISTS (
+            SELECT 1 FROM ratings_assignment mine
+            WHERE mine.item_id = i.id AND mine.rater_id = %s AND mine.state <> 'expired'
+        )
+        LIMIT {CHOSEN_FROM}
+    ) AS new
+    """
+_GIVE_GOLD = """
+    INSERT INTO ratings_assignment
+        (item_id, rater_id, state, why, created_at, leased_until, skip_reason, flagged)
+    VALUES (%s, %s, 'open', 'gold', %s, %s, '', false)
+    ON CONFLICT (item_id, rater_id) DO UPDATE SET
+        state = 'open',
+        why = 'gold',
+        created_at = excluded.created_at,
+        leased_until = excluded.leased_until,
+        closed_at = NULL,
+        skip_reason = ''
+    """
+
+
+def lease_time() -> datetime.timedelta:
+    """So long an item is a rater's who was given it, a test or not."""
+    return datetime.timedelta(seconds=settings.LEASE_SECONDS)
+
+
+def hand_out(rater: Rater) -> int | None:
+    """The id of an item that tests the rater and lies before them now, where the next one is to be
+    a test and there is any; else None. Inside the transaction that holds the rater's desk."""
+    project = rater.project
+    if not project.gold_percent:
+        return None
+    [[(handed_out,)]] = bulk.several([(_HANDED_OUT, [rater.pk])])
+    drawn = _drawn(rater, handed_out, "test") * 100
+    given = None
+    if drawn < project.gold_percent:
+        given = _give_gold(rater, handed_out)
+    if given is not None:
+        bulk.several([(_COUNT, [rater.pk])])
+    return given
+
+
+def reopen(rater: Rater, item: Item) -> bool:
+    """Put a test before the rater again who skipped it or let its time pass; False where it is
+    none. It needs no place."""
+    now = timezone.now()
+    mine = Assignment.objects.apart().filter(rater=rater, item=item)
+    return bool(
+        mine.update(
+            state=Assignment.State.OPEN,
+            created_at=now,
+            leased_until=now + lease_time(),
+            closed_at=None,
+            skip_reason="",
+        )
+    )
+
+
+def _drawn(rater: Rater, handed_out: int, what: str) -> float:
+    """In [0, 1), for this item of the rater."""
+    seed = f"{rater.pk}:{handed_out}:{what}"
+    digest = salted_hmac("ratings.desk.hidden", seed, algorithm="sha256").digest()
+    return int.from_bytes(digest[:6], "big") / 2**48
+
+
+def _times() -> list[Any]:
+    """When it is given, and until when it is theirs."""
+    moment = connection.ops.adapt_datetimefield_value
+    now = timezone.now()
+    return [moment(now), moment(now + lease_time())]
+
+
+def _give_gold(rater: Rater, handed_out: int) -> int | None:
+    [questions] = bulk.several([(_GOLD_OF, [rater.project_id])])
+    if not questions:
+        return None
+    place = _drawn(rater, handed_out, "question") * len(questions)
+    question_id, lowest, highest = questions[int(place)]
+    start = lowest + int(_drawn(rater, handed_out, "start") * (highest - lowest + 1))
+    asking = [question_id, start, question_id, start, rater.pk, rater.pk]
+    [found] = bulk.several([(_GOLD, asking)])
+    if not found:
+        return None
+    item_id = min(found, key=lambda row: row[1])[0]
+    bulk.several([(_GIVE_GOLD, [item_id, rater.pk, *_times()])])
+    return item_id

@@ -1,0 +1,82 @@
+"""What stands apart is written as a rating is: under the same rules, with its history, and never
+read by the counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from projects.models import Question
+from ratings.models import NOTHING, Apart, Assignment
+
+from . import permitted
+from .judgement import Judgement, UnknownCode
+from .standing import InForce, read_and_lock
+
+
+@transaction.atomic
+def record_apart(
+    judgements: Mapping[Question, Judgement],
+    *,
+    why: str,
+    by: Any,
+    source: str,
+    closed: bool = False,
+) -> None:
+    """Write what the rater says of one hidden item, a judgement a question; NOTHING takes it back.
+
+    All or nothing. What stands already changes nothing. ``closed``: the rater is done with the item
+    and may not correct. Raises UnknownCode, Archived, and CorrectionsClosed as
+    ratings.recording.record does. The caller holds the assignment's lock.
+    """
+    for question in sorted(judgements, key=lambda question: question.pk):
+        new = judgements[question]
+        pair = (new.item_id, new.rater_id)
+        in_force, ratings = read_and_lock(question, {pair})
+        if in_force.archived:
+            raise permitted.Archived
+        if new.code not in in_force.codes | {NOTHING}:
+            raise UnknownCode(f"no category of question '{question.key}' has the code {new.code}")
+        mine = Apart.objects.filter(
+            question=question, item=new.item_id, rater=new.rater_id, stands=True
+        )
+        line = _next_line(new, mine.first(), in_force)
+        if line is None:
+            continue
+        if closed:
+            raise permitted.CorrectionsClosed
+        line.question, line.why, line.by, line.source = question, why, by, source
+        if why == Assignment.Why.REPEAT and pair in ratings:
+            line.first = ratings[pair].code
+        mine.update(stands=False)
+        line.save()
+
+
+def _next_line(new: Judgement, old: Apart | None, in_force: InForce) -> Apart | None:
+    """The line to write, without what all lines of a call share; None when nothing changes."""
+    if old is None and new.code == NOTHING:
+        return None
+    now = timezone.now()
+    comment = new.comment
+    if comment is None:
+        comment = old.comment if old is not None else ""
+    begins = old is None or (old.code == NOTHING and new.code != NOTHING)
+    if old is not None and (new.code, comment) == (old.code, old.comment):
+        return None
+    seconds = new.seconds
+    if seconds is None and old is not None:
+        seconds = old.seconds
+    return Apart(
+        item_id=new.item_id,
+        rater_id=new.rater_id,
+        code=new.code,
+        rated_at=now if old is None or begins else old.rated_at,
+        changed_at=now,
+        seconds=seconds,
+        comment=comment,
+        guidelines=in_force.guidelines.stamp(None, new.guidelines),
+        item_version=in_force.content_of(new.item_id).stamp(None, new.item_version),
+    )
