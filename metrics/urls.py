@@ -16,6 +16,7 @@ PROJECT = "projects/<int:project_id>/"
 urlpatterns = [
     path("", views.projects, name="projects"),
     path("example/", example_views.load_example, name="load_example"),
+    path("words/", detail_views.all_words, name="all_words"),
     path(PROJECT, views.dashboard, name="dashboard"),
     path(f"{PROJECT}charts/<slug:name>.<slug:form>", chart_views.chart, name="chart"),
     path(f"{PROJECT}raters/<path:key>/", detail_views.rater, name="rater"),

@@ -5,9 +5,12 @@ A test compares the file with render(), so the page cannot say anything else tha
 """
 
 import sys
+import textwrap
 
 from .bands import SCHEMES, Band
 from .coefficient import Coefficient
+from .glossary import COEFFICIENTS as SAYS
+from .glossary import TERMS
 from .prose import SECTIONS
 from .registry import COEFFICIENTS
 from .weights import WEIGHTINGS
@@ -93,10 +96,21 @@ def render() -> str:
     parts = [
         _HEAD,
         _REASONS,
+        _terms(),
         "## Coefficients\n",
         *map(_section, COEFFICIENTS.values()),
     ]
     return "\n".join([*parts, *SECTIONS, _bands()])
+
+
+def _terms() -> str:
+    """What pages say of columns and signs."""
+    found = [wrapped(f"* **{title}**: {text}", indent="  ") for title, text in TERMS.values()]
+    return "\n".join(["## Columns and signs", "", *found, ""])
+
+
+def wrapped(text: str, *, indent: str = "") -> str:
+    return textwrap.fill(text, 100, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def _section(entry: Coefficient) -> str:
@@ -112,6 +126,8 @@ def _section(entry: Coefficient) -> str:
     }
     lines = [
         f"### {entry.title}",
+        "",
+        wrapped(SAYS[entry.name.removesuffix(".chi2")]),
         "",
         f"    {entry.formula}",
         "",

@@ -5,14 +5,16 @@ from __future__ import annotations
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from metrics.agreement import glossary
 from metrics.readings import disputes
 from metrics.readings import pairs as pair_list
 from projects.models import Rater
 
-from . import coefficient_page, live, pair_page, rater_page
+from . import coefficient_page, live, pair_page, rater_page, words
 from .filter_bar import FilterBar
 from .live import Live
 from .selection import Selection, by_key, chosen_question, one_of, page_number
@@ -71,6 +73,16 @@ def coefficients(request: HttpRequest, project_id: int) -> HttpResponse:
         "filter_bar": FilterBar.of(request, chosen),
     }
     return live.answer(request, "metrics/coefficients.html", context)
+
+
+@require_safe
+def all_words(request: HttpRequest) -> HttpResponse:
+    """What each coefficient, column and sign says; where no popover opens, buttons lead here."""
+    context = {
+        "coefficients": [(name, *words.explained(name)) for name in glossary.COEFFICIENTS],
+        "terms": [(name, *words.explained(name)) for name in glossary.TERMS],
+    }
+    return render(request, "metrics/words.html", context)
 
 
 @login_required

@@ -50,6 +50,7 @@ class Column:
     show: str
     first: str = ""
     hidden: bool = False
+    about: str = ""  # what explains it (metrics.agreement.glossary)
     applies: Callable[[Selection, Sequence[RaterRow]], bool] = _always
 
     @property
@@ -113,16 +114,26 @@ def _timed(_chosen: Selection, rows: Sequence[RaterRow]) -> bool:
 COLUMNS = (
     Column("rater", _("Rater"), lambda _chosen: "rater__key", "rater", first="rater"),
     Column("ratings", _("Ratings"), lambda _chosen: "n_ratings", "whole", first="-ratings"),
-    Column("vs_peers", _("Kappa with peers"), _vs_peers, "reading", first="vs_peers"),
+    Column(
+        "vs_peers", _("Kappa with peers"), _vs_peers, "reading", first="vs_peers", about="vs_peers"
+    ),
     Column("vs_peers_scale", _("On a scale"), _vs_peers, "whisker", hidden=True),
     Column("trend", _("Trend by week"), _vs_peers, "spark"),
-    Column("pairwise", _("Mean pairwise kappa"), _pairwise, "reading", first="pairwise"),
+    Column(
+        "pairwise",
+        _("Mean pairwise kappa"),
+        _pairwise,
+        "reading",
+        first="pairwise",
+        about="mean_pairwise_kappa",
+    ),
     Column(
         "bias",
         _("Bias"),
         lambda _chosen: f"{COEFFICIENTS}vs_peers_bias",
         "signed",
         first="-bias",
+        about="vs_peers_bias",
         applies=_ordered,
     ),
     Column(
@@ -131,6 +142,7 @@ COLUMNS = (
         lambda _chosen: "seconds",
         "tenths",
         first="-seconds",
+        about="seconds",
         applies=_timed,
     ),
 )

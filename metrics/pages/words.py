@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from django.utils.functional import Promise
 from django.utils.text import format_lazy
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
-from metrics.agreement import bands, registry
+from metrics.agreement import bands, glossary, registry
 
 WEIGHTS: dict[str, Promise] = {
     "none": _("none"),
@@ -41,6 +41,10 @@ _BASE: dict[str, Promise] = {
     "vs_peers_percent": _("Percent agreement with peers"),
     "vs_peers_bias": _("Bias against peers"),
     "cohen_kappa": _("Cohen’s kappa"),
+    "weighted_kappa": _("Cohen’s weighted kappa"),
+    "cohen_kappa_category": _("Cohen’s kappa of each category"),
+    "fleiss_kappa_category": _("Fleiss’ kappa of each category"),
+    "light_kappa": _("Light’s kappa"),
     "conger_kappa": _("Conger’s kappa"),
     "kendall_w": _("Kendall’s W"),
     "mean_difference": _("Mean difference"),
@@ -161,6 +165,29 @@ _BANDS: dict[str, Promise] = {
 def band(found: bands.Band | None) -> str | Promise:
     """What a chance-corrected coefficient in this band is called; empty for an undefined one."""
     return "" if found is None else _BANDS[found.name]
+
+
+def explained(name: str) -> tuple[str | Promise, str]:
+    """What a coefficient, or a column or sign of glossary.TERMS, is called and what it says, in the
+    words of docs/statistics.md."""
+    if name in glossary.TERMS:
+        title, text = glossary.TERMS[name]
+        return gettext(title), gettext(text)
+    name = plain(name)
+    return TESTS.get(name) or coefficient(name), gettext(glossary.COEFFICIENTS[name])
+
+
+def plain(name: str) -> str:
+    """The name of a coefficient without its weights, under which the glossary has it."""
+    name = name.removesuffix(".chi2")
+    if name in glossary.COEFFICIENTS or name in glossary.TERMS:
+        return name
+    base, _sep, weights = name.rpartition("_")
+    if base == "gwet_ac2":
+        return "gwet_ac1"
+    if base == "cohen_kappa":
+        return "weighted_kappa"
+    return base if weights in WEIGHTS else name
 
 
 # What a scheme's words were made for: names of coefficients begin or end so.

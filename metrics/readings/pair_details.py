@@ -27,6 +27,11 @@ class MarginalTest:
     p: float | None
     reason: str | None
 
+    @property
+    def about(self) -> str:
+        """The test that this is a form of."""
+        return self.name.removesuffix("_exact")
+
 
 @dataclass(frozen=True)
 class PairDetails:

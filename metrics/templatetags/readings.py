@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import template
+from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.functional import Promise
 from django.utils.html import escape, format_html, format_html_join
@@ -107,6 +108,34 @@ def test_name(name: str) -> str | Promise:
 @register.filter
 def coefficient_name(name: str) -> str | Promise:
     return words.coefficient(name)
+
+
+@register.simple_tag(takes_context=True)
+def explain(context: template.Context, name: str) -> SafeString:
+    """A button that says what a coefficient, a column or a sign is: the text opens beside it
+    without a script, and stands on a page of its own with all others. A page says each text once,
+    however many buttons there are."""
+    title, text = words.explained(name)
+    key = words.plain(name)
+    button = format_html(
+        '<button type="button" class="help" popovertarget="help-{}" aria-label="{}">?</button>',
+        key,
+        _("About: %(what)s") % {"what": title},
+    )
+    request = context.get("request")
+    said = request.__dict__.setdefault("_explained", set()) if request is not None else set()
+    if key in said:
+        return button
+    said.add(key)
+    return button + format_html(
+        '<span popover class="help__text" id="help-{0}" role="note"><strong>{1}</strong> {2} '
+        '<a href="{3}#{0}">{4}</a></span>',
+        key,
+        title,
+        text,
+        reverse("all_words"),
+        _("All words"),
+    )
 
 
 @register.filter

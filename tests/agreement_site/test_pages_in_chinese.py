@@ -34,6 +34,7 @@ LATIN = set(
     Windows ISO Latin GB Mac Roman Shift JIS EUC KR LE BE MB KB item rater label comment timestamp csv gz
     Fleiss Altman Cicchetti ICC ZIP PDF HTML XML Parquet gzip xlsx CoNLL avif flac gif jpg ogg png
     webp wav webm pyarrow Scott PABAK Pearson Spearman Kendall Lin
+    Conger Cronbach Light
     Label Studio Prodigy doccano Argilla Potato Zooniverse INCEpTION CVAT
     """.split()  # noqa: SIM905 - a list of this length is easier to read as words
 )

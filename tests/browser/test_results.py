@@ -13,6 +13,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 
+from metrics.filters import EVERYTHING
+from metrics.on_request import slices
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Item, Rater
 from ratings.recording.judgement import Judgement
@@ -27,6 +29,8 @@ PAGES = {
     "rater": "/projects/{}/raters/r1/",
     "pairs": "/projects/{}/pairs/",
     "pair": "/projects/{}/pairs/?a=r1&b=r2",
+    "coefficients": "/projects/{}/coefficients/",
+    "words": "/words/",
     "items": "/projects/{}/items/",
     "item": "/projects/{}/items/i7/",
     "nothing there": "/projects/{}/items/none/",
@@ -54,6 +58,8 @@ def rated(question: Any, utc: Any) -> Any:
     ]
     record({question: ratings}, by=None, source="import")
     bring_up_to_date(question.pk)
+    slices.ask(question, slices.Wanted("every", EVERYTHING), version=0)
+    slices.WORK.sweep()
     return question
 
 
@@ -202,6 +208,22 @@ def test_first_rating_appears_without_a_hand(
     bring_up_to_date(question.pk)
     expect(page.locator("#headline .stat__value--big")).to_be_visible()
     drawn(page)
+
+
+def test_help_opens_by_keyboard_and_without_scripts(
+    project: Any, rated: Any, open_page: Any
+) -> None:
+    page = open_page(f"/projects/{project.pk}/", java_script_enabled=False)
+    button = page.get_by_role("button", name="About: Gwet’s AC1")
+    text = page.locator("#help-gwet_ac1")
+    expect(text).to_be_hidden()
+    button.press("Enter")
+    expect(text).to_contain_text("nearly all items are in one category")
+    page.keyboard.press("Escape")
+    expect(text).to_be_hidden()
+    button.click()
+    text.get_by_role("link", name="All words").click()
+    expect(page.locator("dt#gwet_ac1")).to_be_visible()
 
 
 def test_without_javascript_the_tables_stand_in(project: Any, rated: Any, open_page: Any) -> None:

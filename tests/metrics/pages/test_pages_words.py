@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from django.template import RequestContext, Template
+from django.test import Client, RequestFactory
 
+from metrics.agreement import COEFFICIENTS, glossary
 from metrics.agreement.bands import SCHEMES
 from metrics.agreement.estimate import REASONS
 from metrics.agreement.registry import (
+    MEAN_BY_ITEMS,
+    MEAN_PAIRWISE,
     PAIR_TREND,
     PAIR_TREND_ORDERED,
     mean_names,
@@ -14,7 +19,7 @@ from metrics.agreement.registry import (
     peer_names,
 )
 from metrics.agreement.scales import SCALES
-from metrics.agreement.weights import WEIGHTINGS
+from metrics.agreement.weights import WEIGHTINGS, weighted
 from metrics.pages import figures, words
 from metrics.templatetags import readings
 from projects.models import Scale, Weights
@@ -33,6 +38,9 @@ SHOWN = [
     *PAIR_TREND["cohen_kappa"].forms("cohen_kappa", WEIGHTINGS),
     *PAIR_TREND_ORDERED,
 ]
+
+
+MEANS = [weighted(base, name) for base in (MEAN_PAIRWISE, MEAN_BY_ITEMS) for name in WEIGHTINGS]
 
 
 @pytest.mark.parametrize("name", SHOWN)
@@ -105,3 +113,29 @@ def test_shares_and_p_values_are_rounded_not_cut() -> None:
         "32 %",
     ]
     assert readings.p_value(0.04996) == "0.050"
+
+
+@pytest.mark.parametrize("name", [*SHOWN, *COEFFICIENTS, *MEANS, *glossary.TERMS])
+def test_words_whatever_is_shown_is_explained(name: str) -> None:
+    title, text = words.explained(name)
+    assert str(title) != name or name == "p"
+    assert text.endswith(".")
+
+
+def test_help_stands_once_a_page_and_opens_from_each_button() -> None:
+    request = RequestFactory().get("/")
+    template = Template(
+        "{% load readings %}{% explain 'fleiss_kappa' %}{% explain 'fleiss_kappa_linear' %}"
+    )
+    text = template.render(RequestContext(request))
+    assert text.count('popovertarget="help-fleiss_kappa"') == 2
+    assert text.count('id="help-fleiss_kappa"') == 1
+    assert "/words/#fleiss_kappa" in text
+
+
+def test_the_page_of_words_needs_no_account(client: Client) -> None:
+    text = client.get("/words/").content.decode()
+    for name in (*glossary.COEFFICIENTS, *glossary.TERMS):
+        assert f'id="{name}"' in text
+    chinese = client.get("/words/", headers={"Accept-Language": "zh-hans"}).content.decode()
+    assert "超出偶然的一致性" in chinese
