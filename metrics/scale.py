@@ -73,6 +73,12 @@ class QuestionScale:
             counts = np.take(counts, self.codes, axis=axis)
         return counts
 
+    def places(self, codes: np.ndarray) -> np.ndarray:
+        """Codes -> their places among the declared categories; -1 for retired and unknown ones."""
+        place = np.full(max(self.width, codes.max(initial=-1) + 1), -1, np.int64)
+        place[self.codes] = np.arange(self.k)
+        return place[codes]
+
     # --- weightings. On every scale those by rank are known: categories have a declared order, and
     # the pages and the API offer them.
 

@@ -109,11 +109,9 @@ def _numbers(standing: Standing, scale: QuestionScale) -> Facts:
 
 def _coded(rows: np.ndarray, scale: QuestionScale) -> np.ndarray:
     """The ratings whose category is declared, their codes as places in declared order."""
-    place = np.full(max(scale.width, rows["code"].max(initial=-1) + 1), -1)
-    place[scale.codes] = np.arange(scale.k)
-    coded = rows[place[rows["code"]] >= 0]
-    coded["code"] = place[coded["code"]]
-    return coded
+    coded = rows.copy()
+    coded["code"] = scale.places(rows["code"])
+    return coded[coded["code"] >= 0]
 
 
 def _no_pairs(scale: QuestionScale) -> tally.PairTables:

@@ -68,9 +68,7 @@ def _read(rows: Any, scale: QuestionScale) -> np.ndarray:
         for *ints, seconds in columns.iterator(chunk_size=20_000)
     )
     read = np.fromiter(plain, dtype=ROW)
-    place = np.full(scale.width, -1)
-    place[scale.codes] = np.arange(scale.k)
-    read["code"] = place[read["code"]]
+    read["code"] = scale.places(read["code"])
     return read[read["code"] >= 0]
 
 

@@ -81,9 +81,7 @@ def _said(question: Question, scale: QuestionScale) -> np.ndarray:
     standing = Rating.objects.standing().filter(question=question, rater__kind=Rater.Kind.HUMAN)
     columns = standing.order_by().values_list("item_id", "rater_id", "code", "day")
     said = np.fromiter(columns.iterator(chunk_size=ROWS_AT_ONCE), dtype=SAID)
-    place = np.full(max(scale.width, 1), -1, np.int64)
-    place[scale.codes] = np.arange(scale.k)
-    said["code"] = place[said["code"]]
+    said["code"] = scale.places(said["code"])
     return said[said["code"] >= 0]
 
 

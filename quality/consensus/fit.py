@@ -70,7 +70,7 @@ def fit(votes: np.ndarray, scale: QuestionScale, fixed: Fixed, *, method: str) -
     probable category on nominal ones. With a single rater, or no item with two ratings, nothing can
     be estimated: then each has its majority and no certainty, and ``reason`` says so.
     """
-    places = _places(votes["code"], scale)
+    places = scale.places(votes["code"])
     votes, places = votes[places >= 0], places[places >= 0]
     if not votes.size:
         nothing = np.zeros(0, np.int64)
@@ -106,16 +106,9 @@ def fit(votes: np.ndarray, scale: QuestionScale, fixed: Fixed, *, method: str) -
     )
 
 
-def _places(codes: np.ndarray, scale: QuestionScale) -> np.ndarray:
-    """Codes -> places of the declared categories; -1 for a category that is retired."""
-    place = np.full(scale.width, -1, np.int64)
-    place[scale.codes] = np.arange(scale.k)
-    return place[codes] if codes.size else np.zeros(0, np.int64)
-
-
 def _known(codes: Mapping[int, int], scale: QuestionScale) -> tuple[np.ndarray, np.ndarray]:
     items = np.array(sorted(codes), np.int64)
-    places = _places(np.array([codes[item] for item in items.tolist()], np.int64), scale)
+    places = scale.places(np.array([codes[item] for item in items.tolist()], np.int64))
     return items[places >= 0], places[places >= 0]
 
 
