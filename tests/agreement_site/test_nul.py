@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -44,8 +45,11 @@ def addresses(route: str, project_id: int) -> Iterator[str]:
     good |= {"item_key": "i1"}
     names = [name for kind, name in PART.findall(route) if kind != "int"]
     for bad in ("", *names):
-        parts = {**good, bad: NUL}
-        yield "/" + PART.sub(lambda found, parts=parts: parts.get(found[2], "1"), route)  # type: ignore[misc]
+        yield "/" + PART.sub(functools.partial(part_of, {**good, bad: NUL}), route)
+
+
+def part_of(parts: dict[str, str], found: re.Match[str]) -> str:
+    return parts.get(found[2], "1")
 
 
 def field_names() -> set[str]:

@@ -30,8 +30,8 @@ class Server:
     def __init__(self, installation: Installation) -> None:
         self.installation = installation
         self.token = self.manage("create_token", "lead").strip()
-        question = {"key": "q", "text": "?", "scale": "nominal"}
-        question["categories"] = [{"label": "a"}, {"label": "b"}]  # type: ignore[assignment]
+        categories = [{"label": "a"}, {"label": "b"}]
+        question = {"key": "q", "text": "?", "scale": "nominal", "categories": categories}
         made = self.call("POST", "/api/v1/projects/", {"name": "Web", "questions": [question]})
         self.project = f"/api/v1/projects/{made['id']}"
         self.call("POST", f"{self.project}/items/", [{"key": "i", "body": {"text": "i"}}])

@@ -7,7 +7,7 @@ from django.template import RequestContext, Template
 from django.test import Client, RequestFactory
 
 from metrics.agreement import COEFFICIENTS, glossary
-from metrics.agreement.bands import SCHEMES
+from metrics.agreement.bands import SCHEMES, Band
 from metrics.agreement.estimate import REASONS
 from metrics.agreement.registry import (
     MEAN_BY_ITEMS,
@@ -60,8 +60,8 @@ def test_scale_is_known_to_the_formulas(scale: Scale) -> None:
 
 
 @pytest.mark.parametrize("band", SCHEMES["landis_koch"])
-def test_words_every_band_has_words(band: object) -> None:
-    assert str(words.band(band))  # type: ignore[arg-type]  # a Band
+def test_words_every_band_has_words(band: Band) -> None:
+    assert str(words.band(band))
 
 
 @pytest.mark.parametrize("value", [None, float("nan"), float("inf")])

@@ -336,7 +336,8 @@ def test_labels_of_wide_files_do_not_look_like_missing_names(wizard: Wizard) -> 
         b"item,1,2,3\na,1,2,3\nb,2,2,1\n", target="new", question_key="q", question_text="Q?"
     )
     assert run.state == "checked"
-    assert said(wizard.project.questions.get()) == {}  # type: ignore[union-attr]
+    assert wizard.project
+    assert said(wizard.project.questions.get()) == {}
 
 
 def test_full_disc_is_told(wizard: Wizard, monkeypatch: Any) -> None:

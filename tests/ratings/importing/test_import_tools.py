@@ -198,7 +198,7 @@ def test_label_studio_min_and_csv(load: Any, kind: str) -> None:
     }
     assert result.left_out == {"several_labels": 2}
     assert bodies(result.project) == {"1": {"text": "Good"}}
-    assert Rating.objects.first().seconds == 2.5  # type: ignore[union-attr]
+    assert Rating.objects.earliest("id").seconds == 2.5
 
 
 # --- Prodigy
