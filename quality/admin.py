@@ -13,11 +13,13 @@ from .models import (
     Consensus,
     Decision,
     DriftStanding,
+    Escalation,
     GoldItem,
     GoldReview,
     GoldScore,
     GoldState,
     ItemLabel,
+    LabelRules,
     NamesSeen,
     RaterConfusion,
 )
@@ -28,6 +30,19 @@ class ConsensusAdmin(ReadOnly):
     list_display = ("question", "method", "n_items", "n_ratings", "expected_errors", "made_at")
     list_select_related = ("question",)
     search_fields = ("question__key", "question__project__name")
+
+
+@admin.register(LabelRules)
+class LabelRulesAdmin(ReadOnly):
+    list_display = ("question", "escalate", "sure_from", "most", "used", "budget")
+    list_select_related = ("question",)
+
+
+@admin.register(Escalation)
+class EscalationAdmin(ReadOnly):
+    list_display = ("item", "question", "state", "why", "asked", "changed_at")
+    list_select_related = ("question", "item")
+    search_fields = ("item__key",)
 
 
 @admin.register(ItemLabel)

@@ -5,12 +5,16 @@ from __future__ import annotations
 
 from quality.alarms import sweep
 from quality.consensus import renew
+from quality.escalation import looking
 from quality.gold import renew as gold
 
 
 def sweep_all() -> int:
-    """Make the labels anew of questions whose ratings, decisions or raters changed."""
-    return renew.sweep()
+    """Make the labels anew of questions whose ratings, decisions or raters changed, then ask again
+    for items that they leave in doubt."""
+    made = renew.sweep()
+    looking.sweep()
+    return made
 
 
 def sweep_alarms() -> int:

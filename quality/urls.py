@@ -7,6 +7,7 @@ from quality.pages import (
     habit_views,
     label_views,
     plan_views,
+    rule_views,
     scorecard_views,
 )
 
@@ -17,6 +18,7 @@ ALARM = f"{PROJECT}alarms/<int:alarm_id>"
 urlpatterns = [
     path(f"{PROJECT}labels/", label_views.labels, name="labels"),
     path(f"{PROJECT}labels/method/", label_views.choose_method, name="labels_method"),
+    path(f"{PROJECT}labels/rules/", rule_views.label_rules, name="label_rules"),
     path(f"{PROJECT}labels/raters/", habit_views.habits, name="labels_raters"),
     path(f"{PROJECT}labels.<slug:kind>", label_views.labels_file, name="labels_file"),
     path(f"{PROJECT}plan/", plan_views.plan, name="plan"),

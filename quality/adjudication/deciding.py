@@ -13,7 +13,7 @@ from groundwork.text import has_nul
 from metrics.scale import QuestionScale
 from projects.models import Item, Question
 from quality.consensus import writing
-from quality.models import Claim, Decision, ItemLabel, NamesSeen, Source
+from quality.models import Claim, Decision, Escalation, ItemLabel, NamesSeen, Source
 from ratings.models import Rating
 
 HELD = datetime.timedelta(minutes=15)
@@ -122,8 +122,10 @@ def hold(*, question: Question, item: Item, by: Any, passed: bool = False) -> No
 
 def worth_deciding(question: Question, *, doubt: float) -> Any:
     """The labels that rest on two ratings or more and are in more doubt than this, the most
-    doubtful first."""
+    doubtful first. Those that wait for one rating more are left out."""
     rows = ItemLabel.objects.filter(question=question, source=Source.CONSENSUS, n_ratings__gte=2)
+    asked = Escalation.objects.filter(question=question, state=Escalation.State.WAITING)
+    rows = rows.exclude(item__in=asked.values("item"))
     return rows.filter(doubt__gt=doubt).select_related("item").order_by("-doubt", "item_id")
 
 

@@ -13,6 +13,7 @@ from .alarm import (
 )
 from .consensus import Consensus, ItemLabel, Method, RaterConfusion, Source
 from .decision import Claim, Decision, NamesSeen
+from .escalation import Escalation, LabelRules
 from .gold import GoldItem, GoldReview, GoldScore, GoldState
 from .renewed import Renewed
 
@@ -25,12 +26,14 @@ __all__ = [
     "Decision",
     "DriftRun",
     "DriftStanding",
+    "Escalation",
     "GoldItem",
     "GoldReview",
     "GoldScore",
     "GoldState",
     "ItemLabel",
     "Kind",
+    "LabelRules",
     "Measure",
     "Method",
     "NamesSeen",

@@ -18,7 +18,7 @@ from metrics.pages.selection import Selection, by_key, chosen_question
 from projects.catalogue.gold import set_gold
 from projects.models import Item, Member
 from quality.adjudication import deciding
-from quality.models import Decision, ItemLabel, Source
+from quality.models import Decision, Escalation, ItemLabel, Source
 from ratings.desk import content
 from ratings.models import Rating
 
@@ -74,6 +74,7 @@ def _of_item(request: HttpRequest, chosen: Selection, item: Item) -> dict[str, A
         "blocks": content.blocks(item.body),
         "label": label,
         "expected": expected,
+        "escalated": Escalation.objects.filter(question=question, item=item).first(),
         "votes": _votes(chosen, item, labels),
         "named": named,
         "categories": question.active_categories(),

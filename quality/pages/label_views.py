@@ -23,8 +23,10 @@ from metrics.pages.selection import Selection, chosen_question, one_of, place_af
 from projects.models import Member
 from quality.adjudication import deciding
 from quality.consensus import settings, stamp
+from quality.escalation.settings import rules_of
+from quality.escalation.summary import summary
 from quality.labels import card, files, final
-from quality.models import Consensus, Method, Source
+from quality.models import Consensus, Escalation, Method, Source
 from ratings.files import parquet_file
 
 LABELS_A_PAGE = 50
@@ -43,21 +45,28 @@ def labels(request: HttpRequest, project_id: int) -> HttpResponse:
     found = final.chosen(chosen.question, source=source).filter(item__gt=after)
     rows = list(final.rows(found[: LABELS_A_PAGE + 1], words))
     more = len(rows) > LABELS_A_PAGE
+    asked = _asked_again(chosen, [item for item, _row in rows])
     context = {
         "project": chosen.project,
         "chosen": chosen,
         "consensus": consensus,
         "waiting": consensus is not None and stamp.is_old(consensus),
-        "rows": [row for _item, row in rows[:LABELS_A_PAGE]],
+        "rows": [row | {"asked": asked.get(item)} for item, row in rows[:LABELS_A_PAGE]],
         "next_after": rows[LABELS_A_PAGE - 1][0] if more else None,
         "after": after,
         "source": source or "",
         "sources": Source.choices,
         "methods": Method.choices,
         "doubtful": _doubtful(chosen, consensus),
+        "escalation": summary(chosen.question, rules_of(chosen.question)),
         "has_parquet": parquet_file.has_parquet(),
     }
     return render(request, "quality/labels.html", context)
+
+
+def _asked_again(chosen: Selection, items: list[int]) -> dict[int, Escalation]:
+    rows = Escalation.objects.filter(question=chosen.question, item__in=items)
+    return {row.item_id: row for row in rows}
 
 
 def _doubtful(chosen: Selection, consensus: Consensus | None) -> int:

@@ -137,7 +137,7 @@ _ROOM = f"""
         extra_places
     FROM projects_item WHERE id = %s AND has_content AND withdrawn_at IS NULL
     """
-_MORE = "UPDATE projects_item SET extra_places = extra_places + 1 WHERE id = %s"
+_WANT = "UPDATE projects_item SET extra_places = %s WHERE id = %s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +148,16 @@ class Asked:
     wanted: int
     taken: int
     open: int
+
+    @property
+    def free(self) -> bool:
+        """Whether it waits for somebody to take it."""
+        return self.taken < self.wanted
+
+    @property
+    def done(self) -> bool:
+        """Whether all that was wanted was said."""
+        return not self.free and not self.open
 
 
 def lock_and_look(item_id: int, *, overlap: int) -> Asked | None:
@@ -164,6 +174,7 @@ def lock_and_look(item_id: int, *, overlap: int) -> Asked | None:
     return Asked(overlap + extra, taken, still_open)
 
 
-def ask_once_more(item_id: int) -> None:
-    """The item, whose lock is held, is wanted by one rater more than now."""
-    bulk.several([(_MORE, [item_id]), recounting_locked(item_id)])
+def want(item_id: int, number: int, *, overlap: int) -> None:
+    """The item, whose lock is held, is wanted by so many raters in all, and by ``overlap`` at
+    least."""
+    bulk.several([(_WANT, [max(number - overlap, 0), item_id]), recounting_locked(item_id)])

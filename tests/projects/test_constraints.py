@@ -46,10 +46,12 @@ from quality.models import (
     Consensus,
     Decision,
     DriftStanding,
+    Escalation,
     GoldReview,
     GoldScore,
     GoldState,
     ItemLabel,
+    LabelRules,
     RaterConfusion,
 )
 from ratings.models import Apart, Assignment, ImportRun, Rating, Revision
@@ -152,6 +154,11 @@ BROKEN: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "decision_number_unique": (Decision, {}),
     "decision_number_counted": (Decision, {"number": 0}),
     "claim_unique": (Claim, {}),
+    "label_rules_sure_from": (LabelRules, {"sure_from": 1.0}),
+    "label_rules_most": (LabelRules, {"most": 1}),
+    "escalation_unique": (Escalation, {}),
+    "escalation_state_known": (Escalation, {"item": "second", "state": "odd"}),
+    "escalation_why_known": (Escalation, {"item": "second", "why": "odd"}),
     "event_kind_given": (Event, {"kind": ""}),
     "gold_bar_reachable": (GoldState, {"bar": 1.0}),
     "gold_score_unique": (GoldScore, {}),
@@ -296,6 +303,8 @@ def standing(project, lead, stranger):
         },
         Decision: {"question": question, "item": first, "number": 1, "made_at": NOW},
         Claim: {"question": question, "item": first, "by": lead, "until": NOW},
+        LabelRules: {"question": question},
+        Escalation: {"question": question, "item": first, "state": "sure", "changed_at": NOW},
         Alarm: alarm,
         AlarmStep: {"alarm": case, "state": "open", "at": NOW},
         DriftStanding: {
@@ -325,7 +334,7 @@ def standing(project, lead, stranger):
     }
     counts = (Share, PatternTally, PairTally, PeerTally, Reading, RaterReading)
     asked = (Attribution, Slice, Report)
-    labels = (ItemLabel, RaterConfusion, Decision, Claim, DriftStanding, GoldScore)
+    labels = (ItemLabel, RaterConfusion, Decision, Claim, Escalation, DriftStanding, GoldScore)
     for model in (
         GuidelineVersion,
         Deletion,

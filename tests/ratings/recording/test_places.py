@@ -32,8 +32,9 @@ def full(project: Project, question: Question, rate: Rate) -> Item:
 
 def once_more(item: Item) -> None:
     with transaction.atomic():
-        assert places.lock_and_look(item.pk, overlap=2) is not None
-        places.ask_once_more(item.pk)
+        asked = places.lock_and_look(item.pk, overlap=2)
+        assert asked is not None
+        places.want(item.pk, asked.taken + 1, overlap=2)
 
 
 def next_of(project: Project, key: str) -> Item | None:

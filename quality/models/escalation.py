@@ -1,0 +1,80 @@
+"""What follows when the planned ratings of an item leave its label in doubt."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from projects.models import Item, Question
+
+
+class LabelRules(models.Model):
+    """What a lead chose of a question's labels that are not sure. Off by default."""
+
+    question = models.OneToOneField(
+        Question, models.CASCADE, primary_key=True, related_name="label_rules"
+    )
+    # Ask again while a label is less sure than ``sure_from`` and fewer than ``most`` ratings stand.
+    escalate = models.BooleanField(default=False)
+    sure_from = models.FloatField(default=0.9)
+    most = models.PositiveSmallIntegerField(default=5)
+    # How many ratings may be asked for in all beyond the planned ones, and how many were.
+    budget = models.PositiveIntegerField(default=100)
+    used = models.PositiveIntegerField(default=0)
+    # What the last look rested on; other than what stands: it is time for another one.
+    looked_at = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(sure_from__gt=0, sure_from__lt=1), name="label_rules_sure_from"
+            ),
+            models.CheckConstraint(
+                condition=Q(most__gte=2, most__lte=1000), name="label_rules_most"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"question {self.question_id}: {self.used} of {self.budget}"
+
+
+class Escalation(models.Model):
+    """An item that was asked for once more than planned, or that goes to a decision instead."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting", _("waits for a rating more")
+        SURE = "sure", _("became sure")
+        DECIDE = "decide", _("for a decision")
+
+    class Why(models.TextChoices):
+        """Why an item goes to a decision."""
+
+        MOST = "most", _("as many ratings as allowed")
+        BUDGET = "budget", _("the budget is used up")
+        NOBODY = "nobody", _("nobody is left who has not rated it")
+        STOPPED = "stop", _("asking again was switched off")
+
+    question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
+    item = models.ForeignKey(Item, models.CASCADE, related_name="+")
+    state = models.CharField(max_length=7, choices=State.choices)
+    why = models.CharField(max_length=6, choices=Why.choices, blank=True)
+    # Ratings that this question asked for beyond the planned ones.
+    asked = models.PositiveSmallIntegerField(default=0)
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["question", "item"], name="escalation_unique"),
+            models.CheckConstraint(
+                condition=Q(state__in=["waiting", "sure", "decide"]), name="escalation_state_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(why__in=["", "most", "budget", "nobody", "stop"]),
+                name="escalation_why_known",
+            ),
+        ]
+        indexes = [models.Index(fields=["question", "state", "item"], name="escalation_by_state")]
+
+    def __str__(self) -> str:
+        return f"{self.item_id}: {self.state}"
