@@ -38,7 +38,9 @@ chance, as a share of what they could reach. The coefficients differ in what the
 By rank of the declared category: `linear` 1 - |i-j| / (k-1), `quadratic` 1 - ((i-j) / (k-1))^2,
 `custom` any symmetric matrix with ones on the diagonal and values in 0..1. On numeric scores,
 quadratic weights make weighted kappa of two raters equal to Lin's concordance, and nearly to the
-intraclass correlation ICC(A,1).
+intraclass correlation ICC(A,1): equal only as the number of items grows, not exactly, as is often
+said. Scores are the categories' own values, or the mean of a gold score of the items that raters
+put in them; page, API (`scores=`) and `manage.py agreement --scores` take both.
 
 ## Missing ratings
 

@@ -8,12 +8,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from groundwork.rest.errors import BadRequest
 from groundwork.rest.parameters import parameters
 from groundwork.rest.schema import QUESTION, parameter, reads
-from metrics.filters import EVERYTHING
+from metrics.filters import EVERYTHING, ITEM, can_be_chosen
 from metrics.models import CountState, Slice
 from metrics.on_request import slices
 from metrics.readings.pair_details import PairDetails, stored
+from metrics.readings.scores import VALUES
 from metrics.scale import QuestionScale
 from projects.api.view import ApiView, question_of
 from projects.models import Member
@@ -48,6 +50,20 @@ class CategoryAgreementOut(serializers.Serializer):
     agreement = ReadingOut(help_text="Fleiss' kappa of the category against the rest")
 
 
+class ScoredOut(serializers.Serializer):
+    reason = serializers.CharField(
+        allow_null=True, help_text="no_scores, equal_scores or unscored_category"
+    )
+    scores = serializers.ListField(
+        child=serializers.FloatField(), help_text="One for each category, in declared order"
+    )
+    weights = serializers.ListField(
+        child=serializers.ListField(child=serializers.FloatField()),
+        help_text="Quadratic in the scores",
+    )
+    coefficients = serializers.DictField(child=ReadingOut(), help_text="Name -> reading")
+
+
 class EveryOut(serializers.Serializer):
     question = serializers.CharField()
     computed_at = serializers.DateTimeField(
@@ -64,6 +80,7 @@ class EveryOut(serializers.Serializer):
     )
     policies = PolicyOut(many=True, help_text="Rules about missing ratings, side by side")
     categories = CategoryAgreementOut(many=True)
+    scored = ScoredOut(required=False, help_text="Where `scores` were asked for")
 
 
 class MarginalTestOut(serializers.Serializer):
@@ -98,14 +115,20 @@ class Every(ApiView):
         "listCoefficients",
         "Every coefficient of a question that says something on its scale",
         EveryOut,
-        [QUESTION],
+        [QUESTION, parameter("scores", "values, or item.NAME: a gold score of the items")],
     )
     def get(self, request: Request, project_id: int) -> Response:
         """Made on request: the first answer may have no numbers yet, `computed_at` null."""
         project = self.project(request, project_id, role=VIEWER)
-        question = question_of(project, parameters(request, ("question",)).get("question"))
+        given = parameters(request, ("question", "scores"))
+        question = question_of(project, given.get("question"))
         question.project = project
-        wanted = slices.Wanted(Slice.Kind.EVERY, EVERYTHING)
+        scores = given.get("scores", "")
+        if scores not in ("", VALUES) and not _an_attribute(scores):
+            raise BadRequest(
+                "Unknown scores.", fields={"scores": f"{VALUES}, or {ITEM} and an attribute's name"}
+            )
+        wanted = slices.Wanted(Slice.Kind.EVERY, EVERYTHING, scores=scores)
         row = slices.ask(question, wanted, version=CountState.version_of(question.pk))
         body = row.body or {}
         counts = {name: body.get(key, 0) for name, key in COUNTS.items()}
@@ -116,7 +139,8 @@ class Every(ApiView):
             "of": body.get("of", "people"),
             "coefficients": body.get("coefficients", {}),
         }
-        return Response(found | counts | parts)
+        scored = {"scored": body["scored"]} if "scored" in body else {}
+        return Response(found | counts | parts | scored)
 
 
 class TwoRaters(ApiView):
@@ -153,3 +177,7 @@ class TwoRaters(ApiView):
                 ],
             }
         )
+
+
+def _an_attribute(scores: str) -> bool:
+    return scores.startswith(ITEM) and can_be_chosen(scores.removeprefix(ITEM))

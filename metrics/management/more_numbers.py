@@ -3,13 +3,18 @@ of two of its raters."""
 
 from __future__ import annotations
 
+import csv
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from metrics.agreement.counts import tally
 from metrics.agreement.explaining.missing import policies
 from metrics.agreement.headline import Facts
-from metrics.management.rating_file import RatingFile
+from metrics.management.rating_file import BadFile, RatingFile
+from metrics.readings import scores
 from metrics.readings.pair_details import PairDetails
 from metrics.scale import QuestionScale
 
@@ -52,6 +57,50 @@ def two_raters(ratings: RatingFile, text: str, scale: QuestionScale) -> dict[str
         "categories": dict(details.categories),
         "tests": [vars(test) for test in details.tests],
     }
+
+
+def scored(ratings: RatingFile, source: str) -> dict[str, Any]:
+    """Agreement on scores: the categories' values, or the means of a file of item,score. BadFile
+    for a file that cannot be read."""
+    k = len(ratings.categories)
+    numbers: np.ndarray | None = np.array(ratings.values, float)
+    reason = None
+    if source != scores.VALUES:
+        of_items = np.array(_gold_scores(Path(source), ratings.items), float)
+        numbers, reason = scores.of_items(ratings.code, of_items[ratings.item], k)
+    if numbers is None:
+        return scores.unknown(reason or "no_scores")
+    return scores.of_ratings(ratings.item, ratings.rater, ratings.code, numbers)
+
+
+def _gold_scores(path: Path, items: list[str]) -> list[float]:
+    """The score of each item, not-a-number for one that the file does not name."""
+    found: dict[str, float] = {}
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            if not {"item", "score"} <= set(reader.fieldnames or ()):
+                raise BadFile(f"{path}: line 1: the columns item and score are needed.")
+            for row in reader:
+                score = float(row["score"] or "nan")
+                if not np.isfinite(score):
+                    raise BadFile(f"{path}: line {reader.line_num}: {row['score']!r} is no number.")
+                found[row["item"].strip()] = score
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise BadFile(f"{path}: {error}") from None
+    except ValueError:
+        raise BadFile(f"{path}: line {reader.line_num}: the score is no number.") from None
+    return [found.get(item, float("nan")) for item in items]
+
+
+def scored_lines(found: dict[str, Any], categories: list[str]) -> list[str]:
+    if found["reason"]:
+        return ["", f"agreement on scores: undefined: {found['reason']}"]
+    each = zip(categories, found["scores"], strict=True)
+    lines = ["", "agreement on scores " + ", ".join(f"{name} {score:.3g}" for name, score in each)]
+    for name, value in found["coefficients"].items():
+        lines.append(f"  {name:<32} {told(value)}")
+    return lines
 
 
 def rule_lines(rules: list[dict[str, Any]]) -> list[str]:

@@ -31,6 +31,7 @@ class RatingFile:
     item: npt.NDArray[np.int64]
     rater: npt.NDArray[np.int64]
     code: npt.NDArray[np.int64]
+    items: list[str]
     raters: list[str]
     categories: list[str]
     values: list[float]
@@ -86,7 +87,14 @@ def read(
     numbers = _values(categories, values)
     item, rater, code = columns.T
     return RatingFile(
-        item, rater, code, list(raters), categories, numbers, repeats=len(rows) - len(standing)
+        item,
+        rater,
+        code,
+        list(items),
+        list(raters),
+        categories,
+        numbers,
+        repeats=len(rows) - len(standing),
     )
 
 

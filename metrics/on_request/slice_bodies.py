@@ -47,7 +47,12 @@ def made(row: Slice) -> dict[str, Any]:
         read = _read(rows.filter(item_id__in=own), scale)
         return slice_raters.rater(read, rater, scale, models=models)
     if row.kind == Slice.Kind.EVERY:
-        return slice_coefficients.of_ratings(_read(rows, scale), scale, models=models)
+        read = _read(rows, scale)
+        body = slice_coefficients.of_ratings(read, scale, models=models)
+        if wanted := row.spec.get("scores"):
+            told = slice_coefficients.told(read, scale, models=models)
+            body["scored"] = slice_coefficients.scored(told, scale, question.project, wanted)
+        return body
     body = slice_parts.dashboard(_read(rows, scale), scale, models=models)
     if chosen.attributes:  # else the project's items, which the page counts
         body["n_items"] = chosen.items(Item.objects.filter(project=question.project)).count()

@@ -3,6 +3,7 @@ what the stored counts do not know, as who rated what, stands beside what they k
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -17,10 +18,12 @@ from metrics.agreement.counts import tally
 from metrics.agreement.explaining.missing import policies
 from metrics.agreement.headline import Facts
 from metrics.agreement.registry import MEAN_PAIRWISE
-from metrics.readings import bootstrap
+from metrics.filters import ITEM
+from metrics.readings import bootstrap, scores
 from metrics.readings.first import ALL, MODELS, PEOPLE
 from metrics.readings.value import resting_on, undefined, value_of_icc
 from metrics.scale import QuestionScale
+from projects.models import Item, Project
 
 from . import slice_pairs
 from .slice_numbers import CELLS, Body
@@ -33,18 +36,18 @@ def of_ratings(ratings: np.ndarray, scale: QuestionScale, *, models: Sequence[in
     of them (`policies`), each category against the rest, and whose ratings these are: the
     people's where models rate too, unless the lead wants them pooled."""
     of_models = np.isin(ratings["rater"], models)
-    apart = bool(of_models.any() and not of_models.all()) and not scale.pooled
-    told = ratings[~of_models] if apart else ratings
-    counted = tally.patterns(told["item"], told["code"], scale.k)
+    mine = told(ratings, scale, models=models)
+    apart = len(mine) < len(ratings)
+    counted = tally.patterns(mine["item"], mine["code"], scale.k)
     counts, n_items = counted.counts, counted.n_items
-    raters = np.unique(told["rater"])
+    raters = np.unique(mine["rater"])
     found = {name: one.reading() for name, one in scale.patterns(counts, n_items).items()}
     resampled = bootstrap.bootstrap(counts, n_items, scale)
     found = bootstrap.filled(found, resampled)
-    pairwise, _by_rater = slice_pairs.mean_pairwise(told, raters, scale)
+    pairwise, _by_rater = slice_pairs.mean_pairwise(mine, raters, scale)
     found |= resting_on(pairwise, found["percent_agreement"])
-    found |= slice_pairs.by_items(told, counted, scale)
-    found |= _of_raters(told, scale)
+    found |= slice_pairs.by_items(mine, counted, scale)
+    found |= _of_raters(mine, scale)
     sizes = counts.sum(axis=1)
     weighting = Facts(scale.kind, len(raters), scale.weights).weighting
     rules = policies(
@@ -56,14 +59,14 @@ def of_ratings(ratings: np.ndarray, scale: QuestionScale, *, models: Sequence[in
         values=scale.values,
         weight_matrix=scale.matrix,
     )
-    everybody = MODELS if len(told) and of_models.all() else ALL if of_models.any() else PEOPLE
+    everybody = MODELS if len(mine) and of_models.all() else ALL if of_models.any() else PEOPLE
     return {
         "of": PEOPLE if apart else everybody,
         "apart": apart,
         "raters": raters[:2].tolist() if len(raters) == 2 else [],
         "n_raters": len(raters),
         "n_items": int(n_items.sum()),
-        "n_ratings": len(told),
+        "n_ratings": len(mine),
         "with_two_or_more": int(n_items[sizes >= 2].sum()),
         "complete": int(n_items[(sizes == len(raters)) & (sizes > 0)].sum()),
         "coefficients": _listed(found, scale),
@@ -72,14 +75,46 @@ def of_ratings(ratings: np.ndarray, scale: QuestionScale, *, models: Sequence[in
     }
 
 
-def _of_raters(told: np.ndarray, scale: QuestionScale) -> Body:
+def told(ratings: np.ndarray, scale: QuestionScale, *, models: Sequence[int]) -> np.ndarray:
+    """The people's, where models rate too and the lead does not want them pooled; else all."""
+    of_models = np.isin(ratings["rater"], models)
+    apart = bool(of_models.any() and not of_models.all()) and not scale.pooled
+    return ratings[~of_models] if apart else ratings
+
+
+def scored(mine: np.ndarray, scale: QuestionScale, project: Project, wanted: str) -> Body:
+    """Agreement on scores: the categories' own values, or the means of an attribute of items."""
+    if len(np.unique(mine["item"])) * scale.k > CELLS:
+        return scores.unknown("too_many_items")
+    numbers, reason = scale.values, "no_scores" if scale.values is None else None
+    if wanted != scores.VALUES:
+        of_items = _attribute(mine["item"], project, wanted.removeprefix(ITEM))
+        numbers, reason = scores.of_items(mine["code"], of_items, scale.k)
+    if numbers is None:
+        return scores.unknown(reason or "no_scores")
+    return scores.of_ratings(mine["item"], mine["rater"], mine["code"], numbers)
+
+
+def _attribute(items: np.ndarray, project: Project, name: str) -> np.ndarray:
+    """The number that stands in an attribute of each item (M,), not-a-number where none does."""
+    known: dict[int, float] = {}
+    rows = Item.objects.filter(project=project, attributes__has_key=name)
+    for pk, attributes in rows.values_list("pk", "attributes").iterator(5_000):
+        with contextlib.suppress(ValueError, TypeError):
+            known[pk] = float(attributes[name])
+    unique, place = np.unique(items, return_inverse=True)
+    found = np.array([known.get(pk, np.nan) for pk in unique.tolist()], float)
+    return np.where(np.isfinite(found), found, np.nan)[place]
+
+
+def _of_raters(mine: np.ndarray, scale: QuestionScale) -> Body:
     """What needs to know who rated what: Conger's kappa, Kendall's W, intraclass correlations."""
     custom = scale.matrix is not None
     known = registry.listed(scale=scale.kind, custom=custom)
     names = [name for name, entry in known if entry.of_ratings or entry.told == "icc"]
-    if len(np.unique(told["item"])) * scale.k > CELLS:
+    if len(np.unique(mine["item"])) * scale.k > CELLS:
         return {name: undefined("too_many_items") for name in names}
-    rated = RatedItems.of(told["item"], told["rater"], told["code"], scale.k)
+    rated = RatedItems.of(mine["item"], mine["rater"], mine["code"], scale.k)
     estimates = batch.rating_coefficients(
         rated, scale=scale.kind, values=scale.values, weight_matrix=scale.matrix
     )

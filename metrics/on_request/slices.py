@@ -28,15 +28,17 @@ KEPT = 40  # slices of a question
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a slice is of: its kind, the filter, and one or two raters."""
+    """What a slice is of: its kind, the filter, one or two raters, and scores."""
 
     kind: str
     filter: Filter
     raters: tuple[int, ...] = ()
+    scores: str = ""  # what gives the categories numbers (metrics.readings.scores)
 
     @property
     def spec(self) -> dict[str, Any]:
-        return self.filter.spec | ({"raters": list(self.raters)} if self.raters else {})
+        found = self.filter.spec | ({"raters": list(self.raters)} if self.raters else {})
+        return found | ({"scores": self.scores} if self.scores else {})
 
     @property
     def key(self) -> str:

@@ -6,11 +6,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from django.http import QueryDict
 from django.utils.functional import Promise
 
 from metrics.agreement.coefficients.icc import NAMES as ICCS
+from metrics.filters import ITEM, can_be_chosen, refused
 from metrics.readings import pairs
 from metrics.readings.pair_details import PairDetails, stored
+from metrics.readings.scores import VALUES
 from projects.models import Rater
 
 from . import words
@@ -20,7 +23,16 @@ from .sources.sliced import SlicedCoefficients
 
 LIVE = Live(
     seconds=2,
-    fragments=("coefficients", "iccs", "policies", "categories", "kappas", "tests", "others"),
+    fragments=(
+        "coefficients",
+        "iccs",
+        "policies",
+        "categories",
+        "kappas",
+        "tests",
+        "others",
+        "scored",
+    ),
 )
 
 
@@ -56,11 +68,46 @@ def context(chosen: Selection, numbers: SlicedCoefficients) -> dict[str, Any]:
         "loose": any(told.loose for told in listed),
         "iccs": _iccs(found),
         "policies": body["policies"],
+        "scored": scored(chosen, body),
         "pair": pair,
         "details": details,
         "some_raters": some_raters(chosen),
         "places": f"{bool(details)}-{chosen.scale.kind}",
     }
+
+
+def scored(chosen: Selection, body: dict[str, Any]) -> dict[str, Any] | None:
+    """Agreement on scores, with the categories' labels; None where nobody asked for it."""
+    found = body.get("scored")
+    if found is None:
+        return None
+    labelled = list(zip(chosen.scale.labels, found["scores"], strict=False))
+    return found | {"labelled": labelled}
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Where scores come from: "values", or "item.NAME"; empty for none."""
+
+    asked: str = ""
+
+    @classmethod
+    def of(cls, given: QueryDict) -> Scores:
+        """Of an address; BadRequest for what no attribute can be called."""
+        asked = given.get("scores") or ""
+        attribute = (given.get("attribute") or "").strip()
+        if asked == "item" and attribute:
+            asked = f"{ITEM}{attribute}"
+        named = asked.removeprefix(ITEM)
+        if asked in ("", "item"):
+            return cls()
+        if asked != VALUES and not (asked.startswith(ITEM) and can_be_chosen(named)):
+            raise refused("scores", asked.replace("\0", ""), [VALUES, f"{ITEM}…"])
+        return cls(asked)
+
+    @property
+    def attribute(self) -> str:
+        return self.asked.removeprefix(ITEM) if self.asked.startswith(ITEM) else ""
 
 
 def _iccs(found: dict[str, Any]) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:

@@ -57,7 +57,8 @@ def rater(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
 def coefficients(request: HttpRequest, project_id: int) -> HttpResponse:
     """Every coefficient of a question, and what rules about missing ratings make of it."""
     chosen = chosen_question(request, project_id, filtered=True)
-    numbers = SlicedCoefficients(chosen)
+    scores = coefficient_page.Scores.of(request.GET)
+    numbers = SlicedCoefficients(chosen, scores=scores.asked)
     unchanged = live.unchanged(request, chosen.project, numbers.fresh, coefficient_page.LIVE)
     if unchanged is not None:
         return unchanged
@@ -69,6 +70,7 @@ def coefficients(request: HttpRequest, project_id: int) -> HttpResponse:
         "chosen": chosen,
         "fresh": numbers.fresh,
         "live": coefficient_page.LIVE,
+        "scores": scores,
         "waiting": numbers.waiting,
         "filter_bar": FilterBar.of(request, chosen),
     }

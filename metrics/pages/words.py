@@ -80,6 +80,9 @@ REASONS: dict[str, Promise] = {
     "no_peers": _("nobody else rated the same items"),
     "cannot_tell_who": _("two raters only: which of them moved cannot be told"),
     "tied": _("tied"),
+    "no_scores": _("no item or category has such a number"),
+    "equal_scores": _("all categories have the same score"),
+    "unscored_category": _("a category is used by no item with a score"),
 }
 NOT_COUNTED = _("not counted yet")
 
@@ -102,6 +105,11 @@ _WEIGHTED: dict[str, Promise] = {
     "quadratic": _("quadratic weights"),
     "custom": _("custom weights"),
 }
+
+
+def on_scores(name: str) -> str | Promise:
+    """A coefficient whose weights come from scores."""
+    return format_lazy(pgettext_lazy("coefficient", "{}, weights of the scores"), _BASE[name])
 
 
 def reason(name: str | None) -> str | Promise:

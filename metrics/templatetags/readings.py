@@ -154,6 +154,13 @@ def rests_on(value: Reading) -> str:
 
 
 @register.filter
+def scored_name(name: str) -> str | Promise:
+    """A coefficient under weights that scores give."""
+    base = name.removesuffix("_custom")
+    return words.coefficient(name) if base == name else words.on_scores(base)
+
+
+@register.filter
 def weights_name(name: str) -> str | Promise:
     return words.WEIGHTS.get(name, name)
 

@@ -213,3 +213,34 @@ def test_two_raters_and_rules_about_missing_ratings(file, capsys):
     for wrong in ("ann", "ann,ann", "ann,dan"):
         with pytest.raises(CommandError, match="two different raters of the file"):
             run(capsys, file(lines(rows)), "--pair", wrong)
+
+
+def test_agreement_on_scores_of_values_and_of_a_gold_score(file, capsys, tmp_path):
+    """Kappa with quadratic weights on scores is Lin's concordance."""
+    rows = [
+        (f"i{n}", rater, label)
+        for n, pair in enumerate(["aa", "ab", "bb", "bc", "cc", "cb"])
+        for rater, label in zip(("x", "y"), pair, strict=True)
+    ]
+    path = file(lines(rows))
+    told = ("--scores", "values", "--values", "1,2,9", "--json")
+    found = json.loads(run(capsys, path, *told))["scored"]["coefficients"]
+    assert found["cohen_kappa_custom"]["value"] == pytest.approx(found["lin_ccc"]["value"])
+    expected = report([[0, 0], [0, 1], [1, 1], [1, 2], [2, 2], [2, 1]], 3, values=[1, 2, 9])
+    assert found["icc2"]["value"] == pytest.approx(expected["icc2"])
+    gold = tmp_path / "gold.csv"
+    gold.write_text("item,score\ni0,10\ni1,20\ni2,20\ni3,40\ni4,50\n")
+    scored = json.loads(run(capsys, path, "--scores", str(gold), "--json"))["scored"]
+    assert scored["scores"] == pytest.approx([40 / 3, 25, 140 / 3])
+    text = run(capsys, path, "--scores", str(gold))
+    assert "agreement on scores a 13.3, b 25, c 46.7" in text
+    for wrong, message in (
+        ("item,points\n", "columns item and score"),
+        ("item,score\ni0,much\n", "line 2: the score is no number"),
+        ("item,score\ni0,nan\n", "line 2: 'nan' is no number"),
+    ):
+        gold.write_text(wrong)
+        with pytest.raises(CommandError, match=message):
+            run(capsys, path, "--scores", str(gold))
+    with pytest.raises(CommandError, match="No such file"):
+        run(capsys, path, "--scores", str(tmp_path / "none.csv"))

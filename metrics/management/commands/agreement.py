@@ -56,6 +56,12 @@ class Command(BaseCommand):
         parser.add_argument(
             "--pair", help="two raters, separated by a comma: what is known of these two, too"
         )
+        parser.add_argument(
+            "--scores",
+            metavar="values|FILE",
+            help="agreement on scores: the categories' values, or the means of a gold score of the "
+            "items, a CSV of item,score",
+        )
         parser.add_argument("--json", action="store_true", help="the whole report as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -84,6 +90,9 @@ class Command(BaseCommand):
             pair = None
             if options["pair"]:
                 pair = more_numbers.two_raters(ratings, options["pair"], numbers)
+            scored = None
+            if options["scores"]:
+                scored = more_numbers.scored(ratings, options["scores"])
         except (rating_file.BadFile, ValueError) as error:
             raise CommandError(f"{options['file']}: {error}") from None
         if options["json"]:
@@ -93,11 +102,13 @@ class Command(BaseCommand):
                 "raters": ratings.raters,
             }
             more = {"repeats_left_out": ratings.repeats, "policies": rules, "pair": pair}
+            more["scored"] = scored
             self.stdout.write(json.dumps(about | more | found | first, allow_nan=False))
             return
         lines = _lines(ratings, found, options["scale"], first, custom=matrix is not None)
         lines += more_numbers.rule_lines(rules)
         lines += more_numbers.pair_lines(pair) if pair else []
+        lines += more_numbers.scored_lines(scored, ratings.categories) if scored else []
         for line in lines:
             self.stdout.write(line)
 

@@ -48,9 +48,10 @@ class SliceNumbers(Numbers):
 
     kind: Slice.Kind
 
-    def __init__(self, chosen: Selection, *raters: Rater) -> None:
+    def __init__(self, chosen: Selection, *raters: Rater, scores: str = "") -> None:
         self.chosen = chosen
         self.of_raters = raters
+        self.scores = scores
 
     @cached_property
     def fresh(self) -> SliceFreshness:
@@ -58,7 +59,7 @@ class SliceNumbers(Numbers):
         counts = Freshness.of(self.chosen.question)
         filter_choices.check(self.chosen)
         ids = tuple(rater.pk for rater in self.of_raters)
-        wanted = slices.Wanted(self.kind, self.chosen.filter, ids)
+        wanted = slices.Wanted(self.kind, self.chosen.filter, ids, self.scores)
         version = counts.state.version if counts.state else 0
         row = slices.ask(self.chosen.question, wanted, version=version)
         row.question = self.chosen.question

@@ -57,3 +57,18 @@ def test_two_raters(api: Any, address: str) -> None:
 @pytest.mark.parametrize("query", ["", "rater_a=ann", "rater_a=ann&rater_b=ann"])
 def test_two_raters_must_be_two(api: Any, address: str, query: str) -> None:
     assert api.get(f"{address}pair/?{query}").status_code == 404
+
+
+def test_scores(api: Any, address: str) -> None:
+    """Kappa with quadratic weights on scores is Lin's concordance."""
+    api.get(f"{address}coefficients/?scores=values")
+    slices.WORK.sweep()
+    found = api.get(f"{address}coefficients/?scores=values").json()["scored"]
+    values = {name: reading["value"] for name, reading in found["coefficients"].items()}
+    assert values["cohen_kappa_custom"] == pytest.approx(values["lin_ccc"])
+    assert found["scores"] == [0, 1, 2, 3]
+    refused = api.get(f"{address}coefficients/?scores=colour")
+    assert (refused.status_code, "item." in refused.json()["error"]["fields"]["scores"]) == (
+        400,
+        True,
+    )

@@ -139,6 +139,40 @@ def test_two_raters_stand_with_their_own(
     assert [label for label, _value in details.categories] == list(LABELS)
 
 
+def test_agreement_on_the_numbers_of_the_categories(opened: Any) -> None:
+    Question.objects.update(scale="interval")
+    page = opened("?scores=values")
+    expected = report(CODES, 4, values=[0, 1, 2, 3])
+    found = page.context["scored"]["coefficients"]
+    assert found["icc2"]["value"] == pytest.approx(expected["icc2"])
+    assert found["fleiss_kappa_custom"]["value"] == pytest.approx(
+        expected["fleiss_kappa_quadratic"]
+    )
+
+
+def test_agreement_on_a_gold_score_of_the_items(rated: Any, opened: Any) -> None:
+    for item in rated.project.items.all():
+        number = int(item.key[1:])
+        item.attributes = {"depth": [4, "8", "not known", 20, 4, 9, 6, None][number]}
+        item.save()
+    rated.project.__class__.objects.filter(pk=rated.project_id).catalogue_changed()
+    page = opened("?scores=item&attribute=depth")
+    scores = page.context["scored"]["scores"]
+    # the ratings of each category, each with the score of its item, where it has a number
+    assert scores == pytest.approx(
+        [(4 + 4 + 4 + 4 + 6) / 5, (4 + 8 * 3 + 4 + 6) / 6, (20 + 9 + 9) / 3, (20 + 20 + 9) / 3]
+    )
+    assert "weights of the scores" in page.content.decode()
+    none = opened("?scores=item&attribute=colour")
+    assert none.context["scored"]["reason"] == "no_scores"
+
+
+@pytest.mark.parametrize("query", ["scores=ranks", "scores=item&attribute=7"])
+def test_scores_of_nothing_are_refused(query: str, rated: Any, lead: Any, client_for: Any) -> None:
+    answer = client_for(lead).get(f"/projects/{rated.project_id}/coefficients/?{query}")
+    assert answer.status_code == 400
+
+
 def test_the_dashboard_leads_there(rated: Any, lead: Any, client_for: Any) -> None:
     text = client_for(lead).get(f"/projects/{rated.project_id}/").content.decode()
     assert f'href="/projects/{rated.project_id}/coefficients/?' in text
