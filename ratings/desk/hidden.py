@@ -4,7 +4,9 @@ among those that the desk asks.
 They look like all others: the same addresses, pages, states and figures. What is said of them
 stands apart (ratings.recording.apart), and they take no place of their item. Which of a rater's
 items are tests is drawn by a key that only this site knows; it is the same whenever it is asked
-again. A gold item comes once a rater at most, those shown least often first.
+again. A gold item comes once a rater at most, those shown least often first. An item is asked again
+once a rater at most, so many of their own items and days later as the project says, never two in a
+row, and none that they flagged or commented, or that says something else now.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from django.utils.crypto import salted_hmac
 from groundwork.database import bulk
 from projects.models import Item, Rater
 from ratings.models import Assignment
+from ratings.recording.days import aware
 
 from .search import ASKED
 
@@ -71,6 +74,42 @@ _GOLD = f"""
         LIMIT {CHOSEN_FROM}
     ) AS new
     """
+# What the rater has done, by the time; the index of ratings.models.desk serves it.
+_DONE = """
+    SELECT closed_at FROM ratings_assignment WHERE rater_id = %s AND state = 'done'
+    ORDER BY closed_at {order} LIMIT 1 OFFSET %s
+    """
+_EARLIEST, _SO_MANY_AGO = _DONE.format(order="ASC"), _DONE.format(order="DESC")
+_DONE_SIDE = """
+    SELECT id, item_id FROM (
+        SELECT id, item_id FROM ratings_assignment
+        WHERE rater_id = %s AND state = 'done' AND why = '' AND NOT flagged
+            AND closed_at >= %s AND closed_at < %s
+        ORDER BY closed_at LIMIT {looked_at}
+    ) AS side
+    """
+_DONE_SIDES = " UNION ALL ".join([_DONE_SIDE.format(looked_at=LOOKED_AT)] * 2)
+_OWN = "r.item_id = done.item_id AND r.rater_id + 0 = %s"
+_REPEATABLE = f"""
+    SELECT done.id, done.item_id FROM ({_DONE_SIDES}) AS done
+    JOIN projects_item i ON i.id = done.item_id AND {ASKED}
+    WHERE EXISTS (SELECT 1 FROM ratings_rating r WHERE {_OWN})
+        AND NOT EXISTS (
+            SELECT 1 FROM ratings_rating r WHERE {_OWN} AND (
+                r.code < 0 OR r.comment <> '' OR r.changed_at >= %s
+                OR coalesce(r.item_version, 1) <> i.version
+            )
+        )
+    """
+_GIVE_REPEAT = """
+    UPDATE ratings_assignment SET
+        state = 'open',
+        why = 'repeat',
+        created_at = %s,
+        leased_until = %s,
+        closed_at = NULL
+    WHERE id = %s
+    """
 _GIVE_GOLD = """
     INSERT INTO ratings_assignment
         (item_id, rater_id, state, why, created_at, leased_until, skip_reason, flagged)
@@ -94,16 +133,28 @@ def hand_out(rater: Rater) -> int | None:
     """The id of an item that tests the rater and lies before them now, where the next one is to be
     a test and there is any; else None. Inside the transaction that holds the rater's desk."""
     project = rater.project
-    if not project.gold_percent:
+    if not project.gold_percent and not project.repeat_percent:
         return None
     [[(handed_out,)]] = bulk.several([(_HANDED_OUT, [rater.pk])])
-    drawn = _drawn(rater, handed_out, "test") * 100
     given = None
-    if drawn < project.gold_percent:
+    wanted = _wanted(rater, handed_out)
+    if wanted == Why.GOLD:
         given = _give_gold(rater, handed_out)
+    elif wanted == Why.REPEAT and _wanted(rater, handed_out - 1) != Why.REPEAT:
+        given = _give_repeat(rater, handed_out)
     if given is not None:
         bulk.several([(_COUNT, [rater.pk])])
     return given
+
+
+def _wanted(rater: Rater, handed_out: int) -> str:
+    """What this item of the rater is to be."""
+    drawn = _drawn(rater, handed_out, "test") * 100
+    if drawn < rater.project.gold_percent:
+        return Why.GOLD
+    if drawn < rater.project.gold_percent + rater.project.repeat_percent:
+        return Why.REPEAT
+    return Why.ORDINARY
 
 
 def reopen(rater: Rater, item: Item) -> bool:
@@ -149,4 +200,30 @@ def _give_gold(rater: Rater, handed_out: int) -> int | None:
         return None
     item_id = min(found, key=lambda row: row[1])[0]
     bulk.several([(_GIVE_GOLD, [item_id, rater.pk, *_times()])])
+    return item_id
+
+
+def _give_repeat(rater: Rater, handed_out: int) -> int | None:
+    project = rater.project
+    asking = [
+        (_EARLIEST, [rater.pk, 0]),
+        (_SO_MANY_AGO, [rater.pk, project.repeat_after_items - 1]),
+    ]
+    earliest, so_many_ago = bulk.several(asking)
+    if not so_many_ago:
+        return None
+    first = aware(earliest[0][0])
+    days_ago = timezone.now() - datetime.timedelta(days=project.repeat_after_days)
+    before = min(aware(so_many_ago[0][0]), days_ago)
+    if first >= before:
+        return None
+    moment = connection.ops.adapt_datetimefield_value
+    start = first + (before - first) * _drawn(rater, handed_out, "start")
+    ends = [moment(one) for one in (first, start, before)]
+    sides = [rater.pk, ends[1], ends[2], rater.pk, ends[0], ends[1]]
+    [found] = bulk.several([(_REPEATABLE, [*sides, rater.pk, rater.pk, ends[2]])])
+    if not found:
+        return None
+    pk, item_id = found[int(_drawn(rater, handed_out, "repeat") * len(found))]
+    bulk.several([(_GIVE_REPEAT, [*_times(), pk])])
     return item_id

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from groundwork.database import bulk
 from projects.catalogue.sizes import sizes
-from projects.models import Rater
+from projects.models import Project, Rater
 from ratings.models import Apart, Rating
 
 REMEMBERED_SECONDS = 600
@@ -106,10 +106,17 @@ def of_rater(rater: Rater) -> Progress:
         today=today,
         rated=known + since,
         skipped=skipped,
-        items=sizes(rater.project).asked,
+        items=_asked(rater.project),
         recent=recent[:RECENT],
         pace=_pace(recent),
     )
+
+
+def _asked(project: Project) -> int:
+    """Items, and so many more as raters are asked again: by the project's settings, lest the number
+    moves with a repeat."""
+    items = sizes(project).asked
+    return items + items * project.repeat_percent // (100 - project.repeat_percent)
 
 
 def _items_of(rows: Sequence[tuple[Any, ...]]) -> list[Recent]:

@@ -128,6 +128,7 @@ def everything(client, project, question, keys=("i0", "i3", "i4", "i6")):
         "uidb64": ["MQ"],
         "token": ["x"],
         "number": [1],
+        "place": [0],
         "alarm_id": [_alarm(question).pk],
     }
     asked = [
@@ -264,3 +265,41 @@ def test_hidden_gold_is_told_from_no_other_item(world, question, client_for, ann
     assert told[""]["undo"][0] == 200
     assert told[""]["api"][0] == 200
     assert b'"label":"major"' in told[""][f"/api/v1/projects/{world.pk}/ratings/"][2]
+
+
+def test_an_item_that_is_asked_again_is_told_from_no_new_one(
+    world, question, rate, client_for, annotator
+):
+    """One world in which the rater rated other six items long ago, and one in which these six."""
+    client = client_for(annotator)
+    keys = [f"n{number}" for number in range(6)]
+    others = [f"p{number}" for number in range(6)]
+    since = [f"f{number}" for number in range(10)]
+    items = {
+        key: Item.objects.create(project=world, key=key, body={"text": key})
+        for key in (*keys, *others, *since)
+    }
+    asked = {key: items[key] for key in keys}
+    _alarm(question)
+    told = {}
+    for why, before in (("", others), ("repeat", keys)):
+        with transaction.atomic():
+            with time_machine.travel("2026-02-01T10:00:00Z", tick=False):
+                for key in before:
+                    rate(question, key, "ann", "critical")
+            with time_machine.travel("2026-03-02T09:00:00Z", tick=False):
+                for key in since:
+                    rate(question, key, "ann", "minor")
+            told[why] = a_day(client, world, question, asked, why)
+            assert Apart.objects.count() == (6 if why else 0)
+            transaction.set_rollback(True)
+    listing = (f"/projects/{world.pk}/my-ratings/", f"/api/v1/projects/{world.pk}/ratings/")
+    different = [
+        address for address in told[""] if told[""][address] != told["repeat"].get(address)
+    ]
+    assert [address for address in different if address.split("?")[0] not in listing] == []
+    # The lists name an item once, with what was said last.
+    for address in listing:
+        new, again = (told[why][address][2] for why in told)
+        assert b"n0" not in again, address
+        assert again.count(b"n1") == new.count(b"n1") > 0, address
