@@ -18,6 +18,12 @@ urlpatterns = [
     path(f"{PROJECT}new-item/", item_views.item_new, name="item_new"),
     path(f"{PROJECT}new-item/preview/", item_views.item_preview, name="item_preview"),
     path(f"{PROJECT}chosen-items/", item_views.items_chosen, name="items_chosen"),
+    path(f"{PROJECT}chosen-items/delete/", deleting_views.delete_items, name="items_delete"),
+    path(
+        f"{PROJECT}people/raters/<int:rater_id>/data.jsonl",
+        deleting_views.rater_data,
+        name="rater_data",
+    ),
     path(f"{PROJECT}delete/", deleting_views.delete_project, name="project_delete"),
     path(f"{PROJECT}item/<int:item_id>/delete/", deleting_views.delete_item, name="item_delete"),
     path(

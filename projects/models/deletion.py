@@ -11,13 +11,15 @@ from .project import Project
 
 
 class Deletion(models.Model):
-    """The trace of an item, a rater or a project that somebody deleted: how much went with it, and
-    nothing of what it said. It is on its way until ``finished_at``."""
+    """The trace of an item, a rater or a project that somebody deleted, or of a person who was
+    taken out of a rater whose ratings stay: how much went, and nothing of what it said. It is on
+    its way until ``finished_at``."""
 
     class Kind(models.TextChoices):
         ITEM = "item", _("item")
         RATER = "rater", _("rater")
         PROJECT = "project", _("project")
+        PERSON = "person", _("person, whose ratings stay: rater")
 
     kind = models.CharField(max_length=7, choices=Kind.choices)
     # Its id; there is nothing of this id any more.
@@ -38,7 +40,8 @@ class Deletion(models.Model):
         ordering = ["-id"]
         constraints = [
             models.CheckConstraint(
-                condition=Q(kind__in=["item", "rater", "project"]), name="deletion_kind_known"
+                condition=Q(kind__in=["item", "rater", "project", "person"]),
+                name="deletion_kind_known",
             ),
             # Asked for once.
             models.UniqueConstraint(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from ratings.recording import places
 from ratings.recording.judgement import Judgement
 from ratings.recording.record import record
 
-from . import removing
+from . import person, removing
 
 logger = logging.getLogger(__name__)
 
@@ -55,6 +56,26 @@ def what_goes(kind: str, target: Any) -> dict[str, int]:
     return found
 
 
+def what_goes_with_items(items: Sequence[Item]) -> dict[str, int]:
+    """How many rows of each sort go with these items."""
+    ids = [item.pk for item in items]
+    return {
+        "items": len(ids),
+        "ratings": Rating.objects.standing().filter(item__in=ids).count(),
+        "history": Revision.objects.filter(rating__item__in=ids).count(),
+        "assignments": Assignment.objects.filter(item__in=ids).count(),
+        "gold": GoldAnswer.objects.filter(item__in=ids).count(),
+        "versions": sum(item.version for item in items),
+    }
+
+
+@transaction.atomic
+def ask_items(*, items: Sequence[Item], by: Any) -> None:
+    """Begin to delete several items of a project; each has its own trace."""
+    for item in items:
+        ask(kind=Kind.ITEM, target=item, by=by)
+
+
 @transaction.atomic
 def ask(*, kind: str, target: Any, by: Any) -> Deletion:
     """Begin to delete it: from now on nobody is asked for it. Asked for twice, it is one
@@ -78,7 +99,11 @@ def ask(*, kind: str, target: Any, by: Any) -> Deletion:
         },
     )
     security.event(
-        "deletion_asked", project_id=project.pk, by=by.pk, kind=str(kind), target=target.pk
+        "deletion_asked",
+        project_id=project.pk,
+        by=by.pk if by else None,
+        kind=str(kind),
+        target=target.pk,
     )
     return asked
 
@@ -141,6 +166,8 @@ def _remove(deletion: Deletion) -> None:
         raise Rating.DoesNotExist("it was rated meanwhile")
     opened = []
     if deletion.kind == Kind.RATER:
+        for rater in Rater.objects.filter(pk=deletion.target):
+            person.forget_names(rater, "")
         taken = Assignment.objects.filter(rater=deletion.target, state=Assignment.State.OPEN)
         opened = list(taken.values_list("item_id", flat=True))
     if deletion.kind == Kind.PROJECT:

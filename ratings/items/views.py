@@ -59,13 +59,17 @@ def item_preview(request: HttpRequest, project_id: int) -> HttpResponse:
 @login_required
 @require_POST
 def items_chosen(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Withdraw or restore the items that are ticked in the list."""
+    """Withdraw, restore or delete the items that are ticked in the list."""
     project = get_project(request.user, project_id, role=LEAD)
     ids = [int(one) for one in request.POST.getlist("item") if one.isascii() and one.isdigit()]
     withdrawn = request.POST.get("do") != "restore"
     if not ids:
         messages.info(request, _("Tick the items first."))
         return _back(request, project)
+    if request.POST.get("do") == "delete":
+        query = QueryDict(mutable=True)
+        query.setlist("item", [str(one) for one in ids])
+        return redirect(f"{reverse('items_delete', args=[project.pk])}?{query.urlencode()}")
     number = removing.withdraw_items(
         project=project, item_ids=ids[:1_000], withdrawn=withdrawn, by=request.user
     )
