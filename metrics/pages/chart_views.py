@@ -19,7 +19,7 @@ from projects.access import get_project
 from projects.models import Member, Rater
 from ratings.files.formulas import guard
 
-from . import change_page, charts, trends, words
+from . import change_page, charts, model_versions, trends, words
 from .rater_page import table_of
 from .selection import Selection, by_key, select
 from .sources import source_of
@@ -78,6 +78,17 @@ def _pair_difference(request: HttpRequest, chosen: Selection) -> Made:
 
 def _rater_trend(request: HttpRequest, chosen: Selection) -> Made:
     return _own_trend(_rater_numbers(request, chosen), chosen.vs_peers)
+
+
+def _model_versions(request: HttpRequest, chosen: Selection) -> Made:
+    """A line for each version of a model's prompt, of all ratings."""
+    rater = _rater(request, chosen, "rater")
+    found = model_versions.versions(chosen.question, rater)
+    period = model_versions.period(chosen.period)
+    rows = model_versions.chart_rows(chosen.question, found, period, chosen.vs_peers)
+    names = list(dict.fromkeys(version.words for version in found))
+    title = str(words.coefficient(chosen.vs_peers))
+    return charts.versions(rows, names, title=title, period=period), rows
 
 
 def _rater_bias(request: HttpRequest, chosen: Selection) -> Made:
@@ -184,12 +195,14 @@ def _pair_numbers(request: HttpRequest, chosen: Selection) -> Numbers:
     return source_of(chosen).pair(a, b)
 
 
-UNFILTERED = ("change",)  # its "from" and "to" are periods
+# The "from" and "to" of "change" are periods; versions are told of all ratings.
+UNFILTERED = ("change", "model-versions")
 CHARTS: dict[str, Callable[[HttpRequest, Selection], Made]] = {
     "trend": _project_trend,
     "pairs": _pairs,
     "rater-trend": _rater_trend,
     "rater-bias": _rater_bias,
+    "model-versions": _model_versions,
     "rater-confusion": _rater_confusion,
     "pair-table": _pair_table,
     "pair-trend": _pair_trend,

@@ -167,6 +167,40 @@ def trend(
     return _chart(260, layer=layers)
 
 
+def versions(rows: list[dict[str, Any]], names: Sequence[str], *, title: str, period: str) -> Spec:
+    """A line for each version of a model; rows: version, start, end, value, low, high, firm,
+    n_items. ``names``: the versions, oldest first."""
+    x = _dates(period)
+    y: Spec = {
+        "field": "value",
+        "type": "quantitative",
+        "title": title,
+        "scale": {"domain": _domain(rows, bias=False), "zero": False, "nice": False},
+    }
+    colour = _field(
+        "version", "nominal", None, scale={"domain": list(names)}, legend={"orient": "top"}
+    )
+    tooltip = [
+        _field("version", "nominal", _("version")),
+        _field("start", "temporal", _("from"), format="%Y-%m-%d"),
+        _two("value", title),
+        _two("low", _("95 % from")),
+        _two("high", pgettext("upper end of an interval", "to")),
+        _count("n_items", _("items")),
+    ]
+    both = {"x": x, "y": y, "color": colour}
+    interval = {**both, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
+    point = {"type": "point", "filled": True, "size": 42, "clip": True}
+    return _chart(
+        260,
+        layer=[
+            {"mark": {"type": "rule", "opacity": 0.4, "clip": True}, "encoding": interval},
+            {"mark": {"type": "line", "strokeWidth": 2, "clip": True}, "encoding": both},
+            {"mark": point, "encoding": {**both, "tooltip": tooltip}},
+        ],
+    )
+
+
 def _marks(x: Spec, marks: Sequence[tuple[str, str]]) -> list[Spec]:
     """A rule with its words at the top for each day on which something changed."""
     if not marks:

@@ -14,7 +14,7 @@ from metrics.readings import disputes
 from metrics.readings import pairs as pair_list
 from projects.models import Rater
 
-from . import coefficient_page, live, pair_page, rater_page, words
+from . import coefficient_page, live, model_versions, pair_page, rater_page, words
 from .filter_bar import FilterBar
 from .live import Live
 from .selection import Selection, by_key, chosen_question, one_of, page_number
@@ -46,6 +46,7 @@ def rater(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
         "live": rater_page.LIVE,
         "filter_bar": FilterBar.of(request, chosen),
         "rater": found,
+        "versions": [] if chosen.filter else model_versions.versions(chosen.question, found),
         "table_size": _table_size(chosen),
         "differences": differences,
     }

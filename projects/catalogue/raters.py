@@ -21,7 +21,12 @@ from .rows import Counts, Field, Row, checked, key_problem, standing
 LONGEST_KEY = Rater._meta.get_field("key").max_length or 0
 LONGEST_NAME = Rater._meta.get_field("name").max_length or 0
 LONGEST_GROUP = Rater._meta.get_field("group").max_length or 0
+LONGEST_MODEL = Rater._meta.get_field("model").max_length or 0
+LONGEST_VERSION = Rater._meta.get_field("prompt_version").max_length or 0
 LONGEST_USERNAME = 150
+# What is said of a rater beside the key and the account, and of one of whom nothing was said.
+SAID = {"name": "", "kind": Rater.Kind.HUMAN.value, "model": "", "prompt_version": "", "group": ""}
+COLUMNS = ", ".join(f'"{name}"' for name in (*SAID, "user_id"))
 
 
 def put_raters(*, project: Project, rows: Sequence[Any]) -> Counts:
@@ -36,21 +41,22 @@ def put_raters(*, project: Project, rows: Sequence[Any]) -> Counts:
         # one account is tied to one rater, whoever asks
         Project.objects.select_for_update().get(pk=project.pk)
         users = _users(raters)
-        stored = standing("projects_rater", 'name, kind, "group", user_id', project, raters)
+        stored = standing("projects_rater", COLUMNS, project, raters)
+        _refuse_models(raters, stored)
         counts = {"created": 0, "changed": 0, "unchanged": 0}
         writes = []
         for row in raters:
             old = stored.get(row["key"])
-            name, kind, group, user_id = old or ("", Rater.Kind.HUMAN.value, "", None)
+            *said, user_id = old or (*SAID.values(), None)
             if "username" in row:
                 user_id = users.get(row["username"])
-            new = (row.get("name", name), row.get("kind", kind), row.get("group", group), user_id)
+            new = (*(row.get(name, at) for name, at in zip(SAID, said, strict=True)), user_id)
             if new == old:
                 counts["unchanged"] += 1
                 continue
             counts["created" if old is None else "changed"] += 1
             writes.append((project.pk, row["key"], *new))
-        _refuse_tied(project, raters, users, {row[1]: row[5] for row in writes})
+        _refuse_tied(project, raters, users, {row[1]: row[-1] for row in writes})
         _write_raters(project, writes)
     return counts
 
@@ -62,6 +68,24 @@ def _name_problem(name: Any) -> str | None:
             "without control characters"
         )
     return None
+
+
+def _model_problem(value: Any, *, name: str, longest: int) -> str | None:
+    if isinstance(value, str) and len(value) <= longest and not has_control(value):
+        return None
+    return f"'{name}' must be a text of {longest} characters at most, without control characters"
+
+
+def _refuse_models(raters: Sequence[Row], stored: dict[str, tuple[Any, ...]]) -> None:
+    """400 when a person would have a model or a version of a prompt."""
+    wrong = {}
+    for place, row in enumerate(raters):
+        said = dict(zip(SAID, stored.get(row["key"], SAID.values()), strict=False)) | row
+        named = said["model"] or said["prompt_version"]
+        if named and said["kind"] != Rater.Kind.MODEL:
+            wrong[place] = ["'model' and 'prompt_version' are of raters whose 'kind' is model"]
+    if wrong:
+        raise rows_error("rater", wrong)
 
 
 def _kind_problem(kind: Any) -> str | None:
@@ -140,14 +164,14 @@ def _write_raters(project: Project, writes: list[tuple[Any, ...]]) -> None:
     rows = [(*row, False) for row in sorted(writes, key=lambda row: row[1])]
     bulk.upsert(
         "projects_rater",
-        ("project_id", "key", "name", "kind", "group", "user_id", "paused"),
+        ("project_id", "key", *SAID, "user_id", "paused"),
         rows,
         key=("project_id", "key"),
-        update={name: f'excluded."{name}"' for name in ("name", "kind", "group", "user_id")},
+        update={name: f'excluded."{name}"' for name in (*SAID, "user_id")},
     )
     if writes:
         Project.objects.filter(pk=project.pk).catalogue_changed()
-    tied = {row[5] for row in writes if row[5] is not None}
+    tied = {row[-1] for row in writes if row[-1] is not None}
     members = Member.objects.filter(project=project, user__in=tied)
     strangers = tied - set(members.values_list("user_id", flat=True))
     joining = [
@@ -170,6 +194,24 @@ FIELDS = {
         serializers.CharField(required=False, allow_blank=True, max_length=LONGEST_NAME),
     ),
     "kind": Field(_kind_problem, serializers.ChoiceField(Rater.Kind.choices, required=False)),
+    "model": Field(
+        functools.partial(_model_problem, name="model", longest=LONGEST_MODEL),
+        serializers.CharField(
+            required=False,
+            allow_blank=True,
+            max_length=LONGEST_MODEL,
+            help_text="Of a model: its name, the same for all versions of its prompt",
+        ),
+    ),
+    "prompt_version": Field(
+        functools.partial(_model_problem, name="prompt_version", longest=LONGEST_VERSION),
+        serializers.CharField(
+            required=False,
+            allow_blank=True,
+            max_length=LONGEST_VERSION,
+            help_text="Of a model: another version is another rater",
+        ),
+    ),
     "group": Field(
         _group_problem,
         serializers.CharField(

@@ -19,6 +19,10 @@ class Rater(models.Model):
     key = models.CharField(max_length=150)
     name = models.CharField(max_length=200, blank=True)
     kind = models.CharField(max_length=5, choices=Kind.choices, default=Kind.HUMAN)
+    # Of a model: its name, and the version of its prompt. Another version is another rater, whose
+    # trends begin anew; those of one model are told side by side.
+    model = models.CharField(max_length=150, blank=True, default="", db_default="")
+    prompt_version = models.CharField(max_length=100, blank=True, default="", db_default="")
     group = models.CharField(
         max_length=64, blank=True, db_default="", help_text=_("A team or vendor, to filter by")
     )
@@ -41,7 +45,16 @@ class Rater(models.Model):
             models.CheckConstraint(
                 condition=Q(kind__in=["human", "model"]), name="rater_kind_known"
             ),
+            models.CheckConstraint(
+                condition=Q(kind="model") | Q(model="", prompt_version=""),
+                name="rater_model_is_no_person",
+            ),
         ]
 
     def __str__(self) -> str:
         return self.name or self.key
+
+    @property
+    def told_model(self) -> str:
+        """Of a model its name and the version of its prompt, as far as they are known."""
+        return " · ".join(part for part in (self.model, self.prompt_version) if part)

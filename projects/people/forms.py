@@ -11,7 +11,12 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from projects.catalogue.raters import LONGEST_GROUP, LONGEST_NAME
+from projects.catalogue.raters import (
+    LONGEST_GROUP,
+    LONGEST_MODEL,
+    LONGEST_NAME,
+    LONGEST_VERSION,
+)
 from projects.models import ApiToken, Member, Project, Rater
 
 MOST_TOKENS = 20  # of one user, that have not ended
@@ -89,6 +94,13 @@ class RoleForm(forms.Form):
 class RaterForm(forms.Form):
     name = forms.CharField(label=_("Name"), max_length=LONGEST_NAME, required=False)
     kind = forms.ChoiceField(label=_("Kind"), choices=Rater.Kind.choices)
+    model = forms.CharField(label=_("Model"), max_length=LONGEST_MODEL, required=False)
+    prompt_version = forms.CharField(
+        label=_("Version of its prompt"),
+        max_length=LONGEST_VERSION,
+        required=False,
+        help_text=_("Of models alone. Another version is another rater: its trends begin anew."),
+    )
     group = forms.CharField(
         label=_("Group"),
         max_length=LONGEST_GROUP,

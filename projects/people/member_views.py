@@ -165,6 +165,8 @@ def rater_change(request: HttpRequest, project_id: int, rater_id: int) -> HttpRe
     initial = {
         "name": rater.name,
         "kind": rater.kind,
+        "model": rater.model,
+        "prompt_version": rater.prompt_version,
         "group": rater.group,
         "user": rater.user_id or "",
     }
@@ -177,6 +179,8 @@ def rater_change(request: HttpRequest, project_id: int, rater_id: int) -> HttpRe
                 by=request.user,
                 name=data["name"],
                 kind=data["kind"],
+                model=data["model"],
+                prompt_version=data["prompt_version"],
                 group=data["group"],
                 user_id=data["user"],
             )

@@ -9,7 +9,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from groundwork import security
-from projects.catalogue.raters import LONGEST_NAME, is_group
+from groundwork.text import has_control
+from projects.catalogue.raters import LONGEST_MODEL, LONGEST_NAME, LONGEST_VERSION, is_group
 from projects.models import Member, Project, Rater
 from projects.setup.project_rules import Refused
 
@@ -47,15 +48,26 @@ def pause_rater(*, rater: Rater, paused: bool, by: Any) -> Rater:
 
 @transaction.atomic
 def change_rater(
-    *, rater: Rater, by: Any, name: str, kind: str, group: str, user_id: int | None
+    *,
+    rater: Rater,
+    by: Any,
+    name: str,
+    kind: str,
+    group: str,
+    user_id: int | None,
+    model: str = "",
+    prompt_version: str = "",
 ) -> Rater:
-    """Set a rater's name, kind, group and tied user (a member of the project)."""
+    """Set a rater's name, kind, group and tied user (a member of the project); of a model its name
+    and the version of its prompt."""
     if kind not in Rater.Kind.values:
         raise Refused({"kind": _("A rater is human or model.")})
     if len(name) > LONGEST_NAME or not name.isprintable():
         raise Refused(
             {"name": _("A name of 200 characters at most is needed, without control characters.")}
         )
+    _refuse_model(kind, "model", model, longest=LONGEST_MODEL)
+    _refuse_model(kind, "prompt_version", prompt_version, longest=LONGEST_VERSION)
     if not is_group(group):
         raise Refused(
             {"group": _("A group of 64 characters at most is needed, without control characters.")}
@@ -74,10 +86,18 @@ def change_rater(
             )
     if (rater.kind, rater.group) != (kind, group):
         Project.objects.filter(pk=rater.project_id).catalogue_changed()
-    after = {"name": name, "kind": kind, "group": group, "user_id": user_id}
+    after = {
+        "name": name,
+        "kind": kind,
+        "model": model,
+        "prompt_version": prompt_version,
+        "group": group,
+        "user_id": user_id,
+    }
     before = {field: getattr(rater, field) for field in after}
-    rater.name, rater.kind, rater.group, rater.user_id = name, kind, group, user_id
-    rater.save(update_fields=["name", "kind", "group", "user"])
+    for field, value in after.items():
+        setattr(rater, field, value)
+    rater.save(update_fields=list(after))
     security.event(
         "rater_changed",
         project_id=rater.project_id,
@@ -87,3 +107,11 @@ def change_rater(
         after=after,
     )
     return rater
+
+
+def _refuse_model(kind: str, field: str, text: str, *, longest: int) -> None:
+    """Raises Refused for what cannot be said of a model, or is said of a person."""
+    if text and kind != Rater.Kind.MODEL:
+        raise Refused({field: _("Only of raters who are models.")})
+    if len(text) > longest or has_control(text):
+        raise Refused({field: _("A line of %(most)s characters at most.") % {"most": longest}})

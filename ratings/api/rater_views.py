@@ -24,6 +24,10 @@ class ListedRater(serializers.Serializer):
     key = serializers.CharField()
     name = serializers.CharField(allow_blank=True)
     kind = serializers.ChoiceField(Rater.Kind.choices)
+    model = serializers.CharField(allow_blank=True, help_text="Of a model: its name")
+    prompt_version = serializers.CharField(
+        allow_blank=True, help_text="Of a model: the version of its prompt"
+    )
     group = serializers.CharField(allow_blank=True)
     username = serializers.CharField(
         allow_null=True, help_text="Of the account, for leads alone; null: none is tied"
@@ -95,6 +99,8 @@ def _shown(project: Project, rater: Rater) -> dict[str, Any]:
         "key": rater.key,
         "name": rater.name,
         "kind": rater.kind,
+        "model": rater.model,
+        "prompt_version": rater.prompt_version,
         "group": rater.group,
         "username": rater.user.get_username() if rater.user and is_lead else None,
         "paused": rater.paused,

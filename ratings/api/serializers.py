@@ -17,7 +17,15 @@ class RatingIn(serializers.Serializer):
 
 class RatingOut(serializers.Serializer):
     def get_fields(self) -> dict[str, Any]:
-        return {field.name: _answered(field) for field in FIELDS}
+        rater = {
+            "model": serializers.CharField(
+                allow_blank=True, help_text="Of a rater who is a model: its name"
+            ),
+            "prompt_version": serializers.CharField(
+                allow_blank=True, help_text="Of a rater who is a model: the version of its prompt"
+            ),
+        }
+        return {field.name: _answered(field) for field in FIELDS} | rater
 
 
 class RatingCounts(serializers.Serializer):

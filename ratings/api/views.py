@@ -142,7 +142,12 @@ def _read(
 
 
 _DETAILS = [field.name for field in DETAILS]
-_COLUMNS = ("item_id", "rater_id", "item__key", "rater__key", "code", *_DETAILS)
+_MODEL = ("model", "prompt_version")  # of the rater, where it is one
+_COLUMNS = (
+    *("item_id", "rater_id", "item__key", "rater__key", "code"),
+    *(f"rater__{name}" for name in _MODEL),
+    *_DETAILS,
+)
 
 
 def _shown(
@@ -154,6 +159,6 @@ def _shown(
         "rater": rater,
         "question": question.key,
         "label": labels.get(code),
-        **dict(zip(_DETAILS, details, strict=True)),
+        **dict(zip((*_MODEL, *_DETAILS), details, strict=True)),
     }
     return (question.pk, item_id, rater_id), shown

@@ -154,9 +154,14 @@ class Judge:
         number = self.raters.number(rater.key, rater.line, rater.column)
         if number is None or (rater.kind == "human" and not rater.name):
             return
-        name = rater.name[: raters.LONGEST_NAME]
-        if not has_control(name) and is_unicode(name):
-            self.staging.kinds[number] = (rater.kind, name)
+        said = (
+            rater.name[: raters.LONGEST_NAME],
+            rater.model[: raters.LONGEST_MODEL],
+            rater.prompt_version[: raters.LONGEST_VERSION],
+        )
+        if not any(has_control(text) or not is_unicode(text) for text in said):
+            name, model, version = said
+            self.staging.kinds[number] = (rater.kind, name, model, version)
 
     def _question(self, question: shape.Question) -> None:
         answers = self._answers(question.key, question.line)

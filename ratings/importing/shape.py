@@ -26,14 +26,16 @@ class Item(NamedTuple):
 
 
 class Rater(NamedTuple):
-    """Who judges. A model's version belongs into its key: another version is another rater
-    (`model_key`)."""
+    """Who judges. The version of a model's prompt belongs into its key: another version is another
+    rater (`model_key`)."""
 
     line: int
     key: str
     kind: str = "human"  # or "model"
     name: str = ""
     column: str = ""
+    model: str = ""
+    prompt_version: str = ""
 
 
 class Question(NamedTuple):

@@ -156,10 +156,14 @@ class Staged:
         while batch := cursor.fetchmany(size):
             yield batch
 
-    def raters(self) -> dict[str, tuple[str, str]]:
-        """key -> (kind, name) of the raters of whom the file says more than the key."""
-        rows = self.db.execute("SELECT key, kind, name FROM rater WHERE kind != ''")
-        return {key: (kind, name) for key, kind, name in rows}
+    def raters(self) -> dict[str, dict[str, str]]:
+        """key -> kind, name, model and prompt_version of the raters of whom the file says more than
+        the key."""
+        rows = self.db.execute(
+            "SELECT key, kind, name, model, prompt_version FROM rater WHERE kind != ''"
+        )
+        columns = ("kind", "name", "model", "prompt_version")
+        return {key: dict(zip(columns, said, strict=True)) for key, *said in rows}
 
     def people(self, limit: int) -> dict[str, str]:
         """key -> name of the first raters that are no models."""

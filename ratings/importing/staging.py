@@ -25,7 +25,8 @@ PRAGMA cache_size=-8000;
 CREATE TABLE item (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, line INTEGER NOT NULL);
 CREATE TABLE rater (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, line INTEGER NOT NULL,
-    kind TEXT NOT NULL DEFAULT '', name TEXT NOT NULL DEFAULT ''
+    kind TEXT NOT NULL DEFAULT '', name TEXT NOT NULL DEFAULT '',
+    model TEXT NOT NULL DEFAULT '', prompt_version TEXT NOT NULL DEFAULT ''
 );
 CREATE TABLE question (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
 CREATE TABLE label (id INTEGER PRIMARY KEY, question INTEGER NOT NULL, label TEXT NOT NULL);
@@ -154,7 +155,8 @@ class Staging:
         self.contents: list[Content] = []
         self.golds: list[tuple[int, int, int, int]] = []
         self.skips: list[tuple[int, int, int, int | None, str]] = []
-        self.kinds: dict[int, tuple[str, str]] = {}
+        # what the file says of raters: kind, name, model, version of its prompt
+        self.kinds: dict[int, tuple[str, str, str, str]] = {}
         # number of an item -> digest of what was last said of it: a file may say it in every row
         self.described: dict[int, bytes | None] = {}
 
@@ -196,8 +198,10 @@ class Staging:
         self.flush(keep=True)
         self.db.executemany("INSERT INTO question (id, key) VALUES (?, ?)", questions)
         self.db.executemany("INSERT INTO label (id, question, label) VALUES (?, ?, ?)", labels)
-        named = [(kind, name, number) for number, (kind, name) in self.kinds.items()]
-        self.db.executemany("UPDATE rater SET kind = ?, name = ? WHERE id = ?", named)
+        self.db.executemany(
+            "UPDATE rater SET kind = ?, name = ?, model = ?, prompt_version = ? WHERE id = ?",
+            [(*said, number) for number, said in self.kinds.items()],
+        )
         self.db.executescript(_ORDERED)
 
     def close(self) -> None:

@@ -202,8 +202,7 @@ class Writer:
                 raise Stopped("raters", missing[0])
             new = []
             for key in missing:
-                kind, name = self.told.get(key, (Rater.Kind.HUMAN, ""))
-                new.append(Rater(project=self.project, key=key, kind=kind, name=name))
+                new.append(Rater(project=self.project, key=key, **self.told.get(key, {})))
             Rater.objects.bulk_create(new, ignore_conflicts=True)
             self.raters |= self._known_raters(missing)
         return len(missing)

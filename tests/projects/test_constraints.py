@@ -102,6 +102,7 @@ BROKEN: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "rater_key_unique": (Rater, {"user": None}),
     "rater_user_unique": (Rater, {"key": "other"}),
     "rater_key_given": (Rater, {"key": "", "user": None}),
+    "rater_model_is_no_person": (Rater, {"key": "other", "user": None, "model": "gpt"}),
     "rater_kind_known": (Rater, {"key": "other", "user": None, "kind": "odd"}),
     "member_user_unique": (Member, {}),
     "member_role_known": (Member, {"user": "stranger", "role": "odd"}),

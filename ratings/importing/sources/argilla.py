@@ -123,7 +123,7 @@ def _suggestion(line: int, key: str, question: str, *, value: Any, agent: Any) -
         if reason != "no_label":
             yield LeftOut(line, reason)
         return
-    yield Rater(line, model, kind="model", name=model)
+    yield Rater(line, model, kind="model", name=model, model=model)
     yield Judgement(line, key, model, question_key(question), label)
 
 

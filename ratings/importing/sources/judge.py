@@ -77,7 +77,14 @@ class Judge(Tool):
         if len(version) > LONGEST_VERSION or "\n" in version:
             version = ""
         rater = model_key(name, version) or chosen.one_rater
-        yield Rater(line, rater, kind="model", name=f"{name} {version}".strip())
+        yield Rater(
+            line,
+            rater,
+            kind="model",
+            name=f"{name} {version}".strip(),
+            model=name or rater,
+            prompt_version=version,
+        )
         yield from _answer(line, key, rater, fields)
 
 

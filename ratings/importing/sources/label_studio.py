@@ -115,7 +115,7 @@ def _prediction(line: int, key: str, prediction: Fields) -> Iterator[Record]:
     answers, left_out = _answers(prediction.get("result"))
     yield from (LeftOut(line, reason) for reason in left_out)
     if answers:
-        yield Rater(line, model, kind="model", name=version)
+        yield Rater(line, model, kind="model", name=version, model=version)
     for question, label in answers.items():
         at = moment(prediction.get("created_at"))
         yield Judgement(line, key, model, question, label, at)

@@ -157,6 +157,15 @@ def test_raters_are_created_changed_and_left_by_key(put: Callable[..., Any], wor
     ]
 
 
+def test_models_have_a_name_and_a_version(put: Callable[..., Any], project: Project) -> None:
+    judge = {"key": "gpt@v1", "kind": "model", "model": "gpt", "prompt_version": "v1"}
+    assert put("raters/", judge) == counts(created=1)
+    assert put("raters/", judge) == counts(unchanged=1)
+    assert put("raters/", {"key": "gpt@v1", "name": "GPT"}) == counts(changed=1)
+    found = Rater.objects.get(key="gpt@v1")
+    assert (found.name, found.model, found.prompt_version) == ("GPT", "gpt", "v1")
+
+
 def test_raters_have_groups(put: Callable[..., Any], project: Project) -> None:
     before = Project.objects.get(pk=project.pk).catalogue_version
     assert (
@@ -206,6 +215,8 @@ BAD_RATERS: list[tuple[Any, str]] = [
     ({"key": "a", "kind": "robot"}, 'unknown kind "robot"; one of human, model'),
     ({"key": "a", "kind": 3}, "unknown kind 3"),
     ({"key": "a", "name": 3}, "'name'"),
+    ({"key": "a", "model": "gpt"}, "are of raters whose 'kind' is model"),
+    ({"key": "a", "kind": "model", "prompt_version": "v" * 101}, "100 characters at most"),
     ({"key": "a", "name": "n" * 201}, "200"),
     ({"key": "a", "group": "g" * 65}, "'group' must be a text of 64 characters at most"),
     ({"key": "a", "group": " vendor"}, "without blanks at its ends"),
@@ -220,7 +231,7 @@ BAD_RATERS: list[tuple[Any, str]] = [
     ),
     (
         {"key": "a", "paused": True},
-        "unknown field 'paused'; one of key, name, kind, group, username",
+        "unknown field 'paused'; one of key, name, kind, model, prompt_version, group, username",
     ),
     ({"key": "good"}, "stands in row 0 already"),
 ]

@@ -186,6 +186,18 @@ def test_a_rater_gets_a_group(people, project, client_for, lead):
     assert rater.group == "Vendor A"
 
 
+def test_a_model_gets_a_name_and_a_version(people, project, client_for, lead):
+    rater = Rater.objects.create(project=project, key="judge")
+    sent = {"name": "", "model": "gpt", "prompt_version": "v2"}
+    person = people(f"raters/{rater.pk}/", sent | {"kind": "human"})
+    assert person.status_code == 400
+    assert "Only of raters who are models." in text_of(person)
+    people(f"raters/{rater.pk}/", sent | {"kind": "model"})
+    rater.refresh_from_db()
+    assert (rater.model, rater.prompt_version) == ("gpt", "v2")
+    assert "gpt · v2" in text_of(client_for(lead).get(f"/projects/{project.pk}/people/"))
+
+
 def test_a_user_is_tied_to_one_rater_only_and_only_as_a_member(
     people, project, annotator, stranger
 ):

@@ -227,6 +227,8 @@ def test_raters(
             "key": "ann",
             "name": "Ann",
             "kind": "human",
+            "model": "",
+            "prompt_version": "",
             "group": "",
             "username": "annotator",
             "paused": False,

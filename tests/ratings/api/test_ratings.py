@@ -113,6 +113,8 @@ def test_shown_with_times_and_comment(put: Callable[..., Any], listed: Callable[
         "comment",
         "guidelines",
         "item_version",
+        "model",
+        "prompt_version",
     }
     assert shown["question"] == "severity"
     assert shown["rated_at"] == "2026-03-01T08:30:00Z"

@@ -512,7 +512,11 @@ def test_judge(load: Any) -> None:
     expected = {("a", "gpt-x@v1"): "good", ("a", "gpt-x@v2"): "bad"}
     assert answers(result.project) == {"label": expected}
     assert result.left_out == {"number": 1, "no_label": 1}
-    assert set(Rater.objects.values_list("kind", flat=True)) == {"model"}
+    columns = ("key", "kind", "model", "prompt_version")
+    assert set(Rater.objects.values_list(*columns)) == {
+        ("gpt-x@v1", "model", "gpt-x", "v1"),
+        ("gpt-x@v2", "model", "gpt-x", "v2"),
+    }
     rating = Rating.objects.get(rater__key="gpt-x@v1")
     assert (rating.comment, rating.rated_at) == ("It is.", moment(2026, 3, 1, 10))
     scores = load([{"id": 1, "model": "m", "score": n % 3} for n in range(1)])
