@@ -6,7 +6,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import polib
 import pytest
+
+from metrics.agreement.glossary import COEFFICIENTS, TERMS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 CHINESE = BASE_DIR / "docs" / "zh"
@@ -18,6 +21,7 @@ PAGES = {
     "README.md": BASE_DIR / "README.md",
     "rating.md": BASE_DIR / "docs" / "rating.md",
     "importing.md": BASE_DIR / "docs" / "importing.md",
+    "statistics.md": BASE_DIR / "docs" / "statistics.md",
 }
 
 
@@ -50,10 +54,9 @@ def shape(text: str) -> dict[str, object]:
     }
 
 
-def before_the_remark(line: str) -> str:
-    """A line of code without what is said of it, two blanks further, in Chinese."""
-    found = CHINESE_SIGN.search(line)
-    return line[: found.start()].rpartition("  ")[0].rstrip() if found else line
+def before_chinese(line: str) -> str:
+    """What stands in a line of code before its words are Chinese."""
+    return line[: found.start()].rstrip() if (found := CHINESE_SIGN.search(line)) else line
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -63,7 +66,16 @@ def test_the_chinese_page_says_what_the_english_one_says(page: str) -> None:
     for (_, said), (_, translated) in zip(english, chinese, strict=True):
         assert shape(translated) == shape(said), translated.splitlines()[0]
         for original, line in zip(code(said), code(translated), strict=True):
-            kept = before_the_remark(line)
+            kept = before_chinese(line)
             assert original == kept or (kept != line and original.startswith(kept)), line
         for to in links(translated):
             assert (CHINESE / to).exists(), to
+
+
+def test_the_chinese_statistics_explain_in_the_words_of_the_pages() -> None:
+    catalogue = polib.pofile(str(BASE_DIR / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po"))
+    shown = {entry.msgid: entry.msgstr for entry in catalogue}
+    page = (CHINESE / "statistics.md").read_text(encoding="utf-8")
+    english = " ".join(PAGES["statistics.md"].read_text(encoding="utf-8").split())
+    said = [*COEFFICIENTS.values(), *(text for term in TERMS.values() for text in term)]
+    assert [text for text in said if text in english and shown[text] not in page] == []
