@@ -21,6 +21,7 @@ urlpatterns = [
     path(f"{PROJECT}charts/<slug:name>.<slug:form>", chart_views.chart, name="chart"),
     path(f"{PROJECT}raters/<path:key>/", detail_views.rater, name="rater"),
     path(f"{PROJECT}coefficients/", detail_views.coefficients, name="coefficients"),
+    path(f"{PROJECT}which/", detail_views.which, name="which"),
     path(f"{PROJECT}first/", first_views.first, name="first"),
     path(f"{PROJECT}pairs/", detail_views.pair, name="pair"),
     path(f"{PROJECT}change/", change_views.change, name="change"),

@@ -1,16 +1,8 @@
 """Which coefficient is read first, and why: one table for pages, API and command line.
 
-    why          scale             raters  complete  the coefficient
-    two_raters   nominal           two     any       Cohen's kappa; custom where declared
-    two_raters   ordinal           two     any       weighted kappa: declared, else quadratic
-    two_raters   interval, ratio   two     any       weighted kappa, where weights are declared
-    nominal      nominal           others  any       Fleiss' kappa; custom where declared
-    ordinal      ordinal           others  any       Fleiss' kappa: declared weights, else quadratic
-    complete     interval, ratio   others  yes       ICC(A,1)
-    incomplete   interval, ratio   others  no        Krippendorff's alpha of the scale's metric
-
-`others` of the interval and ratio rows are two raters too, where no weights are declared. Whoever
-leads a project may choose another one (`chosen`).
+It is told in TABLE, which handbook and pages print, and decided by ROWS. `others` of the interval
+and ratio rows are two raters too, where no weights are declared. Whoever leads a project may choose
+another one (`chosen`).
 
 Of single periods the counts are patterns, which do not know who rated what: where the headline
 needs that, `over_time` is the coefficient of patterns that is nearest to it (of two raters Fleiss'
@@ -22,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy.typing as npt
 
+from .glossary import gettext_noop
 from .registry import headlines
 from .scales import ScaleType, scale_type
 from .weights import CUSTOM, NONE, WEIGHTINGS, weighted
@@ -109,6 +102,41 @@ ROWS = (
     ),
     Row("incomplete", lambda _facts: True, lambda facts: facts.alpha),
 )
+
+
+def _told(why: str, scales: str, /, *words: str) -> "Told":
+    return Told(why, tuple(scales.split(", ")), *words)
+
+
+@dataclass(frozen=True)
+class Told:
+    """A line of the table in words; `why` and `scales` say whose line it is."""
+
+    why: str
+    scales: tuple[str, ...]
+    raters: str
+    complete: str
+    coefficient: str
+
+
+_ANY, _OTHERS = gettext_noop("any"), gettext_noop("others")
+_TWO = gettext_noop("two")
+TABLE = (
+    _told("two_raters", "nominal", _TWO, _ANY,
+          gettext_noop("Cohen's kappa; under custom weights where declared")),
+    _told("two_raters", "ordinal", _TWO, _ANY,
+          gettext_noop("weighted kappa: declared weights, else quadratic")),
+    _told("two_raters", "interval, ratio", _TWO, _ANY,
+          gettext_noop("weighted kappa, where weights are declared")),
+    _told("nominal", "nominal", _OTHERS, _ANY,
+          gettext_noop("Fleiss' kappa; under custom weights where declared")),
+    _told("ordinal", "ordinal", _OTHERS, _ANY,
+          gettext_noop("Fleiss' kappa: declared weights, else quadratic")),
+    _told("complete", "interval, ratio", _OTHERS, gettext_noop("yes"),
+          gettext_noop("ICC(A,1), ICC(C,1) beside")),
+    _told("incomplete", "interval, ratio", _OTHERS, gettext_noop("no"),
+          gettext_noop("Krippendorff's alpha of the scale's metric")),
+)  # fmt: skip
 WHYS = (*dict.fromkeys(row.why for row in ROWS), CHOSEN)
 
 

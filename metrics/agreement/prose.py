@@ -1,17 +1,17 @@
 """What the handbook says beside the coefficients: a text a subject, in the order of the page."""
 
+from .headline import TABLE
+
+_LINES = "| why | scale | raters | complete | the coefficient |\n|---|---|---|---|---|\n"
+_LINES += "\n".join(
+    f"| `{told.why}` | {', '.join(told.scales)} | {told.raters} | {told.complete} | "
+    f"{told.coefficient} |"
+    for told in TABLE
+)
 _FIRST = """\
 ## Which coefficient is read first
 
-| why | scale | raters | complete | the coefficient |
-|---|---|---|---|---|
-| `two_raters` | nominal | two | any | Cohen's kappa; under custom weights where declared |
-| `two_raters` | ordinal | two | any | weighted kappa: declared weights, else quadratic |
-| `two_raters` | interval, ratio | two | any | weighted kappa, where weights are declared |
-| `nominal` | nominal | others | any | Fleiss' kappa; under custom weights where declared |
-| `ordinal` | ordinal | others | any | Fleiss' kappa: declared weights, else quadratic |
-| `complete` | interval, ratio | others | yes | ICC(A,1), ICC(C,1) beside |
-| `incomplete` | interval, ratio | others | no | Krippendorff's alpha of the scale's metric |
+{table}
 
 On ordinal scales alpha stands beside. Complete: every item that somebody rated was rated by
 everybody. A lead may choose another one and
@@ -28,7 +28,7 @@ and P_e is u'W v of their means; with one rater in each group this is Cohen's ka
 and P_e are those of Vanbelle & Albert 2009, Psychometrika 74, 477-491.) W is that of the
 coefficient: 1 - distance of alpha's metric, squared differences of values for ICC. Standard error:
 delta method over items, t(n - 1).
-"""
+""".replace("{table}", _LINES)
 
 _MEAN = """\
 ## The mean over pairs, by shared items

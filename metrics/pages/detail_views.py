@@ -14,7 +14,7 @@ from metrics.readings import disputes
 from metrics.readings import pairs as pair_list
 from projects.models import Rater
 
-from . import coefficient_page, live, model_versions, pair_page, rater_page, words
+from . import coefficient_page, live, model_versions, pair_page, rater_page, which_page, words
 from .filter_bar import FilterBar
 from .live import Live
 from .selection import Selection, by_key, chosen_question, one_of, page_number
@@ -76,6 +76,17 @@ def coefficients(request: HttpRequest, project_id: int) -> HttpResponse:
         "filter_bar": FilterBar.of(request, chosen),
     }
     return live.answer(request, "metrics/coefficients.html", context)
+
+
+@login_required
+@require_safe
+def which(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Which coefficient? By scale, raters, missing ratings and purpose."""
+    chosen = chosen_question(request, project_id)
+    reading = source_of(chosen).project().reading
+    context = which_page.context(chosen, reading)
+    context |= {"project": chosen.project, "chosen": chosen}
+    return render(request, "metrics/which.html", context)
 
 
 @require_safe

@@ -139,6 +139,13 @@ def explain(context: template.Context, name: str) -> SafeString:
 
 
 @register.filter
+def explained_name(name: str) -> str | Promise:
+    """What a coefficient or a sign is called; under weights with them."""
+    found = words.coefficient(name)
+    return words.explained(name)[0] if found == name else found
+
+
+@register.filter
 def policy_name(name: str) -> str | Promise:
     return words.POLICIES.get(name, name)
 
