@@ -205,6 +205,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
+            "builtins": ["groundwork.moments"],
         },
     },
 ]

@@ -2,6 +2,7 @@
    form[data-confirm="text"]   asks before it is sent
    select[data-submit]         sends its form when changed (the form keeps its button without JavaScript)
    button[data-print][hidden]  prints the page, where a script can
+   time[data-moment="passed"]  tells how long ago it was, or the reader's own day; "exact": the reader's own time
    a[data-enlarge]             opens its picture over the page, as large as the window allows
    [data-poll="1"]             gets the event "poll" every so many seconds, while the page is seen (hx-trigger="poll") */
 (() => {
@@ -90,6 +91,37 @@
   });
 
   takePlace();
+
+  // --- moments: the server writes them in UTC, the reader's zone is known here alone
+
+  const language = document.documentElement.lang || "en";
+  const ago = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
+  const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60]];
+
+  function exact(moment) {
+    const two = (number) => String(number).padStart(2, "0");
+    const day = [moment.getFullYear(), two(moment.getMonth() + 1), two(moment.getDate())].join("-");
+    return [day, `${two(moment.getHours())}:${two(moment.getMinutes())}`];
+  }
+
+  function passed(moment) {
+    const seconds = (moment - Date.now()) / 1000;
+    if (Math.abs(seconds) >= 7 * 86400) return exact(moment)[0];
+    const [unit, length] = UNITS.find(([, least]) => Math.abs(seconds) >= least) ?? UNITS.at(-1);
+    return ago.format(Math.trunc(seconds / length), unit);
+  }
+
+  function tellMoments() {
+    for (const element of document.querySelectorAll("time[data-moment]")) {
+      const moment = new Date(element.dateTime);
+      const words = exact(moment).join(" ");
+      element.title = words;
+      element.textContent = element.dataset.moment === "exact" ? words : passed(moment);
+    }
+  }
+
+  tellMoments();
+  document.addEventListener("htmx:load", tellMoments);
 
   const last = new WeakMap();
 
