@@ -7,13 +7,15 @@ from quality.alarms import sweep
 from quality.consensus import renew
 from quality.escalation import looking
 from quality.gold import renew as gold
+from quality.planning import ordering
 
 
 def sweep_all() -> int:
     """Make the labels anew of questions whose ratings, decisions or raters changed, then ask again
-    for items that they leave in doubt."""
+    for items that they leave in doubt, and plan what comes first."""
     made = renew.sweep()
     looking.sweep()
+    ordering.sweep()
     return made
 
 

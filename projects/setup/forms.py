@@ -59,7 +59,14 @@ class ProjectForm(forms.Form):
 class SetupForm(ProjectForm):
     """With what concerns a project that raters work in."""
 
-    queue_order = forms.ChoiceField(label=_("Order of items"), choices=QueueOrder.choices)
+    queue_order = forms.ChoiceField(
+        label=_("Order of items"),
+        choices=QueueOrder.choices,
+        help_text=_(
+            "A planned order chooses items for what was said of them: agreement on those is lower"
+            " than on items drawn at random. One item of ten is drawn at random all the same."
+        ),
+    )
     corrections = forms.BooleanField(label=_("Raters may change their own ratings"), required=False)
     gold_percent = forms.IntegerField(
         label=_("Hidden gold: so many of 100 items"),

@@ -17,6 +17,7 @@ from metrics.agreement import planning
 from metrics.pages.selection import chosen_question
 from projects.models import Member
 from quality.planning import widths
+from quality.planning.overlaps import overlaps
 
 
 class StudyForm(forms.Form):
@@ -53,6 +54,7 @@ def plan(request: HttpRequest, project_id: int) -> HttpResponse:
         "project": chosen.project,
         "chosen": chosen,
         "outlook": widths.outlook(chosen.question),
+        "overlaps": overlaps(chosen.question),
         "form": form,
         "study": _study(form.cleaned_data) if asked and form.is_valid() else None,
     }

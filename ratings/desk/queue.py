@@ -80,6 +80,7 @@ _MOVE_DESK = (
     "UPDATE ratings_desk SET position = %s, handed_out = handed_out + 1"
     f" WHERE rater_id = %s AND EXISTS ({_TAKEN})"
 )
+_USE_TURN = f"UPDATE projects_item SET turn = NULL WHERE id = %s AND EXISTS ({_TAKEN})"
 _ITEM = f"SELECT {ITEM.columns('i')} FROM projects_item i WHERE i.id = %s AND EXISTS ({_TAKEN})"
 
 
@@ -212,7 +213,11 @@ def _hand_out_planned(rater: Rater) -> Item | None:
     else holds locked."""
     finding = search.finding_planned(rater.project.overlap, CANDIDATES, _skipping_locked())
     _last, picked = _pick(rater, finding, 0, 0)
-    return None if picked is None else _open(rater, picked, then=[_moving_desk(rater, picked)])
+    if picked is None:
+        return None
+    # Once a plan: what this rater says may make another rating needless.
+    used = (_USE_TURN, [picked, picked, rater.pk])
+    return _open(rater, picked, then=[_moving_desk(rater, picked), used])
 
 
 def _hand_out(

@@ -1,0 +1,49 @@
+"""How many ratings an item should get, from the stored counts of those that there are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from metrics.agreement import planning
+from metrics.agreement.weights import NONE
+from metrics.counting import store
+from metrics.models import EVER, PatternTally
+from metrics.readings.groups import Patterns
+from metrics.scale import QuestionScale
+from projects.models import Question
+
+MOST_PATTERNS = 2_000  # of as many ratings as the fullest item has: some ten milliseconds
+HALF_WIDTH = 0.05
+
+
+@dataclass(frozen=True)
+class Overlaps:
+    """Fleiss' kappa with 2, 3, .. ratings an item. Without ``plans``: too little is known, or
+    ``too_many`` ratings an item to work it out."""
+
+    half_width: float
+    plans: list[planning.Plan]
+    cheapest: planning.Plan | None = None
+    too_many: bool = False
+
+
+def overlaps(question: Question, half_width: float = HALF_WIDTH) -> Overlaps:
+    """Under the question's weights, of people where models are kept apart."""
+    row = PatternTally.objects.filter(question=question, day=EVER).first()
+    scale = QuestionScale.of(question)
+    if row is None or scale.k < 2:
+        return Overlaps(half_width, [])
+    counts, n_items = store.decode_patterns(row, scale.width)
+    patterns = Patterns.of(counts, scale)
+    told = patterns.people if patterns.apart and not scale.pooled else patterns.pooled
+    most = int(told.sum(axis=1).max()) if len(told) else 0
+    if math.comb(most + scale.k - 1, scale.k - 1) > MOST_PATTERNS:
+        return Overlaps(half_width, [], too_many=True)
+    weights = scale.weightings()[question.weights if scale.type.ordered else NONE]
+    distinct, where = np.unique(told, axis=0, return_inverse=True)
+    items = np.bincount(where.ravel(), n_items, len(distinct))
+    found = planning.plans(distinct, items, half_width, weights)
+    return Overlaps(half_width, found, planning.cheapest(found))
