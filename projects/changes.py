@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from typing import Any
 
 # question id, codes -> how many ratings hold each of the codes (those with none left out)
 CountInUse = Callable[[int, Iterable[int]], dict[int, int]]
 Listener = Callable[[int], None]
 
+# question id, weights (k, k) -> what is read first now, and under these weights: {"name", "now",
+# "then"}; None while there is nothing to tell
+Preview = Callable[[int, list[list[float]]], dict[str, Any] | None]
+
+_previews: list[Preview] = []
 _counters: list[CountInUse] = []
 _zone_listeners: list[Listener] = []
 _scale_listeners: list[Listener] = []
@@ -21,6 +27,7 @@ def listen(
     zone_changed: Listener | None = None,
     scale_changed: Listener | None = None,
     gold_changed: Listener | None = None,
+    weights_preview: Preview | None = None,
 ) -> None:
     """Register what is to be asked and told. Who is registered twice still hears once.
 
@@ -29,6 +36,8 @@ def listen(
     """
     if count_in_use is not None and count_in_use not in _counters:
         _counters.append(count_in_use)
+    if weights_preview is not None and weights_preview not in _previews:
+        _previews.append(weights_preview)
     if zone_changed is not None and zone_changed not in _zone_listeners:
         _zone_listeners.append(zone_changed)
     if scale_changed is not None and scale_changed not in _scale_listeners:
@@ -45,6 +54,12 @@ def in_use(question_id: int, codes: Iterable[int]) -> dict[int, int]:
     for count_in_use in _counters:
         found.update(count_in_use(question_id, wanted))
     return dict(found)
+
+
+def weights_preview(question_id: int, matrix: list[list[float]]) -> dict[str, Any] | None:
+    """What agreement would be under these weights, of the first who can tell."""
+    found = (preview(question_id, matrix) for preview in _previews)
+    return next((one for one in found if one is not None), None)
 
 
 def zone_changed(project_id: int) -> None:

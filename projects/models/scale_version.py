@@ -22,7 +22,8 @@ class ScaleVersion(models.Model):
     number = models.PositiveIntegerField()
     declared = models.JSONField()  # Question.declared
     until = models.DateTimeField()
-    # Who changed it.
+    # Why it was changed into what followed, where somebody said so, and who changed it.
+    reason = models.CharField(max_length=500, blank=True, default="", db_default="")
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )

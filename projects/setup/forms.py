@@ -235,6 +235,12 @@ class WeightsForm(forms.Form):
         label=_("Weights"), choices=Weights.choices, widget=forms.RadioSelect
     )
     seen_version = forms.IntegerField(widget=forms.HiddenInput)
+    reason = forms.CharField(
+        label=_("Why"),
+        max_length=500,
+        required=False,
+        help_text=_("Kept with who changed the weights, and when."),
+    )
 
     def __init__(self, *args: Any, size: int, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -11,8 +12,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from projects import changes
 from projects.access import get_project
-from projects.models import Member, Project, Question, Weights
+from projects.models import Member, Project, Question, Scale, ScaleVersion, Weights
 
 from . import questions, weight_matrix
 from .form_pages import (
@@ -148,12 +150,15 @@ def matrix_check(request: HttpRequest, project_id: int, key: str) -> HttpRespons
     return render(
         request,
         "projects/_matrix_check.html",
-        matrix_context(form.data.get("weights", ""), form, labels),
+        matrix_context(form.data.get("weights", ""), form, labels, found),
     )
 
 
-def matrix_context(weights: str, form: WeightsForm, labels: list[str]) -> dict[str, Any]:
-    """For the preview: ``problem``, or ``preview``: rows of (label, [(weight, tenths), ...])."""
+def matrix_context(
+    weights: str, form: WeightsForm, labels: list[str], found: Question
+) -> dict[str, Any]:
+    """For the preview: ``problem``, or ``preview``: rows of (label, [(weight, tenths), ...]), what
+    agreement would be (``agreement``), and a doubt about the order."""
     if weights != Weights.CUSTOM:
         matrix: Any = (
             weight_matrix.usual(weights, len(labels)) if weights in Weights.values else None
@@ -164,11 +169,14 @@ def matrix_context(weights: str, form: WeightsForm, labels: list[str]) -> dict[s
         return {"problem": _("Fill in a weight for each pair of categories."), "labels": labels}
     if wrong := weight_matrix.problem(matrix, len(labels), labels):
         return {"problem": wrong, "labels": labels}
-    preview = [
-        (label, [(cell, round(cell * 10)) for cell in row])
-        for label, row in zip(labels, matrix, strict=True)
-    ]
-    return {"preview": preview, "labels": labels}
+    preview = _tenths(labels, matrix)
+    return {
+        "preview": preview,
+        "labels": labels,
+        "doubt": weight_matrix.rises(matrix, labels) if found.scale != Scale.NOMINAL else None,
+        "agreement": changes.weights_preview(found.pk, matrix),
+        "project": found.project,
+    }
 
 
 def _saved(request: HttpRequest, project: Project, found: Question) -> HttpResponse:
@@ -200,13 +208,14 @@ def _page(request: HttpRequest, project: Project, found: Question, **bound: Any)
         "scale_form": ScaleForm(initial=stands),
         "categories": categories_formset(extra=0)(initial=rows, prefix=PREFIX),
         "weights_form": weights_form,
+        "earlier_weights": earlier_weights(found),
         "retired": [category.label for category in found.categories.all() if category.retired],
         "cells": _cells(found, weights_form, labels),
         **bound,
     }
     chosen = weights_form["weights"].value() or Weights.NONE
     if weights_form.is_bound:
-        context |= matrix_context(str(chosen), weights_form, labels)
+        context |= matrix_context(str(chosen), weights_form, labels, found)
     else:
         cells = {
             f"cell-{i}-{j}": cell
@@ -214,10 +223,45 @@ def _page(request: HttpRequest, project: Project, found: Question, **bound: Any)
             for j, (cell, _label) in enumerate(row)
         }
         filled = WeightsForm({"weights": chosen, **cells}, size=len(labels))
-        context |= matrix_context(str(chosen), filled, labels)
+        context |= matrix_context(str(chosen), filled, labels, found)
     return render(
         request, "projects/question.html", context, status=400 if _refused(request, bound) else 200
     )
+
+
+@dataclass(frozen=True)
+class WeightsVersion:
+    """Weights that were in force until somebody changed them: who, when, and why."""
+
+    weights: str
+    preview: list[tuple[str, list[tuple[float, int]]]]
+    version: ScaleVersion
+
+
+def earlier_weights(found: Question) -> list[WeightsVersion]:
+    """The newest first; other changes of the scale are left out."""
+    versions = list(ScaleVersion.objects.filter(question=found).select_related("by"))
+    after = [*(one.declared for one in versions[1:]), found.declared()]
+    made = []
+    for version, later in zip(versions, after, strict=False):
+        stood = version.declared
+        if (stood["weights"], stood["matrix"]) == (later["weights"], later["matrix"]):
+            continue
+        labels = [category["label"] for category in stood["categories"]]
+        custom = stood["weights"] == Weights.CUSTOM
+        matrix = stood["matrix"] if custom else weight_matrix.usual(stood["weights"], len(labels))
+        name = Weights(stood["weights"]).label
+        made.append(WeightsVersion(str(name), _tenths(labels, matrix), version))
+    return made[::-1]
+
+
+def _tenths(
+    labels: list[str], matrix: list[list[float]]
+) -> list[tuple[str, list[tuple[float, int]]]]:
+    return [
+        (label, [(cell, round(cell * 10)) for cell in row])
+        for label, row in zip(labels, matrix, strict=True)
+    ]
 
 
 def _plain(value: float | None) -> float | None:

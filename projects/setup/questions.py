@@ -128,14 +128,21 @@ def change_categories(
 
 @transaction.atomic
 def change_weights(
-    *, question: Question, weights: str, matrix: Any, by: Any, seen_version: int | None = None
+    *,
+    question: Question,
+    weights: str,
+    matrix: Any,
+    by: Any,
+    seen_version: int | None = None,
+    reason: str = "",
 ) -> Question:
     """Choose the weights; ``matrix`` (rows in declared order) may be kept beside a choice other
-    than custom.
+    than custom. ``reason`` is kept with what they were before.
 
     Raises Refused naming the row and the column that is wrong, and then has changed nothing.
     """
-    question = _locked(question, seen_version, by=by)
+    reason = _line("reason", reason)
+    question = _locked(question, seen_version, by=by, reason=reason)
     labels = [category.label for category in question.active_categories()]
     if weights not in Weights.values:
         raise Refused({"weights": _choice_problem(weights, Weights.values)})
@@ -163,14 +170,20 @@ def change_headline(
     """
     if headline and not note.strip():
         raise Refused({"note": _("Say in a sentence why another coefficient is to be read first.")})
-    if len(note) > MOST_NOTE or has_control(note):
-        raise Refused({"note": _("A line of %(most)s characters at most.") % {"most": MOST_NOTE}})
+    note = _line("note", note)
     question = _locked(question, None, by=by)
-    fields = {"headline": headline, "headline_note": note.strip(), "headline_pooled": pooled}
+    fields = {"headline": headline, "headline_note": note, "headline_pooled": pooled}
     return _set_scale(question, by=by, **fields)
 
 
-def _locked(question: Question, seen_version: int | None, *, by: Any) -> Question:
+def _line(name: str, text: str) -> str:
+    """A text of one line; Refused where it is none."""
+    if len(text) > MOST_NOTE or has_control(text):
+        raise Refused({name: _("A line of %(most)s characters at most.") % {"most": MOST_NOTE}})
+    return text.strip()
+
+
+def _locked(question: Question, seen_version: int | None, *, by: Any, reason: str = "") -> Question:
     """The question as it stands, locked to be changed; what it declared so far is kept."""
     locks.change_categories(question.pk)
     question = Question.objects.select_for_update().get(pk=question.pk)
@@ -188,6 +201,7 @@ def _locked(question: Question, seen_version: int | None, *, by: Any) -> Questio
         number=question.scale_version,
         declared=question.declared(),
         until=timezone.now(),
+        reason=reason,
         by=by,
     )
     return question

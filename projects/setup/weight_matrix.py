@@ -94,6 +94,23 @@ def _shown(cell: Any) -> str:
     return str(cell)[:40]
 
 
+def rises(matrix: Sequence[Sequence[float]], labels: Sequence[str]) -> str | None:
+    """On an ordered scale: the first place where an answer farther away agrees more than a nearer
+    one; None where there is none."""
+    size = len(matrix)
+    for i in range(size):
+        for nearer, farther in [
+            *((j, j + 1) for j in range(i, size - 1)),
+            *((j, j - 1) for j in range(i, 0, -1)),
+        ]:
+            if matrix[i][farther] > matrix[i][nearer]:
+                return _(
+                    "“%(one)s” agrees more with “%(farther)s” than with “%(nearer)s”, which lies "
+                    "between them. Is that meant?"
+                ) % {"one": labels[i], "farther": labels[farther], "nearer": labels[nearer]}
+    return None
+
+
 def rearranged(matrix: list[list[float]], sources: Sequence[int | None]) -> list[list[float]]:
     """The matrix after its categories moved: ``sources[i]`` is the old place of category i, None
     for a new one.
