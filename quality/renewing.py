@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from django.db.models import Count, Manager, Max
+from django.db.models import Count, Manager, Max, OuterRef, Subquery
 from django.utils import timezone
 
 from groundwork.work.lease import Lost, free, give_back, take_lease
 from metrics.models import CountState
-from projects.models import GoldAnswer
+from projects.models import GoldAnswer, Question
 from quality.models import Renewed
 from ratings.models import Apart
 
@@ -129,8 +129,9 @@ def gold(only: int | None = None) -> dict[int, list[int]]:
 def apart(question_ids: Iterable[int], why: str) -> dict[int, int]:
     """question id -> the newest line of what raters said apart for this reason; of those where
     there is any."""
-    rows = Apart.objects.filter(question__in=list(question_ids), why=why)
-    return dict(rows.order_by().values_list("question_id").annotate(Max("pk")))
+    lines = Apart.objects.filter(question=OuterRef("pk"), why=why).order_by("-pk").values("pk")
+    rows = Question.objects.filter(pk__in=list(question_ids)).annotate(newest=Subquery(lines[:1]))
+    return dict(rows.order_by().exclude(newest=None).values_list("pk", "newest"))
 
 
 def of(only: int | None) -> dict[str, int]:

@@ -8,6 +8,7 @@ from quality.consensus import renew
 from quality.escalation import looking
 from quality.gold import renew as gold
 from quality.planning import ordering
+from quality.repeats import renew as repeats
 
 
 def sweep_all() -> int:
@@ -25,5 +26,6 @@ def sweep_alarms() -> int:
 
 
 def sweep_gold() -> int:
-    """Make the scores on gold anew where ratings or gold answers changed."""
-    return gold.sweep()
+    """Make the scores on gold anew where ratings or gold answers changed, and those of raters
+    against themselves where they were asked again."""
+    return gold.sweep() + repeats.sweep()

@@ -104,11 +104,16 @@ however often one looks. Gold itself is suspected when raters who are right on a
 another answer more probable. `repeats`: Cohen's kappa of first x second rating of the same rater;
 the project's is stratified by rater (Barlow, Lai & Azen 1991).
 
-In a project an answer is a standing rating of an item with gold in force, weighed in the order of
-`rated_at`. Gold may allow several categories: any of them is right, which enters accuracy and
-evidence; only gold of one category enters the table own x gold, and so kappa, chance, bias and the
-classes. Gold that is shares of categories is not scored. Suspected gold is in no score until a lead
-decides. Of fewer than 5 answers only their number and the interval are shown.
+Repeats of a project are answers to items that the desk asked a rater again, with what the rating
+said at that moment, and are weighted as the question is; with quadratic weights kappa is what the
+intraclass correlation comes to (Fleiss & Cohen 1973). Lines that a file repeats are none.
+
+In a project an answer is a standing rating of an item with gold in force, or what was said when the
+desk asked it as hidden gold, weighed in the order of `rated_at`. Gold may allow several categories:
+any of them is right, which enters accuracy and evidence; only gold of one category enters the table
+own x gold, and so kappa, chance, bias and the classes. Gold that is shares of categories is not
+scored. Suspected gold is in no score until a lead decides. Of fewer than 5 answers only their
+number and the interval are shown.
 
 ## One label an item
 

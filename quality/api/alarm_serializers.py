@@ -84,7 +84,7 @@ class ScorecardOut(serializers.Serializer):
     peers = ReadingOut(help_text="Kappa with the others, under the question's weights")
     bias = ReadingOut(help_text="Mean signed difference to the others, on ordered scales")
     gold = ReadingOut(help_text="Kappa with the gold answers")
-    repeats = ReadingOut(help_text="no_repeats: nothing is asked twice yet")
+    repeats = ReadingOut(help_text="With oneself; no_repeats: nothing was asked again yet")
     drift = DriftOut()
     alarms = serializers.ListField(
         child=serializers.IntegerField(), help_text="Ids of the alarms that are not resolved"

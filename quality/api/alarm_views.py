@@ -13,7 +13,6 @@ from groundwork.rest.errors import BadRequest
 from groundwork.rest.paging import Key, page
 from groundwork.rest.parameters import choice, parameters
 from groundwork.rest.schema import PAGING, QUESTION, page_of, parameter, reads, writes
-from metrics.agreement.repeats import NO_REPEATS
 from metrics.scale import QuestionScale
 from projects.api.view import ApiView, question_of
 from projects.models import Member, Project
@@ -160,7 +159,7 @@ def _scorecard(card: Card) -> dict[str, Any]:
         "peers": card.peers,
         "bias": card.bias or without("not_ordered"),
         "gold": card.gold_kappa,
-        "repeats": without(NO_REPEATS),
+        "repeats": card.repeat_kappa,
         "drift": _drift(card.drift),
         "alarms": [alarm.pk for alarm in card.alarms],
     }

@@ -16,6 +16,7 @@ from .decision import Claim, Decision, NamesSeen
 from .escalation import Escalation, LabelRules
 from .gold import GoldItem, GoldReview, GoldScore, GoldState
 from .renewed import Renewed
+from .repeats import RepeatScore, RepeatState
 
 __all__ = [
     "Alarm",
@@ -39,6 +40,8 @@ __all__ = [
     "NamesSeen",
     "RaterConfusion",
     "Renewed",
+    "RepeatScore",
+    "RepeatState",
     "Source",
     "State",
 ]

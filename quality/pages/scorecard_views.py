@@ -36,6 +36,7 @@ SORTED_BY: dict[str, Callable[[Card], Any]] = {
     "ratings": lambda card: card.n_ratings,
     "peers": lambda card: _value(card.peers),
     "gold": lambda card: card.gold_kappa["value"],
+    "repeats": lambda card: card.repeat_kappa["value"],
     "bias": lambda card: _value(card.bias),
     "seconds": lambda card: card.seconds,
     "drift": lambda card: card.drift.evidence if card.drift else None,
@@ -89,7 +90,8 @@ def _sorted(found: list[Card], sort: str) -> list[Card]:
 COLUMNS = (
     "rater", "status", "reasons", "ratings", "seconds", "peers", "peers_low", "peers_high",
     "peers_items", "bias", "bias_low", "bias_high", "gold", "gold_low", "gold_high",
-    "gold_right", "gold_answers", "drift_measure", "drift_since", "drift_size",
+    "gold_right", "gold_answers", "repeats", "repeats_low", "repeats_high", "repeats_same",
+    "repeats_answers", "drift_measure", "drift_since", "drift_size",
     "drift_low", "drift_high", "drift_evidence", "open_alarms",
 )  # fmt: skip
 
@@ -132,6 +134,11 @@ def _row(card: Card) -> dict[str, Any]:
         "gold_high": card.gold_kappa["high"],
         "gold_right": card.gold.right if card.gold else None,
         "gold_answers": card.gold.n if card.gold else None,
+        "repeats": card.repeat_kappa["value"],
+        "repeats_low": card.repeat_kappa["low"],
+        "repeats_high": card.repeat_kappa["high"],
+        "repeats_same": card.repeats.same if card.repeats else None,
+        "repeats_answers": card.repeats.n if card.repeats else None,
         "drift_measure": drift.measure if drift else None,
         "drift_since": drift.since if drift else None,
         "drift_size": drift.size if drift else None,

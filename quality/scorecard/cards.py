@@ -14,11 +14,12 @@ from scipy import special
 
 from metrics.agreement.estimate import Value
 from metrics.agreement.gold import NO_GOLD, PAUSE_AT
+from metrics.agreement.repeats import NO_REPEATS
 from metrics.models import RaterReading, Span
 from metrics.readings.value import not_counted
 from metrics.scale import weighted
 from projects.models import Question, Rater
-from quality.models import Alarm, DriftStanding, GoldScore, State
+from quality.models import Alarm, DriftStanding, GoldScore, RepeatScore, State
 
 LEAST_ITEMS = 30  # compared items below which nothing is said of a rater
 APART = 0.1  # kappa below the middle rater that is nobody's concern
@@ -45,8 +46,9 @@ REASONS = {
 
 @dataclass(frozen=True)
 class Card:
-    """``peers``, ``bias``: stored readings; ``gold``: answers on gold, None without one; ``drift``:
-    the latest evidence; ``alarms``: cases that are not resolved, oldest first."""
+    """``peers``, ``bias``: stored readings; ``gold``: answers on gold, and ``repeats``: answers to
+    what was asked again, None without one; ``drift``: the latest evidence; ``alarms``: cases that
+    are not resolved, oldest first."""
 
     rater: Rater
     n_ratings: int
@@ -54,6 +56,7 @@ class Card:
     peers: Mapping[str, Any]
     bias: Mapping[str, Any] | None
     gold: GoldScore | None
+    repeats: RepeatScore | None
     drift: DriftStanding | None
     alarms: list[Alarm] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
@@ -62,6 +65,12 @@ class Card:
     def gold_kappa(self) -> Mapping[str, Any]:
         """Chance-corrected agreement with gold."""
         kappa: Mapping[str, Any] = self.gold.kappa if self.gold else without(NO_GOLD)
+        return kappa
+
+    @property
+    def repeat_kappa(self) -> Mapping[str, Any]:
+        """Chance-corrected agreement with oneself."""
+        kappa: Mapping[str, Any] = self.repeats.kappa if self.repeats else without(NO_REPEATS)
         return kappa
 
     @property
@@ -79,11 +88,12 @@ def without(reason: str) -> Value:
 
 
 def cards(question: Question, *, ordered: bool) -> list[Card]:
-    """Of all people of the project, in the order of their ids. Five queries."""
+    """Of all people of the project, in the order of their ids. Six queries."""
     people = Rater.objects.filter(project_id=question.project_id, kind=Rater.Kind.HUMAN)
     readings = _readings(question, ordered=ordered)
     drifts = {row.rater_id: row for row in DriftStanding.objects.filter(question=question)}
     golds = {row.rater_id: row for row in GoldScore.objects.filter(question=question)}
+    repeats = {row.rater_id: row for row in RepeatScore.objects.filter(question=question)}
     alarms = _unresolved(question)
     apart = _apart(reading["peers"] for reading in readings.values())
     found = []
@@ -102,6 +112,7 @@ def cards(question: Question, *, ordered: bool) -> list[Card]:
                 peers=reading["peers"],
                 bias=reading["bias"],
                 gold=gold,
+                repeats=repeats.get(rater.pk),
                 drift=drift,
                 alarms=alarms[rater.pk],
                 reasons=reasons,

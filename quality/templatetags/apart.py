@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django import template
 
-from projects.models import Question
-from quality.models import GoldState
+from projects.models import Question, Rater
+from quality.models import GoldState, RepeatScore, RepeatState
 
 register = template.Library()
 
@@ -15,3 +15,11 @@ def gold_apart(question: Question) -> int:
     """How many answers to hidden gold are in no figure of agreement."""
     found = GoldState.objects.filter(question=question).values_list("n_apart", flat=True)
     return found.first() or 0
+
+
+@register.simple_tag
+def repeats_of(question: Question, rater: Rater | None = None) -> RepeatState | RepeatScore | None:
+    """How far the question's raters agree with themselves, or one of them."""
+    if rater is not None:
+        return RepeatScore.objects.filter(question=question, rater=rater).first()
+    return RepeatState.objects.filter(question=question).first()

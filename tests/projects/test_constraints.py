@@ -53,6 +53,7 @@ from quality.models import (
     ItemLabel,
     LabelRules,
     RaterConfusion,
+    RepeatScore,
 )
 from ratings.models import Apart, Assignment, ImportRun, Rating, Revision
 
@@ -164,6 +165,8 @@ BROKEN: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "gold_bar_reachable": (GoldState, {"bar": 1.0}),
     "gold_score_unique": (GoldScore, {}),
     "gold_score_of_answers": (GoldScore, {"rater": "late", "right": 2}),
+    "repeat_score_unique": (RepeatScore, {}),
+    "repeat_score_of_answers": (RepeatScore, {"rater": "late", "same": 2}),
     "gold_review_verdict_known": (GoldReview, {"verdict": "odd"}),
     "alarm_unique": (Alarm, {}),
     "alarm_kind_known": (Alarm, {"rater": "late", "kind": "odd"}),
@@ -330,12 +333,31 @@ def standing(project, lead, stranger):
             "evidence": 1.0,
             "highest": 1.0,
         },
+        RepeatScore: {
+            "question": question,
+            "rater": early,
+            "n": 1,
+            "same": 1,
+            "low": 0.2,
+            "high": 1.0,
+            "table": [],
+            "kappa": {},
+        },
         GoldReview: {"gold": answer, "verdict": "keep", "made_at": NOW},
         Event: {"project": project, "kind": "alarm_raised", "at": NOW},
     }
     counts = (Share, PatternTally, PairTally, PeerTally, Reading, RaterReading)
     asked = (Attribution, Slice, Report)
-    labels = (ItemLabel, RaterConfusion, Decision, Claim, Escalation, DriftStanding, GoldScore)
+    labels = (
+        ItemLabel,
+        RaterConfusion,
+        Decision,
+        Claim,
+        Escalation,
+        DriftStanding,
+        GoldScore,
+        RepeatScore,
+    )
     for model in (
         GuidelineVersion,
         Deletion,

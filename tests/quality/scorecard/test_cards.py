@@ -120,5 +120,5 @@ def test_a_thousand_raters_cost_no_more_queries_than_three(
 ) -> None:
     for number in range(40):
         reading(f"r{number}", 0.7)
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         cards(question, ordered=True)

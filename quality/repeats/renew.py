@@ -1,0 +1,128 @@
+"""Making anew how far a question's raters agree with themselves, when a repeat was answered or the
+scale changed.
+
+A repeat is the answer to an item that the desk asked a rater again (ratings.desk.hidden), with what
+their rating said at that moment. Weighted as the question is, so that it stands beside the
+agreement with the others. When and by whom it is done: quality.renewing.
+"""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+import numpy as np
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from groundwork.work.lease import Lost, held
+from metrics.agreement import repeats
+from metrics.agreement.estimate import wilson
+from metrics.periods import starts
+from metrics.scale import QuestionScale
+from projects.models import Question
+from quality import renewing
+from quality.models import RepeatScore, RepeatState
+from ratings.models import Apart, Assignment
+from ratings.recording.days import day_of
+
+ROWS_AT_ONCE = 500
+REPEAT = Assignment.Why.REPEAT
+
+
+class Pair(NamedTuple):
+    """Places of the first and the second answer among the declared categories, and the day of the
+    second one."""
+
+    first: int
+    second: int
+    day: int
+
+
+def stamps(only: int | None = None) -> renewing.Stamps:
+    """question id -> what its scores should rest on; of those whose raters are asked again, or
+    were."""
+    asked = Q(project__repeat_percent__gt=0) | Q(repeat_state__isnull=False)
+    questions = Question.objects.filter(asked, **({} if only is None else {"pk": only}))
+    scales = dict(questions.values_list("pk", "scale_version"))
+    newest = renewing.apart(scales, REPEAT)
+    return {pk: {"scale": scale, "apart": newest.get(pk, 0)} for pk, scale in scales.items()}
+
+
+def waiting() -> list[int]:
+    return renewing.behind(RepeatState, stamps())
+
+
+def _make(row: RepeatState) -> None:
+    started = time.monotonic()
+    question = Question.objects.select_related("project").get(pk=row.question_id)
+    # The stamp first: what changes from here on makes the scores old again.
+    rests_on = stamps(question.pk).get(question.pk, {})
+    scale = QuestionScale.of(question)
+    by_rater = _pairs(question, scale)
+    matrix = None if scale.weights == "none" else scale.weightings()[scale.weights]
+    values = scale.values if scale.type.numeric else None
+    tables = np.zeros((max(len(by_rater), 1), max(scale.k, 1), max(scale.k, 1)), np.int64)
+    for place, pairs in enumerate(by_rater.values()):
+        np.add.at(tables[place], ([one.first for one in pairs], [one.second for one in pairs]), 1)
+    found = repeats.intra(tables, matrix, values)
+    rows = []
+    for (rater, pairs), table, said in zip(by_rater.items(), tables, found.raters, strict=False):
+        score = _summary(pairs)
+        score |= {"kappa": said.kappa, "shift": said.shift if scale.type.ordered else None}
+        score |= {"table": table.tolist(), "months": _months(pairs)}
+        rows.append(RepeatScore(question=question, rater_id=rater, **score))
+    whole = _summary([one for pairs in by_rater.values() for one in pairs])
+    whole["kappa"] = found.project.kappa
+    done = {"rests_on": rests_on, "seconds": time.monotonic() - started}
+    with transaction.atomic():
+        if not held(row).update(**whole, **done, made_at=timezone.now()):
+            raise Lost
+        RepeatScore.objects.filter(question=question).delete()
+        RepeatScore.objects.bulk_create(rows, batch_size=ROWS_AT_ONCE)
+
+
+def _pairs(question: Question, scale: QuestionScale) -> dict[int, list[Pair]]:
+    """Rater -> their repeats, in the order of the second answers."""
+    places = {int(code): place for place, code in enumerate(scale.codes)}
+    zone = ZoneInfo(question.project.time_zone)
+    rows = Apart.objects.standing().filter(question=question, why=REPEAT)
+    found: dict[int, list[Pair]] = {}
+    columns = ("rater_id", "first", "code", "rated_at")
+    for rater, first, second, at in rows.order_by("rated_at", "id").values_list(*columns):
+        if first in places and second in places:
+            pair = Pair(places[first], places[second], day_of(at, zone))
+            found.setdefault(rater, []).append(pair)
+    return found
+
+
+def _summary(pairs: Sequence[Pair]) -> dict[str, object]:
+    n, same = len(pairs), sum(one.first == one.second for one in pairs)
+    low, high = wilson(same, n) if n else (None, None)
+    return {"n": n, "same": same, "low": low, "high": high}
+
+
+def _months(pairs: Sequence[Pair]) -> list[dict[str, object]]:
+    months = starts(np.array([one.day for one in pairs]), "month").tolist()
+    found = []
+    for start in sorted(set(months)):
+        of_month = [one for one, month in zip(pairs, months, strict=True) if month == start]
+        found.append({"start": start, **_summary(of_month)})
+    return found
+
+
+WORK = renewing.Renewing(
+    "how far raters agree with themselves",
+    RepeatState,
+    _make,
+    waiting,
+    rest=1.5,
+    longest_rest=datetime.timedelta(minutes=10),
+    lease=datetime.timedelta(minutes=10),
+)
+sweep = WORK.sweep
+renew = WORK.renew

@@ -1,0 +1,96 @@
+"""How far raters agree with themselves follows the repeats at the desk, and is what the formulas
+say of them."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import numpy as np
+import pytest
+from django.utils import timezone
+
+from metrics.agreement import repeats
+from metrics.work import sweep
+from projects.models import Item, Project, Question, Rater
+from quality import tasks
+from quality.models import RepeatScore, RepeatState
+from quality.repeats import renew
+from ratings.models import Assignment, Rating
+from ratings.recording.apart import record_apart
+from ratings.recording.judgement import Judgement
+
+pytestmark = pytest.mark.django_db
+
+
+def again(question: Question, rater: str, moves: tuple[int, ...]) -> list[tuple[int, int]]:
+    """The rater's first items are asked again; each answer moves so many categories."""
+    pairs = []
+    rows = Rating.objects.filter(question=question, rater__key=rater).order_by("item")
+    for row, move in zip(rows, moves, strict=False):
+        second = min(max(row.code + move, 0), 3)
+        until = timezone.now() + datetime.timedelta(minutes=30)
+        Assignment.objects.create(
+            item_id=row.item_id, rater_id=row.rater_id, why="repeat", leased_until=until
+        )
+        said = {question: Judgement(row.item_id, row.rater_id, second)}
+        record_apart(said, why="repeat", by=None, source="form")
+        pairs.append((row.code, second))
+    return pairs
+
+
+def table(pairs: list[tuple[int, int]]) -> np.ndarray:
+    found = np.zeros((4, 4), int)
+    for first, second in pairs:
+        found[first, second] += 1
+    return found
+
+
+def test_repeats_are_what_the_formulas_say_and_follow_the_desk(
+    answered: Question, client_for: Any, lead: Any, annotator: Any, api_for: Any, rate: Any
+) -> None:
+    project = answered.project
+    assert tasks.sweep_gold() == 0, "nobody is asked again"
+    Project.objects.update(repeat_percent=3)
+    said = {
+        "ann": again(answered, "ann", (0, 0, 0, 1, 0, 0, -1, 0, 0, 0, 1, 0)),
+        "dan": again(answered, "dan", (0, 1, 1, 0, 0, 1)),
+    }
+    assert tasks.sweep_gold() == 1
+    assert tasks.sweep_gold() == 0, "nothing changed"
+    expected = repeats.intra([table(pairs) for pairs in said.values()])
+    for one, rater in zip(expected.raters, said, strict=True):
+        row = RepeatScore.objects.get(rater__key=rater)
+        assert row.n == one.n == len(said[rater])
+        assert (row.same / row.n, row.low, row.high) == (one.same, one.same_low, one.same_high)
+        assert row.kappa == pytest.approx(one.kappa)
+        assert row.shift == pytest.approx(one.shift)
+        assert sum(month["n"] for month in row.months) == row.n
+    state = RepeatState.objects.get()
+    assert state.n == 18
+    assert state.kappa == pytest.approx(expected.project.kappa)
+    # On pages and by API, beside the others.
+    row = RepeatScore.objects.get(rater__key="ann")
+    page = " ".join(client_for(lead).get(f"/projects/{project.pk}/raters/ann/").text.split())
+    own = f"{row.kappa['value']:.2f}"
+    assert f"Agrees with himself {own}, with the others" in page
+    assert "Asked 12 items again: " in page
+    page = " ".join(client_for(lead).get(f"/projects/{project.pk}/scorecard/").text.split())
+    assert "Raters were asked 18 items again without knowing" in page
+    api = api_for(lead).get(f"/api/v1/projects/{project.pk}/quality/raters/").json()["results"]
+    by_rater = {one["rater"]: one["repeats"] for one in api}
+    assert by_rater["ann"]["value"] == pytest.approx(row.kappa["value"])
+    assert by_rater["ben"]["reason"] == "no_repeats"
+    # What is corrected counts once; a change of the first answer, later, changes nothing.
+    item = Item.objects.get(pk=Assignment.objects.apart().earliest("pk").item_id)
+    ann = Rater.objects.get(key="ann")
+    first = Rating.objects.get(item=item, rater=ann).code
+    other = {answered: Judgement(item.pk, ann.pk, (first + 1) % 4)}
+    record_apart(other, why="repeat", by=None, source="form")
+    rate(answered, item.key, "ann", ("none", "minor", "major", "critical")[(first + 2) % 4])
+    sweep.bring_up_to_date(answered.pk)
+    assert answered.pk in renew.waiting()
+    renew.renew(answered.pk, at_once=True)
+    moved = RepeatScore.objects.get(rater__key="ann")
+    assert (moved.n, moved.same) == (row.n, row.same - 1)
+    assert moved.table[first][(first + 1) % 4] == row.table[first][(first + 1) % 4] + 1
