@@ -104,4 +104,5 @@ class RaterPeriodOut(ReadingOut):
 
 
 class PeriodOut(RaterPeriodOut):
+    coefficient = serializers.CharField(help_text="Which one it is")
     cumulative = ReadingOut(help_text="The same coefficient on all items up to `end`")

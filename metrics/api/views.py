@@ -25,7 +25,7 @@ from metrics.agreement.headline import CHOSEN, Facts, headline
 from metrics.agreement.weights import NONE, WEIGHTINGS
 from metrics.counting.store import json_text
 from metrics.models import CountState, PairTally, PeerTally, RaterReading, Reading, Span
-from metrics.readings import bootstrap, pairs, raters
+from metrics.readings import bootstrap, over_time, pairs, raters
 from metrics.readings.first import MODELS, PEOPLE
 from metrics.readings.value import not_counted, undefined
 from metrics.scale import QuestionScale
@@ -117,21 +117,30 @@ class Trend(ApiView):
         "getTrend",
         "A coefficient by day, week or month, oldest first",
         page_of("Period", PeriodOut),
-        [QUESTION, PERIOD, parameter("coefficient", "fleiss_kappa when left out"), *PAGING],
+        [QUESTION, PERIOD, parameter("coefficient", "The headline when left out"), *PAGING],
     )
     def get(self, request: Request, project_id: int) -> Response:
-        """The items whose latest rating lies in the period; periods without items are left out."""
+        """The items whose latest rating lies in the period; periods without items are left out. Of
+        the headline: the people's where models are kept apart; Cohen's kappa by the days of the
+        first rater; and what stands for an intraclass correlation."""
         _project, question, found = _asked(
             self, request, project_id, "period", "coefficient", *paging.PAGING
         )
         span = choice(found, "period", periods.SPANS, default="week")
         scale = QuestionScale.of(question)
-        name = choice(found, "coefficient", scale.pattern_names(), default="fleiss_kappa")
-        rows = Reading.objects.filter(question=question, span=span)
-        read = _stored(rows, f"coefficients__{name}", f"cumulative__{name}")
+        names = scale.pattern_names()
+        of_people = False
+        if found.get("coefficient") not in names:
+            first = over_time.first_of(question, scale)
+            names = list(dict.fromkeys([*names, first["shown"]]))
+            of_people = bool(first["of"] == PEOPLE and first["n_models"])
+            found.setdefault("coefficient", first["shown"])
+        name = choice(found, "coefficient", names, default="")
+        read = _course(question, scale, span, name, of_people=of_people)
 
-        def shown(start: datetime.date, reading: Any, cumulative: Any) -> dict[str, Any]:
-            return {**_period(span, start, reading), "cumulative": cumulative or not_counted()}
+        def shown(start: datetime.date, reading: Any, cumulative: Any = None) -> dict[str, Any]:
+            row = _period(span, start, reading)
+            return row | {"coefficient": name, "cumulative": cumulative or not_counted()}
 
         return Response(_periods_page(request, found, read, shown))
 
@@ -153,11 +162,7 @@ class RaterTrend(ApiView):
         scale = QuestionScale.of(question)
         name = choice(found, "coefficient", scale.peer_names(), default="vs_peers")
         rater = rater_of(project, rater_key)
-        if span == Span.DAY:
-            read = _days(raters.days_of(question, rater), scale, name)
-        else:
-            stored = RaterReading.objects.filter(question=question, rater=rater, span=span)
-            read = _stored(stored, f"coefficients__{name}")
+        read = _of_rater(question, rater, scale, span=span, name=name)
         return Response(_periods_page(request, found, read, partial(_period, span)))
 
 
@@ -292,6 +297,32 @@ def _stored(rows: QuerySet[Any], *columns: str) -> ReadPeriods:
         return rows.filter(start__gt=after).order_by("start").values_list("start", *columns)[:size]
 
     return read
+
+
+def _course(
+    question: Question, scale: QuestionScale, span: str, name: str, *, of_people: bool
+) -> ReadPeriods:
+    """Reads (start, reading, cumulative) of a question, without the latter of two raters."""
+    if over_time.is_of_two(name):
+        rater = over_time.first_of_two(question)
+        if rater is None:
+            return lambda _after, _size: ()
+        own = over_time.against_peers(name)
+        return _of_rater(question, rater, scale, span=span, name=own)
+    rows = Reading.objects.filter(question=question, span=span)
+    if of_people:
+        return _stored(rows, f"headline__people__{name}", f"people_cumulative__{name}")
+    return _stored(rows, f"coefficients__{name}", f"cumulative__{name}")
+
+
+def _of_rater(
+    question: Question, rater: Rater, scale: QuestionScale, *, span: str, name: str
+) -> ReadPeriods:
+    """Reads (start, reading) of a rater against the others."""
+    if span == Span.DAY:
+        return _days(raters.days_of(question, rater), scale, name)
+    stored = RaterReading.objects.filter(question=question, rater=rater, span=span)
+    return _stored(stored, f"coefficients__{name}")
 
 
 def _days(rows: QuerySet[PeerTally], scale: QuestionScale, name: str) -> ReadPeriods:

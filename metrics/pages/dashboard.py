@@ -13,7 +13,7 @@ from metrics.agreement import registry
 from metrics.agreement.headline import CHOSEN
 from metrics.agreement.weights import WEIGHTINGS
 from metrics.models import Reading
-from metrics.readings import pairs
+from metrics.readings import over_time, pairs
 from metrics.scale import headlines, weighted
 from projects.models import Rater
 
@@ -63,7 +63,8 @@ def context(request: HttpRequest, chosen: Selection, numbers: ProjectNumbers) ->
         "headline_name": chosen.asked or chosen.first["name"],
         "why": why(chosen, reading),
         "groups": groups(chosen, reading, numbers),
-        "headlines": headlines(chosen.scale),
+        "trends": trends_offered(chosen),
+        "trend_note": trend_note(chosen),
         "pooled": chosen.question.headline_pooled,
         "moves": moves,
         "findings": findings,
@@ -87,6 +88,30 @@ def context(request: HttpRequest, chosen: Selection, numbers: ProjectNumbers) ->
         "disputes": numbers.disputes(),
         "sensitivity": sensitivity(chosen, reading),
     }
+
+
+def trends_offered(chosen: Selection) -> list[tuple[str, str]]:
+    """What a trend can show: the value of the address, and the coefficient. What is read first and
+    is none of all raters together is what the address without a coefficient shows."""
+    offered = [(name, name) for name in headlines(chosen.scale)]
+    if chosen.filter or not over_time.is_of_two(chosen.first["shown"]):
+        return offered
+    return [("", chosen.first["shown"]), *offered]
+
+
+def trend_note(chosen: Selection) -> str:
+    """Where the trend is of the headline in a way that needs a word, or of another coefficient."""
+    if chosen.asked:
+        return ""
+    shown, name = chosen.coefficient, chosen.first["name"]
+    if over_time.is_of_two(shown):
+        return _("Each period: the days on which the first of the two rated.")
+    if shown == name:
+        return ""
+    return _(
+        "%(headline)s of a period needs who rated what in it, which the stored counts do not hold: "
+        "%(shown)s stands for it here."
+    ) % {"headline": words.coefficient(name), "shown": words.coefficient(shown)}
 
 
 def first_number(chosen: Selection, reading: Reading | None) -> dict[str, Any] | None:

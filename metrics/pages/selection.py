@@ -13,10 +13,9 @@ from django.http import Http404, HttpRequest, QueryDict
 from django.utils.translation import gettext as _
 
 from metrics import periods
-from metrics.agreement.headline import Facts, headline
 from metrics.agreement.weights import NONE, applicable
 from metrics.filters import Filter
-from metrics.models import Reading, Span
+from metrics.readings.over_time import first_of
 from metrics.scale import QuestionScale, headlines, weighted
 from projects.access import get_project
 from projects.models import Item, Member, Project, Question, Rater
@@ -50,8 +49,9 @@ class Selection:
 
     @property
     def coefficient(self) -> str:
-        """That of the trend: the one asked for, or what stands for the headline over time."""
-        found: str = self.asked or self.first["over_time"]
+        """That of the trend: the one asked for, or the headline, or what stands for it over time;
+        of some ratings the latter, where the headline is one of two raters."""
+        found: str = self.asked or self.first["over_time" if self.filter else "shown"]
         return found
 
     @property
@@ -112,25 +112,6 @@ def chosen_question(
     if chosen is None:
         raise Http404(_("This project has no question yet."))
     return chosen
-
-
-def first_of(question: Question, scale: QuestionScale) -> Mapping[str, Any]:
-    """What is read first: as stored with the readings, or before there are any what the table gives
-    for no raters."""
-    rows = Reading.objects.filter(question=question, span=Span.ALL)
-    columns = "name", "why", "over_time", "weights", "of"
-    found = rows.values(*(f"headline__{name}" for name in columns)).first()
-    if found is not None and found["headline__name"]:
-        return {name: found[f"headline__{name}"] for name in columns}
-    nobody = Facts(scale.kind, 0, scale.weights)
-    chosen = headline(nobody, chosen=scale.chosen)
-    return {
-        "name": chosen.name,
-        "why": chosen.why,
-        "over_time": chosen.over_time,
-        "weights": nobody.weighting,
-        "of": "people",
-    }
 
 
 def one_of(given: QueryDict, name: str, allowed: Collection[str]) -> str | None:

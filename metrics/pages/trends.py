@@ -13,6 +13,7 @@ from django.db.models import Q, QuerySet
 
 from metrics import periods
 from metrics.models import RaterReading, Reading, Span
+from metrics.readings import over_time
 from metrics.readings import raters as rater_readings
 from metrics.scale import QuestionScale
 from projects.models import Project, Question, Rater
@@ -53,7 +54,9 @@ def project_points(
     question: Question, span: str, coefficient: str, *, limit: int = POINTS
 ) -> list[Point]:
     """The newest points of a project's trend, oldest first: the people's where models are kept
-    apart, unless the lead wants them pooled."""
+    apart, unless the lead wants them pooled. Of two raters: of the first of them."""
+    if over_time.is_of_two(coefficient):
+        return _points_of_two(question, span, coefficient, limit=limit)
     of_all = f"coefficients__{coefficient}", f"cumulative__{coefficient}"
     of_people = f"headline__people__{coefficient}", f"people_cumulative__{coefficient}"
     rows = Reading.objects.filter(question=question, span=span).order_by("-start")
@@ -65,6 +68,17 @@ def project_points(
             own, total = people, people_total
         points.append(Point(start, periods.end_date(start, span), own or {}, total or {}))
     return marked(points, question.project)
+
+
+def _points_of_two(question: Question, span: str, coefficient: str, *, limit: int) -> list[Point]:
+    rater = over_time.first_of_two(question)
+    if rater is None:
+        return []
+    name = over_time.against_peers(coefficient)
+    (points,) = rater_lines(
+        question, rater, span, name, scale=QuestionScale.of(question), limit=limit
+    )
+    return points
 
 
 def group_values(question: Question, span: str, *, limit: int = POINTS) -> dict[str, list[Any]]:
@@ -118,9 +132,10 @@ def newest(points: list[Point]) -> tuple[list[Point], int]:
 def project_table(question: Question, span: str, coefficient: str) -> tuple[list[Point], int]:
     """Those of a project's trend, without reading the older ones."""
     points = project_points(question, span, coefficient, limit=TABLE_PERIODS + 1)
-    return points[-TABLE_PERIODS:], _older(
-        Reading.objects.filter(question=question, span=span), points
-    )
+    rows: QuerySet[Any] = Reading.objects.filter(question=question, span=span)
+    if over_time.is_of_two(coefficient) and (rater := over_time.first_of_two(question)):
+        rows = _rater_rows(question, rater, span)
+    return points[-TABLE_PERIODS:], _older(rows, points)
 
 
 def rater_tables(

@@ -5,14 +5,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from metrics import tasks
+from metrics.agreement import report
 from metrics.models import Reading
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Project, Question, Rater
 
 pytestmark = pytest.mark.django_db
+LABELS = ("none", "minor", "major", "critical")
 
 
 @pytest.fixture
@@ -127,3 +130,64 @@ def test_nominal_scales_are_offered_no_weights_by_rank(
     text = dashboard(client_for(lead), project)
     assert "weights=linear" not in text
     assert "weights=quadratic" not in text
+
+
+# --- over time
+
+
+@pytest.fixture
+def two(question: Any, rate: Any, utc: Any) -> Any:
+    """Two raters over two weeks; they part in the second."""
+    for week in (0, 1):
+        for item in range(15):
+            step = int(week and item % 3 == 0)
+            moment = utc(2026, 3, 3 + 7 * week, 9)
+            rate(question, f"w{week}-{item}", "a", LABELS[item % 3], rated_at=moment)
+            rate(question, f"w{week}-{item}", "b", LABELS[item % 3 + step], rated_at=moment)
+    bring_up_to_date(question.pk)
+    return question
+
+
+def kappa_of_week(week: int) -> float:
+    own = [item % 3 for item in range(15)]
+    other = [code + int(week and code == 0) for code in own]
+    codes = np.array([own, other]).T
+    value: float = report(codes, categories=4)["weighted_kappa_quadratic"]
+    return value
+
+
+def test_of_two_raters_the_trend_is_cohen_s(
+    project: Any, two: Any, lead: Any, client_for: Any, api_for: Any
+) -> None:
+    page = client_for(lead).get(f"/projects/{project.pk}/?period=week")
+    assert page.context["chosen"].coefficient == "cohen_kappa_quadratic"
+    assert "Each period: the days on which the first of the two rated." in page.content.decode()
+    values = [point.reading["value"] for point in page.context["points"]]
+    assert values == pytest.approx([kappa_of_week(0), kappa_of_week(1)])
+    chart = client_for(lead).get(f"/projects/{project.pk}/charts/trend.json?period=day").json()
+    assert [row["value"] for row in chart["rows"]] == pytest.approx(values)
+    address = f"/api/v1/projects/{project.pk}/agreement/trend/"
+    rows = api_for(lead).get(address).json()["results"]
+    assert [row["value"] for row in rows] == pytest.approx(values)
+    assert {row["coefficient"] for row in rows} == {"cohen_kappa_quadratic"}
+    asked = api_for(lead).get(f"{address}?coefficient=fleiss_kappa").json()["results"]
+    assert {row["coefficient"] for row in asked} == {"fleiss_kappa"}
+
+
+def test_what_stands_for_an_icc_over_time_is_said(
+    project: Any, lead: Any, client_for: Any, api_for: Any, rate: Any
+) -> None:
+    question = project.questions.get()
+    question.scale = "interval"
+    question.save()
+    for value, category in enumerate(question.categories.all()):
+        category.value = value
+        category.save()
+    for item in range(12):
+        for rater in "abc":
+            rate(question, f"i{item}", rater, LABELS[item % 4])
+    bring_up_to_date(question.pk)
+    text = dashboard(client_for(lead), project)
+    assert "ICC(A,1), absolute agreement of a period needs who rated what in it" in text
+    rows = api_for(lead).get(f"/api/v1/projects/{project.pk}/agreement/trend/").json()["results"]
+    assert {row["coefficient"] for row in rows} == {"krippendorff_alpha_interval"}

@@ -61,7 +61,7 @@ PINNED = {
     "/api/v1/projects/{project}/agreement/pair/?rater_a=a&rater_b=b": 7,
     "/api/v1/projects/{project}/agreement/pairs/": 5,
     "/api/v1/projects/{project}/agreement/raters/": 5,
-    "/api/v1/projects/{project}/agreement/trend/": 5,
+    "/api/v1/projects/{project}/agreement/trend/": 6,
     "/api/v1/projects/{project}/agreement/raters/a/trend/": 6,
     "/api/v1/projects/{project}/agreement/raters/a/trend/?period=day": 6,
 }
