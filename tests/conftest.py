@@ -23,8 +23,12 @@ SERVICES = ("tests/agreement_site/running/", "tests/faults/test_kill_and_recover
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What waits comes first: others compute beside it, and nobody is left waiting at the end."""
+    """What waits comes first: others compute beside it, and nobody is left waiting at the end. It
+    starts many processes, which takes its time on a crowded machine."""
     items.sort(key=lambda item: not item.nodeid.startswith(SERVICES))
+    for item in items:
+        if item.nodeid.startswith(SERVICES):
+            item.add_marker(pytest.mark.timeout(300))
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -19,7 +19,7 @@ from tests.agreement_site.running.conftest import wait_for
 from tests.drills.history import judge
 from tests.drills.site import LABELS, Clients, running_site
 
-pytestmark = [pytest.mark.services, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.services
 
 RATERS = ["ann", "bob", "cem"]
 IMPORTED = ["old 1", "old 2", "old 3", "old 4"]

@@ -19,9 +19,10 @@ from metrics.models import (
     PeerTally,
     RaterReading,
     Reading,
+    Report,
     Slice,
 )
-from metrics.on_request import attributing, slices
+from metrics.on_request import attributing, reports, slices
 from projects.models import Item, Rater
 from ratings import tasks as rating_tasks
 from ratings.models import ImportRun, Rating, Revision
@@ -72,9 +73,8 @@ def test_a_worker_never_gives_up_looking_for_its_broker() -> None:
 
 
 def test_every_task_is_tried_here() -> None:
-    counting = {
-        f"metrics.tasks.{name}" for name in ("count_question", "attribute_move", "compute_slice")
-    }
+    names = ("count_question", "attribute_move", "compute_slice", "compute_report")
+    counting = {f"metrics.tasks.{name}" for name in names}
     assert counting | {"ratings.tasks.run_import"} == OWN
 
 
@@ -159,6 +159,21 @@ def test_a_slice_delivered_three_times_changes_nothing(question: Any, rate: Any)
     counting_tasks.compute_slice(2**40)
     slices.WORK.sweep()
     assert list(Slice.objects.values()) == before
+
+
+def test_a_report_delivered_three_times_changes_nothing(
+    question: Any, rate: Any, lead: Any
+) -> None:
+    rate(question, "item", "rater", "minor")
+    row = reports.ask(question, as_of=None, by=lead)
+    counting_tasks.compute_report(row.pk)
+    before = list(Report.objects.values())
+    assert not before[0]["waiting"]
+    for _time in range(2):
+        counting_tasks.compute_report(row.pk)
+    counting_tasks.compute_report(2**40)
+    reports.WORK.sweep()
+    assert list(Report.objects.values()) == before
 
 
 def test_sweeps_may_be_run_by_any_number_of_workers(question: Any, rate: Any) -> None:
