@@ -62,6 +62,27 @@ mean over all raters:
 | 30 | 200 | 30% | 97.4% | 0.16 |
 """
 
+_WORKED = """\
+## Worked examples of texts on kappa
+
+`manage.py load_example --worked`, or the button *Worked examples*, makes a small project of each.
+Some texts print other values; these are right:
+
+| example | printed | right |
+|---|---|---|
+| two raters, five items, two categories | kappa 0.615 | 0.615 [-0.27, 1], as printed |
+| two raters, five items, three grades, quadratic weights | table 1,1,0 / 1,2,0 / 0,0,1 of six | \
+1,1,0 / 1,1,0 / 0,0,1 of five; kappa 9/14 = 0.643, not 11/17 = 0.647 |
+| ten labels, a case study | table 3,2 / 2,3; P_o 0.6; kappa 0.2 | 4,1 / 2,3; 0.7; 0.4 |
+| ten labels, from code | nothing | kappa 0.4 |
+| ten critics, one painting, 7 to 3 | P_o 24/45 | P_o 24/45, Fleiss' kappa -1/9, alpha 0; no \
+interval, for a single item tells nothing |
+| a nurse who always reads 5 more | any index of agreement is low | ICC(A,1) 0.978, ICC(C,1) 1, \
+percent agreement 0: it depends on how much patients differ |
+| quadratic weights on scores | weighted kappa is the ICC | it is Lin's concordance; ICC(A,1) is \
+nearly the same: 0.7666 and 0.7689 of the 80 cases in four grades |
+"""
+
 _PEERS = """\
 ## One rater against peers
 
@@ -293,4 +314,4 @@ measured stands in [alarms.md](../benchmarks/alarms.md); `manage.py simulate` wr
 which it is known who drifted.
 """
 
-SECTIONS = (_FIRST, _MEAN, _PEERS, _BEYOND, _LABELS, _DRIFT)
+SECTIONS = (_FIRST, _WORKED, _MEAN, _PEERS, _BEYOND, _LABELS, _DRIFT)

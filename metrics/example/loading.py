@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from ratings.recording.judgement import Judgement
 from ratings.recording.record import record
 
 from . import fleiss1971, simulation
+from .worked import WORKED, Worked
 
 FLEISS = "Psychiatric diagnoses (Fleiss 1971)"
 TRANSLATIONS = "Translation errors (simulated)"
@@ -53,15 +55,20 @@ GUIDELINES_REWRITTEN = (
 REWRITTEN_ON = 35
 
 
-def load(*, owner: Any, count: bool = True) -> list[Project]:
-    """Give ``owner`` the example projects that they do not have yet. Returns the ones that were
-    made.
+def load(*, owner: Any, count: bool = True, worked: bool = False) -> list[Project]:
+    """Give ``owner`` the example projects that they do not have yet; ``worked``: the small ones, as
+    texts on kappa print them. Returns the ones that were made.
 
     ``count`` brings the numbers up to date before returning; else the worker does it, as after any
     rating.
     """
     made = []
-    for name, make in ((FLEISS, _load_fleiss), (TRANSLATIONS, _load_translations)):
+    wanted: dict[str, Callable[[Any], Project]]
+    if worked:
+        wanted = {one.name: partial(_load_worked, one) for one in WORKED}
+    else:
+        wanted = {FLEISS: _load_fleiss, TRANSLATIONS: _load_translations}
+    for name, make in wanted.items():
         project = _load_once(owner, name, make)
         if project is not None:
             made.append(project)
@@ -125,6 +132,41 @@ def _load_fleiss(owner: Any) -> Project:
             for rater, code in zip(raters, dealt, strict=True)
         ]
     record({project.questions.get(): ratings}, by=owner, source=Revision.Source.EXAMPLE)
+    return project
+
+
+def _load_worked(example: Worked, owner: Any) -> Project:
+    numeric = example.scale == "interval"
+    categories = [
+        NewCategory(label, value=float(label) if numeric else None) for label in example.labels
+    ]
+    question = NewQuestion(
+        key="answer",
+        text=str(example.question),
+        scale=example.scale,
+        weights=example.weights,
+        weight_matrix=None if example.matrix is None else [list(row) for row in example.matrix],
+        categories=categories,
+    )
+    n_raters = len(example.codes[0])
+    project = create_project(
+        by=owner,
+        name=example.name,
+        description=str(example.says),
+        overlap=n_raters,
+        questions=[question],
+    )
+    bodies: list[tuple[str, dict, dict]] = [
+        (f"{n:02}", {"text": f"{n}"}, {}) for n in range(1, len(example.codes) + 1)
+    ]
+    items = _make_items(project, bodies)
+    raters = _make_raters(project, [chr(ord("A") + place) for place in range(n_raters)])
+    ratings = [
+        Judgement(item.pk, rater.pk, code)
+        for item, codes in zip(items, example.codes, strict=True)
+        for rater, code in zip(raters, codes, strict=True)
+    ]
+    _say(project, owner, ratings)
     return project
 
 

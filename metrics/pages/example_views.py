@@ -1,4 +1,4 @@
-"""The button "Try the example"."""
+"""The buttons "Try the example" and "Worked examples"."""
 
 from __future__ import annotations
 
@@ -19,6 +19,10 @@ def load_example(request: HttpRequest) -> HttpResponse:
     """Load what the user does not have yet and show the larger example; the worker counts
     meanwhile."""
     refuse_new_projects(request.user)
+    if "worked" in request.POST:
+        loading.load(owner=request.user, count=False, worked=True)
+        messages.success(request, _("Here are the worked examples; each says what it shows."))
+        return redirect("projects")
     loading.load(owner=request.user, count=False)
     project = loading.own_example(request.user)
     if project is None:  # given away meanwhile

@@ -18,9 +18,15 @@ class Command(BaseCommand):
             "--owner", metavar="USERNAME", help="their lead; the first superuser when left out"
         )
 
+        parser.add_argument(
+            "--worked",
+            action="store_true",
+            help="the worked examples of texts on kappa instead, a small project each",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         owner = find_owner(options["owner"])
-        made = loading.load(owner=owner)
+        made = loading.load(owner=owner, worked=options["worked"])
         for project in made:
             self.stdout.write(
                 f"Loaded '{project.name}' for {owner.get_username()}: /projects/{project.pk}/"
