@@ -1,6 +1,6 @@
 from django.urls import path
 
-from . import alarm_views, views
+from . import alarm_views, gold_views, views
 
 QUALITY = "projects/<int:project_id>/quality/"
 
@@ -8,5 +8,7 @@ urlpatterns = [
     path("projects/<int:project_id>/labels/", views.Labels.as_view(), name="api-labels"),
     path(f"{QUALITY}alarms/", alarm_views.Alarms.as_view(), name="api-alarms"),
     path(f"{QUALITY}alarms/<int:alarm_id>/", alarm_views.OneAlarm.as_view(), name="api-alarm"),
+    path(f"{QUALITY}gold/", gold_views.Golds.as_view(), name="api-golds"),
+    path(f"{QUALITY}gold/<path:item_key>/", gold_views.OneGold.as_view(), name="api-gold"),
     path(f"{QUALITY}raters/", alarm_views.Scorecards.as_view(), name="api-scorecards"),
 ]

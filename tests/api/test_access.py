@@ -42,6 +42,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("api-raters", "POST"): [{"key": "ann"}],
     ("api-ratings", "POST"): {"item": "i1", "rater": "ann", "label": "minor"},
     ("api-labels", "POST"): {"item": "i1", "label": "minor"},
+    ("api-gold", "PUT"): {"answer": "minor"},
     ("api-alarm", "POST"): {"state": "looked_at"},
     ("api-next", "POST"): {"item": "i1", "answers": {"severity": "minor"}},
 }
