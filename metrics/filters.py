@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import BadRequest
-from django.db.models import F, QuerySet, TextField
+from django.db.models import F, Q, QuerySet, TextField
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
 from django.http import QueryDict
@@ -24,6 +24,8 @@ from ratings.recording.days import EPOCH
 
 ITEM = "item."  # the parameter item.language=de chooses items by their attribute "language"
 MOST_ATTRIBUTES = 3
+CURRENT = "current"  # of the versions of an item's content
+MOST_VERSIONS = 1_000
 LONGEST_NAME = 100
 LONGEST_VALUE = 200
 NAMED = 20  # so many allowed values are named in a refusal
@@ -31,13 +33,15 @@ NAMED = 20  # so many allowed values are named in a refusal
 
 @dataclass(frozen=True)
 class Filter:
-    """``first`` and ``last``: days, both within. Empty texts and dates choose everything."""
+    """``first`` and ``last``: days, both within. ``content``: the number of a version of the item's
+    content under which it was rated, or CURRENT. Empty texts and dates choose everything."""
 
     first: datetime.date | None = None
     last: datetime.date | None = None
     kind: str = ""
     group: str = ""
     attributes: tuple[tuple[str, str], ...] = ()
+    content: str = ""
 
     def __bool__(self) -> bool:
         return self != Filter()
@@ -67,7 +71,7 @@ class Filter:
                     _("Items cannot be chosen by “%(name)s”.")
                     % {"name": f"{name[:40]}={value[:40]}"}
                 )
-        return cls(first, last, kind, _text(given, "group"), attributes)
+        return cls(first, last, kind, _text(given, "group"), attributes, _content(given))
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Filter:
@@ -76,7 +80,8 @@ class Filter:
             for name in ("from", "to")
         )
         attributes = tuple(sorted(spec.get("items", {}).items()))
-        return cls(first, last, spec.get("kind", ""), spec.get("group", ""), attributes)
+        kind, group, content = (spec.get(name, "") for name in ("kind", "group", "content"))
+        return cls(first, last, kind, group, attributes, content)
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -94,6 +99,7 @@ class Filter:
             "to": self.last.isoformat() if self.last else "",
             "kind": self.kind,
             "group": self.group,
+            "content": self.content,
         }
         found |= {f"{ITEM}{name}": value for name, value in self.attributes}
         return {name: value for name, value in found.items() if value}
@@ -102,6 +108,9 @@ class Filter:
         """Raises BadRequest when nothing can match: the message names what there is."""
         if self.group and self.group not in choices["groups"]:
             raise refused("group", self.group, choices["groups"])
+        newest = choices.get("versions", 1)
+        if self.content not in ("", CURRENT) and int(self.content) > newest:
+            raise refused("content", self.content, [CURRENT, *range(1, newest + 1)])
         for name, value in self.attributes:
             known = choices["attributes"].get(name)
             if known is None:
@@ -119,6 +128,8 @@ class Filter:
             rows = rows.filter(rater__kind=self.kind)
         if self.group:
             rows = rows.filter(rater__group=self.group)
+        if self.content:
+            rows = rows.filter(_under(self.content))
         return self.items(rows, "item__attributes")
 
     def items(self, rows: QuerySet[Any], path: str = "attributes") -> QuerySet[Any]:
@@ -154,6 +165,26 @@ def _text(given: QueryDict, name: str) -> str:
     if "\0" in text or len(text) > LONGEST_VALUE:
         raise refused(name, text.replace("\0", ""), [])
     return text
+
+
+def _content(given: QueryDict) -> str:
+    text = given.get("content") or ""
+    if text and text != CURRENT:
+        number = int(text) if text.isascii() and text.isdigit() and len(text) < 5 else 0
+        if not 1 <= number <= MOST_VERSIONS:
+            raise refused("content", text, [CURRENT, "1", "2", "…"])
+        return str(number)
+    return text
+
+
+def _under(content: str) -> Q:
+    """Ratings made under this version of their item's content. An item that was never changed has
+    one content, whatever its ratings know of it."""
+    if content == CURRENT:
+        return Q(item_version=F("item__version")) | Q(item__version=1)
+    number = int(content)
+    under = Q(item_version=number)
+    return under | Q(item__version=1) if number == 1 else under
 
 
 def _date(given: QueryDict, name: str) -> datetime.date | None:

@@ -1,12 +1,15 @@
 from django.urls import path
 
-from . import every, views
+from . import details, every, views
 
 AGREEMENT = "projects/<int:project_id>/agreement/"
 
 urlpatterns = [
     path(AGREEMENT, views.Agreement.as_view(), name="api-agreement"),
+    path(f"{AGREEMENT}categories/", details.Categories.as_view(), name="api-categories"),
+    path(f"{AGREEMENT}change/", details.Change.as_view(), name="api-change"),
     path(f"{AGREEMENT}coefficients/", every.Every.as_view(), name="api-coefficients"),
+    path(f"{AGREEMENT}disputed/", details.Disputed.as_view(), name="api-disputed"),
     path(f"{AGREEMENT}pair/", every.TwoRaters.as_view(), name="api-pair"),
     path(f"{AGREEMENT}pairs/", views.Pairs.as_view(), name="api-pairs"),
     path(f"{AGREEMENT}raters/", views.Raters.as_view(), name="api-rater-agreement"),

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 
 from groundwork.rest import paging
 from groundwork.rest.paging import Key, invalid_cursor, of_texts, page
-from groundwork.rest.parameters import choice, parameters
+from groundwork.rest.parameters import choice
 from groundwork.rest.schema import PAGING, QUESTION, page_of, parameter, reads
 from metrics import periods
 from metrics.agreement import Value
@@ -24,17 +24,19 @@ from metrics.agreement.coefficients import cohen
 from metrics.agreement.headline import CHOSEN, Facts, headline
 from metrics.agreement.weights import NONE, WEIGHTINGS
 from metrics.counting.store import json_text
-from metrics.models import CountState, PairTally, PeerTally, RaterReading, Reading, Span
+from metrics.filters import Filter
+from metrics.models import CountState, PairTally, PeerTally, RaterReading, Reading, Slice, Span
 from metrics.readings import bootstrap, over_time, pairs, raters
 from metrics.readings.first import MODELS, PEOPLE
 from metrics.readings.value import not_counted, undefined
-from metrics.scale import QuestionScale
+from metrics.scale import QuestionScale, headlines
 from metrics.work import sweep
 from projects.api.view import ApiView, question_of
 from projects.catalogue.sizes import n_items
 from projects.models import Member, Project, Question, Rater
 from ratings.recording.days import EPOCH
 
+from . import narrowed
 from .serializers import AgreementOut, PairOut, PeriodOut, RaterOut, RaterPeriodOut
 
 VIEWER = Member.Role.VIEWER
@@ -52,15 +54,19 @@ TREND_PAGE = 1_000  # almost three years of days
 ReadPeriods = Callable[[datetime.date, int], Iterable[tuple[Any, ...]]]
 
 
-class Agreement(ApiView):
+class Agreement(narrowed.ResultsView):
     @reads(
         "getAgreement",
         "All coefficients of a question, and what they rest on",
         AgreementOut,
-        [QUESTION],
+        [QUESTION, *narrowed.FILTERS],
     )
     def get(self, request: Request, project_id: int) -> Response:
-        project, question, _found = _asked(self, request, project_id)
+        """With a filter: of the chosen ratings alone, as if there were no others; 202 while a
+        worker is at it."""
+        project, question, _found, chosen = _asked(self, request, project_id)
+        if chosen:
+            return _of_some(project, question, chosen)
         whole = Reading.objects.filter(question=question, span=Span.ALL).first()
         state = CountState.objects.filter(question=question).first()
         scale = QuestionScale.of(question)
@@ -76,7 +82,7 @@ class Agreement(ApiView):
         )
 
 
-class Pairs(ApiView):
+class Pairs(narrowed.ResultsView):
     @reads(
         "listPairs",
         "Cohen's kappa of each pair of raters that shares an item",
@@ -88,55 +94,73 @@ class Pairs(ApiView):
                 "none when left out; custom where the question has a matrix",
                 enum=list(WEIGHTINGS),
             ),
+            *narrowed.FILTERS,
             *PAGING,
         ],
     )
     def get(self, request: Request, project_id: int) -> Response:
-        _project, question, found = _asked(self, request, project_id, "weights", *paging.PAGING)
+        """With a filter: of the 40 raters with the most of these ratings."""
+        _project, question, found, chosen = _asked(
+            self, request, project_id, "weights", *paging.PAGING
+        )
         scale = QuestionScale.of(question)
         weights = choice(found, "weights", scale.weighting_names(), default=NONE)
+        if chosen:
+            body, _at = narrowed.project(question, chosen)
+            rows = narrowed.pairs(question, body, scale, weights)
+            return Response(page(request, found, key=1, read=narrowed.listed(rows)))
         read = partial(_pairs, question, scale, weights=weights)
         return Response(page(request, found, key=2, read=read))
 
 
-class Raters(ApiView):
+class Raters(narrowed.ResultsView):
     @reads(
         "listRaterAgreement",
         "Each rater's agreement with the others",
         page_of("Rater", RaterOut),
-        [QUESTION, *PAGING],
+        [QUESTION, *narrowed.FILTERS, *PAGING],
     )
     def get(self, request: Request, project_id: int) -> HttpResponse:
-        _project, question, found = _asked(self, request, project_id, *paging.PAGING)
+        """With a filter: the 500 raters with the most of these ratings."""
+        _project, question, found, chosen = _asked(self, request, project_id, *paging.PAGING)
+        if chosen:
+            body, _at = narrowed.project(question, chosen)
+            read_some = narrowed.listed(narrowed.raters(body))
+            return Response(page(request, found, key=1, read=read_some))
         read = partial(_raters, question)
         return of_texts(page(request, found, key=1, read=read))
 
 
-class Trend(ApiView):
+class Trend(narrowed.ResultsView):
     @reads(
         "getTrend",
         "A coefficient by day, week or month, oldest first",
         page_of("Period", PeriodOut),
-        [QUESTION, PERIOD, parameter("coefficient", "The headline when left out"), *PAGING],
+        [
+            QUESTION,
+            PERIOD,
+            parameter("coefficient", "The headline when left out"),
+            *narrowed.FILTERS,
+            *PAGING,
+        ],
     )
     def get(self, request: Request, project_id: int) -> Response:
         """The items whose latest rating lies in the period; periods without items are left out. Of
         the headline: the people's where models are kept apart; Cohen's kappa by the days of the
-        first rater; and what stands for an intraclass correlation."""
-        _project, question, found = _asked(
+        first rater; and what stands for an intraclass correlation. With a filter: the newest 400
+        periods, of coefficients that pages show over time."""
+        _project, question, found, chosen = _asked(
             self, request, project_id, "period", "coefficient", *paging.PAGING
         )
         span = choice(found, "period", periods.SPANS, default="week")
         scale = QuestionScale.of(question)
-        names = scale.pattern_names()
-        of_people = False
-        if found.get("coefficient") not in names:
-            first = over_time.first_of(question, scale)
-            names = list(dict.fromkeys([*names, first["shown"]]))
-            of_people = bool(first["of"] == PEOPLE and first["n_models"])
-            found.setdefault("coefficient", first["shown"])
-        name = choice(found, "coefficient", names, default="")
-        read = _course(question, scale, span, name, of_people=of_people)
+        if chosen:
+            body, _at = narrowed.project(question, chosen)
+            over = body["headline"]["over_time"]
+            name = choice(found, "coefficient", headlines(scale), default=over)
+            read = narrowed.points(body, span, name, cumulative=True)
+        else:
+            name, read = _course_of(question, scale, span, found)
 
         def shown(start: datetime.date, reading: Any, cumulative: Any = None) -> dict[str, Any]:
             row = _period(span, start, reading)
@@ -145,34 +169,63 @@ class Trend(ApiView):
         return Response(_periods_page(request, found, read, shown))
 
 
-class RaterTrend(ApiView):
+class RaterTrend(narrowed.ResultsView):
     @reads(
         "getRaterTrend",
         "A rater's agreement with the others by day, week or month, oldest first",
         page_of("RaterPeriod", RaterPeriodOut),
-        [QUESTION, PERIOD, parameter("coefficient", "vs_peers when left out"), *PAGING],
+        [
+            QUESTION,
+            PERIOD,
+            parameter("coefficient", "vs_peers when left out"),
+            *narrowed.FILTERS,
+            *PAGING,
+        ],
     )
     def get(self, request: Request, project_id: int, rater_key: str) -> Response:
         """The ratings which the rater gave in the period, against all other ratings of the same
         items."""
-        project, question, found = _asked(
+        project, question, found, chosen = _asked(
             self, request, project_id, "period", "coefficient", *paging.PAGING
         )
         span = choice(found, "period", periods.SPANS, default="week")
         scale = QuestionScale.of(question)
         name = choice(found, "coefficient", scale.peer_names(), default="vs_peers")
         rater = rater_of(project, rater_key)
-        read = _of_rater(question, rater, scale, span=span, name=name)
+        if chosen:
+            body, _at = narrowed.body_of(question, chosen, Slice.Kind.RATER, rater)
+            read = narrowed.points(body, span, name, cumulative=False)
+        else:
+            read = _of_rater(question, rater, scale, span=span, name=name)
         return Response(_periods_page(request, found, read, partial(_period, span)))
 
 
 def _asked(
     view: ApiView, request: Request, project_id: int, *allowed: str
-) -> tuple[Project, Question, dict[str, str]]:
-    """The project by the one door, the question and the parameters of a request for results."""
+) -> tuple[Project, Question, dict[str, str], Filter]:
+    """The project by the one door, the question, the parameters and the filter of a request for
+    results."""
     project = view.project(request, project_id, role=VIEWER)
-    found = parameters(request, ("question", *allowed))
-    return project, question_of(project, found.get("question")), found
+    found, chosen = narrowed.asked(request, ("question", *allowed))
+    question = question_of(project, found.get("question"))
+    question.project = project
+    return project, question, found, chosen
+
+
+def _of_some(project: Project, question: Question, chosen: Filter) -> Response:
+    """What `Agreement` answers of all ratings, of the chosen ones."""
+    body, computed_at = narrowed.project(question, chosen)
+    reading, scale = narrowed.reading(question, body), QuestionScale.of(question)
+    return Response(
+        {
+            "question": question.key,
+            "counted_at": computed_at,
+            "uncounted": narrowed.uncounted(question),
+            **_basis(reading, body.get("n_items", n_items(project))),
+            **_headline(reading, None, question, scale),
+            "coefficients": body["coefficients"],
+        }
+    )
 
 
 # --- the whole question
@@ -297,6 +350,21 @@ def _stored(rows: QuerySet[Any], *columns: str) -> ReadPeriods:
         return rows.filter(start__gt=after).order_by("start").values_list("start", *columns)[:size]
 
     return read
+
+
+def _course_of(
+    question: Question, scale: QuestionScale, span: str, found: dict[str, str]
+) -> tuple[str, ReadPeriods]:
+    """The coefficient that is asked for, and what reads it."""
+    names = scale.pattern_names()
+    of_people = False
+    if found.get("coefficient") not in names:
+        first = over_time.first_of(question, scale)
+        names = list(dict.fromkeys([*names, first["shown"]]))
+        of_people = bool(first["of"] == PEOPLE and first["n_models"])
+        found.setdefault("coefficient", first["shown"])
+    name = choice(found, "coefficient", names, default="")
+    return name, _course(question, scale, span, name, of_people=of_people)
 
 
 def _course(

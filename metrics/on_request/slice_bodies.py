@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+from django.db.models import Max
 
 from metrics.filters import Filter, can_be_chosen
 from metrics.models import Slice
@@ -92,6 +93,7 @@ def choices(project: Project) -> dict[str, Any]:
         "attributes": dict(list(known.items())[:ATTRIBUTES]),
         "groups": groups,
         "models": project.raters.filter(kind="model").exists(),
+        "versions": Item.objects.filter(project=project).aggregate(n=Max("version"))["n"] or 1,
     }
 
 

@@ -92,8 +92,9 @@ def pair_blocks(ratings: np.ndarray, raters: np.ndarray, k: int) -> Iterator[Pai
             yield PairTables(found.rater_a[kept], found.rater_b[kept], found.tables[kept])
 
 
-def pair_rows(tables: PairTables, scale: QuestionScale) -> list[Body]:
-    """One dict a pair: a, b, n, and its kappa's short reading under each weighting."""
+def pair_rows(tables: PairTables, scale: QuestionScale, *, cells: bool = False) -> list[Body]:
+    """One dict a pair: a, b, n, and its kappa's short reading under each weighting; with ``cells``
+    also those of its table that are not 0, as [row, column, items]."""
     if not len(tables):
         return []
     n_items = tables.tables.sum(axis=(1, 2)).tolist()
@@ -103,6 +104,9 @@ def pair_rows(tables: PairTables, scale: QuestionScale) -> list[Body]:
         readings = cohen.kappa(tables.tables, matrix).readings()
         for row, reading in zip(rows, readings, strict=True):
             row[name] = short(reading)
+    for row, table in zip(rows, tables.tables, strict=True) if cells else ():
+        i, j = np.nonzero(table)
+        row["cells"] = np.stack([i, j, table[i, j]], axis=1).tolist()
     return rows
 
 

@@ -64,7 +64,7 @@ def dashboard(ratings: np.ndarray, scale: QuestionScale, *, models: Sequence[int
             ratings, busiest[:RATERS], by_rater, scale, others=~of_models if apart else None
         ),
         "shown": shown.tolist(),
-        "pairs": slice_pairs.pair_rows(tables, scale),
+        "pairs": slice_pairs.pair_rows(tables, scale, cells=True),
         "means": by_items,
         "findings": findings.in_order(
             [

@@ -9,12 +9,14 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from metrics.filters import ITEM
+from metrics.filters import CURRENT, ITEM
+from metrics.on_request import filter_choices
 from projects.models import Rater
 
-from . import filter_choices
 from .selection import Selection
 
+NOTHING: dict[str, Any] = {"attributes": {}, "groups": {}, "models": False}
+VERSIONS = 20  # of items' contents that can be chosen from
 PASSING = ("page", "sort")  # what an address says of a list that another filter does not have
 
 
@@ -46,7 +48,7 @@ class FilterBar:
 
     @classmethod
     def of(cls, request: HttpRequest, chosen: Selection) -> FilterBar:
-        known = filter_choices.choices(chosen) or {"attributes": {}, "groups": {}, "models": False}
+        known = filter_choices.choices(chosen.question) or NOTHING
         mine = chosen.filter.parameters
         kept = [
             (name, str(value))
@@ -58,7 +60,7 @@ class FilterBar:
 
 
 def _filters(name: str) -> bool:
-    return name in ("from", "to", "kind", "group") or name.startswith(ITEM)
+    return name in ("from", "to", "kind", "group", "content") or name.startswith(ITEM)
 
 
 def _without(request: HttpRequest, *names: str) -> str:
@@ -77,7 +79,15 @@ def _words(name: str, value: str) -> str:
         return _("only models") if value == Rater.Kind.MODEL else _("only people")
     if name == "group":
         return _("group: %(group)s") % {"group": value}
+    if name == "content":
+        return _content(value)
     return f"{name.removeprefix(ITEM)}: {value}"
+
+
+def _content(value: str) -> str:
+    if value == CURRENT:
+        return _("of today's content of items")
+    return _("of version %(n)s of items") % {"n": value}
 
 
 def _choices(chosen: Selection, known: dict[str, Any]) -> list[Choice]:
@@ -89,6 +99,11 @@ def _choices(chosen: Selection, known: dict[str, Any]) -> list[Choice]:
         found.append(Choice("kind", _("Raters"), mine.kind, kinds))
     if known["groups"] or mine.group:
         found.append(Choice("group", _("Group"), mine.group, _options(known["groups"], mine.group)))
+    if known.get("versions", 1) > 1 or mine.content:
+        numbers = [str(n) for n in range(1, min(known.get("versions", 1), VERSIONS) + 1)]
+        values = dict.fromkeys([CURRENT, *numbers, *([mine.content] if mine.content else [])])
+        options = [(value, _content(value)) for value in values]
+        found.append(Choice("content", _("Content"), mine.content, options))
     own = dict(mine.attributes)
     for name in dict.fromkeys((*own, *known["attributes"])):
         counts = known["attributes"].get(name, {})

@@ -11,8 +11,8 @@ import numpy as np
 
 from metrics import periods
 from metrics.models import RaterReading, Reading, Slice, Span
-from metrics.on_request import slices
-from metrics.pages import filter_choices, trends
+from metrics.on_request import filter_choices, slices
+from metrics.pages import trends
 from metrics.pages.findings import apart_below
 from metrics.pages.freshness import Freshness, SliceFreshness
 from metrics.pages.moves import Move
@@ -57,7 +57,7 @@ class SliceNumbers(Numbers):
     def fresh(self) -> SliceFreshness:
         """Asks for the slice. Raises BadRequest for a filter by what there is not."""
         counts = Freshness.of(self.chosen.question)
-        filter_choices.check(self.chosen)
+        filter_choices.check(self.chosen.question, self.chosen.filter)
         ids = tuple(rater.pk for rater in self.of_raters)
         wanted = slices.Wanted(self.kind, self.chosen.filter, ids, self.scores)
         version = counts.state.version if counts.state else 0

@@ -1,0 +1,38 @@
+"""What there is to filter by. A worker gathers it; pages and the API read it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from metrics.filters import CURRENT, EVERYTHING, Filter
+from metrics.models import Slice
+from projects.models import Question
+
+from . import slices
+
+
+def choices(question: Question) -> dict[str, Any] | None:
+    """What there is to filter by; None while that is not known."""
+    row = _stored(question)
+    return None if row.body is None else _in_order(row.body)
+
+
+def check(question: Question, chosen: Filter) -> None:
+    """Raises BadRequest for a filter by what there is not, as far as that is known."""
+    if not (chosen.group or chosen.attributes or chosen.content not in ("", CURRENT)):
+        return
+    row = _stored(question)
+    if row.body is not None and row.catalogue == question.project.catalogue_version:
+        chosen.check(_in_order(row.body))
+
+
+def _stored(question: Question) -> Slice:
+    return slices.ask(question, slices.Wanted(Slice.Kind.CHOICES, EVERYTHING), version=0)
+
+
+def _in_order(body: dict[str, Any]) -> dict[str, Any]:
+    """Choices by name and value: PostgreSQL keeps no order in JSON."""
+    attributes = {}
+    for name, values in sorted(body["attributes"].items()):
+        attributes[name] = dict(sorted(values.items()))
+    return body | {"attributes": attributes, "groups": dict(sorted(body["groups"].items()))}
