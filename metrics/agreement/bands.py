@@ -76,6 +76,22 @@ SOURCES = {
 }
 
 
+# What a scheme's words were made for; for other coefficients they are a loose guide.
+MADE_FOR = {
+    "landis_koch": ("kappa",),
+    "fleiss": ("kappa",),
+    "altman": ("kappa",),
+    "cicchetti": ("kappa", "icc"),
+    "krippendorff": ("krippendorff_alpha",),
+}
+NOISE = 12  # decimals: what lies below is rounding, and 0 is 0
+
+
+def fits(name: str, scheme: str) -> bool:
+    """Whether the scheme's words were made for this coefficient."""
+    return any(kind in name for kind in MADE_FOR[scheme])
+
+
 def bands(scheme: str) -> tuple[Band, ...]:
     """The bands of a scheme in ascending order."""
     if scheme not in SCHEMES:
@@ -87,6 +103,7 @@ def band_of(value: float | None, scheme: str = "landis_koch") -> Band | None:
     """The band of a value; None for an undefined value."""
     if value is None:
         return None
+    value = round(value, NOISE)
     reached = [
         band
         for band in bands(scheme)

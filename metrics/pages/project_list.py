@@ -10,6 +10,7 @@ from django.db.models import Count, Max, Q
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from metrics.agreement import bands
 from metrics.models import Reading, Span
 from projects.catalogue.sizes import n_items_by_project
 from projects.models import Member, Project, Question
@@ -38,6 +39,12 @@ class Row:
     @property
     def headline(self) -> dict[str, Any] | None:
         return self.reading.headline.get("value") if self.reading else None
+
+    @property
+    def loose(self) -> bool:
+        """Whether the project's words for values were made for another coefficient."""
+        told = bool(self.name) and self.name != "percent_agreement"
+        return told and not bands.fits(self.name, self.project.band_scheme)
 
     @property
     def name(self) -> str:

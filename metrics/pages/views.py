@@ -38,6 +38,7 @@ def projects(request: HttpRequest) -> HttpResponse:
     context = {
         "page": page,
         "rows": rows,
+        "loose": any(row.loose for row in rows),
         "may_create": may_create_projects(request.user),
         "archive": archive,
         "others": every.filter(archived_at__isnull=archive).count(),

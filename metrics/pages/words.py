@@ -198,17 +198,12 @@ def plain(name: str) -> str:
     return base if weights in WEIGHTS else name
 
 
-# What a scheme's words were made for: names of coefficients begin or end so.
-_MADE_FOR = {"cicchetti": ("kappa", "icc"), "krippendorff": ("krippendorff_alpha",)}
-
-
 def judged(name: str, value: float | None, scheme: str) -> tuple[str | Promise, bool]:
     """What a coefficient of this size is called in a scheme, and whether the scheme's words were
     made for another one; empty for what is not corrected for chance."""
     if value is None or not _judged(name):
         return "", False
-    made_for = _MADE_FOR.get(scheme, ("kappa",))
-    return band(bands.band_of(value, scheme)), not any(one in name for one in made_for)
+    return band(bands.band_of(value, scheme)), not bands.fits(name, scheme)
 
 
 def _judged(name: str) -> bool:

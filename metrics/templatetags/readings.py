@@ -83,9 +83,9 @@ def sure_band(reading: Reading | None, scheme: str) -> str:
 
 
 @register.filter
-def is_kappa(name: str) -> bool:
-    """Whether the customary bands were made for it."""
-    return "kappa" in name
+def fits(name: str, scheme: str) -> bool:
+    """Whether the scheme's words were made for this coefficient."""
+    return bands.fits(name, scheme)
 
 
 @register.filter

@@ -244,3 +244,13 @@ def test_agreement_on_scores_of_values_and_of_a_gold_score(file, capsys, tmp_pat
             run(capsys, path, "--scores", str(gold))
     with pytest.raises(CommandError, match="No such file"):
         run(capsys, path, "--scores", str(tmp_path / "none.csv"))
+
+
+def test_words_of_the_scheme_that_is_asked_for_say_when_they_do_not_fit(file, capsys):
+    text = run(capsys, file(lines(ROWS)), "--scheme", "altman")
+    said = {line.split()[0]: line for line in text.splitlines() if line.strip()}
+    assert not said["fleiss_kappa"].endswith("*")
+    assert said["gwet_ac1"].endswith(" *")
+    assert "* words of altman were made for another coefficient" in text
+    with pytest.raises(CommandError, match="invalid choice: 'mine'"):
+        run(capsys, file(lines(ROWS)), "--scheme", "mine")

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics.agreement import Coefficient
-from metrics.agreement.bands import band_of
+from metrics.agreement.bands import SCHEMES, band_of, fits
 from metrics.agreement.registry import listed
 from metrics.agreement.report import report_ratings
 from metrics.agreement.scales import SCALES
@@ -62,6 +62,9 @@ class Command(BaseCommand):
             help="agreement on scores: the categories' values, or the means of a gold score of the "
             "items, a CSV of item,score",
         )
+        parser.add_argument(
+            "--scheme", choices=SCHEMES, default="landis_koch", help="whose words for values"
+        )
         parser.add_argument("--json", action="store_true", help="the whole report as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -105,7 +108,7 @@ class Command(BaseCommand):
             more["scored"] = scored
             self.stdout.write(json.dumps(about | more | found | first, allow_nan=False))
             return
-        lines = _lines(ratings, found, options["scale"], first, custom=matrix is not None)
+        lines = _lines(ratings, found, options, first, custom=matrix is not None)
         lines += more_numbers.rule_lines(rules)
         lines += more_numbers.pair_lines(pair) if pair else []
         lines += more_numbers.scored_lines(scored, ratings.categories) if scored else []
@@ -135,7 +138,7 @@ def _matrix(text: str) -> Any:
 def _lines(
     ratings: rating_file.RatingFile,
     found: dict[str, Any],
-    scale: str,
+    options: dict[str, Any],
     first: dict[str, Any],
     *,
     custom: bool,
@@ -151,9 +154,11 @@ def _lines(
             f"{ratings.repeats} earlier ratings of the same item by the same rater are left out"
         )
     lines += ["", *_first_lines(first), ""]
-    for name, entry in listed(scale=scale, custom=custom):
+    for name, entry in listed(scale=options["scale"], custom=custom):
         if _asked(name, found):
-            lines.append(_line(name, entry, found))
+            lines.append(_line(name, entry, found, options["scheme"]))
+    if any(line.endswith(" *") for line in lines):
+        lines.append(f"* words of {options['scheme']} were made for another coefficient")
     return lines
 
 
@@ -174,7 +179,7 @@ def _asked(name: str, found: dict[str, Any]) -> bool:
     return found.get(f"{name}.reason") != "needs_two_raters" or found["n_raters"] < 2
 
 
-def _line(name: str, entry: Coefficient, found: dict[str, Any]) -> str:
+def _line(name: str, entry: Coefficient, found: dict[str, Any], scheme: str) -> str:
     value = found[name]
     if isinstance(value, list):
         text = "  ".join("-" if one is None else f"{one:.3f}" for one in value)
@@ -183,8 +188,8 @@ def _line(name: str, entry: Coefficient, found: dict[str, Any]) -> str:
         return f"{name:<32} undefined: {found[f'{name}.reason']}"
     low, high = found.get(f"{name}.ci_low"), found.get(f"{name}.ci_high")
     interval = "" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
-    said = band_of(value) if entry.corrected and entry.told != "value" else None
-    words = said.words if said else ""
+    said = band_of(value, scheme) if entry.corrected and entry.told != "value" else None
+    words = said.words + ("" if fits(name, scheme) else " *") if said else ""
     if entry.told in ("test", "2x2 test"):
         words = _p(name.removesuffix(".chi2"), found)
     value = round(value, 3) + 0.0  # -0.000 is 0.000

@@ -38,6 +38,21 @@ def test_band_of_a_value(scheme, value, name):
     assert band and band.name == name
 
 
+def test_what_is_nothing_but_rounding_is_zero():
+    """0.00 had two names: slight, and poor where rounding had left it below."""
+    assert bands.band_of(-1e-16) == bands.band_of(0.0)
+    assert bands.band_of(0.2 + 1e-16) == bands.band_of(0.2)
+
+
+@pytest.mark.parametrize(("scheme", "name", "fits"), [
+    ("landis_koch", "cohen_kappa_linear", True), ("landis_koch", "icc2", False),
+    ("altman", "gwet_ac1", False), ("cicchetti", "icc2", True),
+    ("krippendorff", "krippendorff_alpha_ordinal", True), ("krippendorff", "fleiss_kappa", False),
+])  # fmt: skip
+def test_words_fit_what_they_were_made_for(scheme, name, fits):
+    assert bands.fits(name, scheme) is fits
+
+
 @pytest.mark.parametrize("scheme", bands.SCHEMES)
 def test_bands_leave_no_gap(scheme):
     known = bands.bands(scheme)

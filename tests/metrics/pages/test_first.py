@@ -70,6 +70,19 @@ def test_a_lead_chooses_another_with_a_note(
     assert "near misses count as partly agreed" in dashboard(client, project)
 
 
+def test_words_made_for_another_coefficient_say_so_everywhere(
+    project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
+    client = client_for(lead)
+    assert "made for another coefficient" not in dashboard(client, project)
+    assert "made for another coefficient" not in client.get("/").content.decode()
+    chosen = {"headline": "gwet_ac1", "headline_note": "One answer is rare."}
+    Question.objects.update(scale_version=2, **chosen)
+    tasks.sweep_all()
+    assert "made for another coefficient" in dashboard(client, project)
+    assert "made for another coefficient" in client.get("/").content.decode()
+
+
 @pytest.mark.parametrize(
     "sent",
     [

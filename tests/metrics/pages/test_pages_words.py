@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.template import RequestContext, Template
 from django.test import Client, RequestFactory
+from django.utils import translation
 
 from metrics.agreement import COEFFICIENTS, glossary
 from metrics.agreement.bands import SCHEMES, Band
@@ -137,5 +138,6 @@ def test_the_page_of_words_needs_no_account(client: Client) -> None:
     text = client.get("/words/").content.decode()
     for name in (*glossary.COEFFICIENTS, *glossary.TERMS):
         assert f'id="{name}"' in text
-    chinese = client.get("/words/", headers={"Accept-Language": "zh-hans"}).content.decode()
+    with translation.override(None):  # the language of a request stays with its thread
+        chinese = client.get("/words/", headers={"Accept-Language": "zh-hans"}).content.decode()
     assert "超出偶然的一致性" in chinese
