@@ -22,6 +22,7 @@ from .models import (
     LabelRules,
     NamesSeen,
     RaterConfusion,
+    SecondOpinion,
 )
 
 
@@ -36,6 +37,13 @@ class ConsensusAdmin(ReadOnly):
 class LabelRulesAdmin(ReadOnly):
     list_display = ("question", "escalate", "sure_from", "most", "used", "budget")
     list_select_related = ("question",)
+
+
+@admin.register(SecondOpinion)
+class SecondOpinionAdmin(ReadOnly):
+    list_display = ("item", "question", "code", "by", "made_at")
+    list_select_related = ("question", "item", "by")
+    search_fields = ("item__key",)
 
 
 @admin.register(Escalation)

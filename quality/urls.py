@@ -31,6 +31,7 @@ urlpatterns = [
     path(f"{PROJECT}adjudicate/", adjudication_views.adjudicate, name="adjudicate"),
     path(f"{ITEM}decide/", adjudication_views.decide, name="adjudicate_decide"),
     path(f"{ITEM}later/", adjudication_views.later, name="adjudicate_later"),
+    path(f"{ITEM}example/", adjudication_views.make_example, name="adjudicate_example"),
     path(f"{ITEM}gold/", adjudication_views.make_gold, name="adjudicate_gold"),
     path(f"{ITEM}names/", adjudication_views.names, name="adjudicate_names"),
     path(f"{PROJECT}gold/", gold_views.gold, name="gold"),

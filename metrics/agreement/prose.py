@@ -238,6 +238,10 @@ The model is always fitted to all ratings from the same start: the labels are a 
 ratings, in whatever order they came. With one rater, or no item with two ratings, nothing can be
 estimated (`no_pairable_items`): the majority is given, without a certainty. *Expected errors* of a
 set of labels: the sum of 1 - certainty.
+
+Of two adjudicators (a share of the decided items comes up again, blind, for somebody else): Fleiss'
+kappa of first decisions and second opinions under the question's weights, with its interval. The
+sample is of decided items, which are the hard ones: it says nothing of easy items.
 """
 
 _DRIFT = """\

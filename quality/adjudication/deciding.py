@@ -6,6 +6,7 @@ import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -13,8 +14,19 @@ from groundwork.text import has_nul
 from metrics.scale import QuestionScale
 from projects.models import Item, Question
 from quality.consensus import writing
-from quality.models import Claim, Decision, Escalation, ItemLabel, NamesSeen, Source
+from quality.models import (
+    Claim,
+    Decision,
+    Escalation,
+    ItemLabel,
+    NamesSeen,
+    SecondOpinion,
+    Source,
+)
 from ratings.models import Rating
+
+from . import second
+from .narrowing import EVERYTHING, Narrowing
 
 HELD = datetime.timedelta(minutes=15)
 LONGEST_REASON = 4_000  # characters
@@ -44,13 +56,7 @@ def decide(
     """
     writing.lock(question.pk)
     scale = QuestionScale.of(question)
-    places = {int(known): place for place, known in enumerate(scale.codes)}
-    if code is not None and code not in places:
-        allowed = ", ".join(scale.labels)
-        raise Refused("label", _("unknown label; one of %(allowed)s") % {"allowed": allowed})
-    if len(reason) > LONGEST_REASON or has_nul(reason):
-        said = _("%(n)s characters at most, and no NUL") % {"n": LONGEST_REASON}
-        raise Refused("reason", said)
+    places = _checked(scale, code, reason)
     _refuse_if_held(question, item, by)
     earlier = Decision.objects.filter(question=question, item=item).order_by("number").last()
     if code is None and (earlier is None or earlier.code is None):
@@ -67,6 +73,33 @@ def decide(
     _store(question, item, None if code is None else places[code], scale)
     Claim.objects.filter(question=question, item=item).delete()
     return made
+
+
+@transaction.atomic
+def say(
+    *, question: Question, item: Item, code: int | None, reason: str = "", by: Any
+) -> Decision | SecondOpinion:
+    """What an adjudicator says of the item before them: a decision or, of one that was drawn for it
+    and that somebody else decided, a second opinion. Raises Refused as ``decide`` does."""
+    writing.lock(question.pk)
+    if code is None or not second.is_second(question=question, item=item, by=by):
+        return decide(question=question, item=item, code=code, reason=reason, by=by)
+    _checked(QuestionScale.of(question), code, reason)
+    _refuse_if_held(question, item, by)
+    Claim.objects.filter(question=question, item=item).delete()
+    return second.give(question=question, item=item, code=code, reason=reason, by=by)
+
+
+def _checked(scale: QuestionScale, code: int | None, reason: str) -> dict[int, int]:
+    """code -> place of the declared categories; raises Refused for what cannot be said."""
+    places = {int(known): place for place, known in enumerate(scale.codes)}
+    if code is not None and code not in places:
+        allowed = ", ".join(scale.labels)
+        raise Refused("label", _("unknown label; one of %(allowed)s") % {"allowed": allowed})
+    if len(reason) > LONGEST_REASON or has_nul(reason):
+        said = _("%(n)s characters at most, and no NUL") % {"n": LONGEST_REASON}
+        raise Refused("reason", said)
+    return places
 
 
 def _refuse_if_held(question: Question, item: Item, by: Any) -> None:
@@ -87,9 +120,12 @@ def _store(question: Question, item: Item, place: int | None, scale: QuestionSca
     writing.write_rows([row])
 
 
-def claim_next(*, question: Question, by: Any, doubt: float) -> ItemLabel | None:
+def claim_next(
+    *, question: Question, by: Any, doubt: float, narrowing: Narrowing = EVERYTHING
+) -> ItemLabel | None:
     """The item most worth a decision of those with more doubt than this, now held by ``by`` for a
-    quarter of an hour; None where nothing is left. One that is held already comes first.
+    quarter of an hour; None where nothing is left. One that is held already comes first; and now
+    and then one for a second opinion, where nothing is narrowed.
 
     Two adjudicators who ask at the same moment get two items.
     """
@@ -97,11 +133,18 @@ def claim_next(*, question: Question, by: Any, doubt: float) -> ItemLabel | None
         writing.lock(question.pk)
         claims = Claim.objects.filter(question=question)
         claims.filter(until__lte=timezone.now()).delete()
-        open_ones = worth_deciding(question, doubt=doubt)
+        drawn = None
+        if narrowing == EVERYTHING:
+            drawn = second.next_of(question=question, by=by)
+        label = drawn if second.has_turn(question=question, by=by) else None
+        open_ones = worth_deciding(question, doubt=doubt, narrowing=narrowing)
         mine = claims.filter(by=by, passed=False).values("item")
-        label = open_ones.filter(item__in=mine).first()
+        if label is None:
+            label = open_ones.filter(item__in=mine).first()
         if label is None:
             label = open_ones.exclude(item__in=claims.values("item")).first()
+        if label is None:
+            label = drawn
         if label is not None:
             hold(question=question, item=label.item, by=by)
         return label
@@ -120,12 +163,14 @@ def hold(*, question: Question, item: Item, by: Any, passed: bool = False) -> No
         )
 
 
-def worth_deciding(question: Question, *, doubt: float) -> Any:
+def worth_deciding(
+    question: Question, *, doubt: float, narrowing: Narrowing = EVERYTHING
+) -> QuerySet[ItemLabel]:
     """The labels that rest on two ratings or more and are in more doubt than this, the most
     doubtful first. Those that wait for one rating more are left out."""
     rows = ItemLabel.objects.filter(question=question, source=Source.CONSENSUS, n_ratings__gte=2)
     asked = Escalation.objects.filter(question=question, state=Escalation.State.WAITING)
-    rows = rows.exclude(item__in=asked.values("item"))
+    rows = narrowing.of_labels(rows.exclude(item__in=asked.values("item")))
     return rows.filter(doubt__gt=doubt).select_related("item").order_by("-doubt", "item_id")
 
 

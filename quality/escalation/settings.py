@@ -34,10 +34,11 @@ def choose(
     sure_from: float,
     most: int,
     budget: int,
+    second_share: float = 0.0,
     by: object,
 ) -> LabelRules:
-    """Ask again from now on, or no more; the next sweep follows. Raises Refused, and then has
-    changed nothing."""
+    """Ask again from now on, or no more; the next sweep follows. ``second_share`` of the decided
+    items are put before a second adjudicator. Raises Refused, and then has changed nothing."""
     wrong = {}
     if not 0.5 <= sure_from <= 0.999:
         wrong["sure_from"] = _("A number from 0.5 to 0.999.")
@@ -49,11 +50,19 @@ def choose(
         wrong["most"] = said % {"overlap": overlap}
     if not 0 <= budget <= MOST_BUDGET:
         wrong["budget"] = _("A whole number from 0 to %(most)s.") % {"most": MOST_BUDGET}
+    if not 0 <= second_share <= 1:
+        wrong["second_share"] = _("A number from 0 to 1.")
     if wrong:
         raise Refused(wrong)
     LabelRules.objects.get_or_create(question=question)
     row = LabelRules.objects.select_for_update().get(question=question)
-    chosen = {"escalate": escalate, "sure_from": sure_from, "most": most, "budget": budget}
+    chosen: dict[str, object] = {
+        "escalate": escalate,
+        "sure_from": sure_from,
+        "most": most,
+        "budget": budget,
+    }
+    chosen["second_share"] = second_share
     before = {name: getattr(row, name) for name in chosen}
     if before == chosen:
         return row
@@ -63,7 +72,7 @@ def choose(
     row.save(update_fields=[*chosen, "looked_at"])
     record(
         project_id=question.project_id,
-        kind="escalation_changed",
+        kind="label_rules_changed",
         subject=f"question/{question.key}",
         data={"before": before, "after": chosen},
         by=by,

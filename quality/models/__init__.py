@@ -17,6 +17,7 @@ from .escalation import Escalation, LabelRules
 from .gold import GoldItem, GoldReview, GoldScore, GoldState
 from .renewed import Renewed
 from .repeats import RepeatScore, RepeatState
+from .second import SecondOpinion
 
 __all__ = [
     "Alarm",
@@ -42,6 +43,7 @@ __all__ = [
     "Renewed",
     "RepeatScore",
     "RepeatState",
+    "SecondOpinion",
     "Source",
     "State",
 ]

@@ -22,6 +22,8 @@ class LabelRules(models.Model):
     # How many ratings may be asked for in all beyond the planned ones, and how many were.
     budget = models.PositiveIntegerField(default=100)
     used = models.PositiveIntegerField(default=0)
+    # Of the decided items, the share that a second adjudicator is asked about as well.
+    second_share = models.FloatField(default=0)
     # What the last look rested on; other than what stands: it is time for another one.
     looked_at = models.JSONField(default=dict)
 
@@ -32,6 +34,10 @@ class LabelRules(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(most__gte=2, most__lte=1000), name="label_rules_most"
+            ),
+            models.CheckConstraint(
+                condition=Q(second_share__gte=0, second_share__lte=1),
+                name="label_rules_second_share",
             ),
         ]
 

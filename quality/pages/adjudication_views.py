@@ -14,15 +14,17 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from metrics.on_request import filter_choices
 from metrics.pages.selection import Selection, by_key, chosen_question
 from projects.catalogue.gold import set_gold
-from projects.models import Item, Member
-from quality.adjudication import deciding
+from projects.models import GoldAnswer, Item, Member
+from projects.setup.project_rules import Refused
+from quality.adjudication import deciding, examples, second
+from quality.adjudication.narrowing import LESS_SURE, Narrowing
+from quality.escalation.settings import rules_of
 from quality.models import Decision, Escalation, ItemLabel, Source
 from ratings.desk import content
 from ratings.models import Rating
-
-from .label_views import DOUBT
 
 ADJUDICATOR = Member.Role.ADJUDICATOR
 
@@ -31,11 +33,17 @@ ADJUDICATOR = Member.Role.ADJUDICATOR
 @require_safe
 def adjudicate(request: HttpRequest, project_id: int) -> HttpResponse:
     """The item most worth a decision; ``?item=KEY``: this one, whatever its doubt."""
-    chosen = chosen_question(request, project_id, role=ADJUDICATOR)
+    chosen = chosen_question(request, project_id, role=ADJUDICATOR, filtered=True)
     if "item" in request.GET:
         item: Item | None = by_key(Item, chosen.project, request.GET["item"])
     else:
-        label = deciding.claim_next(question=chosen.question, by=request.user, doubt=DOUBT)
+        narrowing = Narrowing.of(request.GET, chosen.filter)
+        label = deciding.claim_next(
+            question=chosen.question,
+            by=request.user,
+            doubt=narrowing.doubt,
+            narrowing=narrowing,
+        )
         item = label.item if label else None
     return _page(request, chosen, item)
 
@@ -48,8 +56,16 @@ def _page(
     error: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    left = deciding.worth_deciding(chosen.question, doubt=DOUBT).order_by().count()
+    narrowing = Narrowing.of(request.GET, chosen.filter)
+    rows = deciding.worth_deciding(chosen.question, doubt=narrowing.doubt, narrowing=narrowing)
+    left = rows.order_by().count()
+    known = filter_choices.choices(chosen.question)
     context: dict[str, Any] = {
+        "narrowing": narrowing,
+        "less_sure": [value for value in LESS_SURE if value],
+        "attributes": _attributes(known["attributes"] if known else {}, narrowing),
+        "query": urlencode({"question": chosen.question.key} | narrowing.parameters),
+        "last": _last(request, chosen),
         "project": chosen.project,
         "chosen": chosen,
         "item": item,
@@ -61,25 +77,55 @@ def _page(
     return render(request, "quality/adjudicate.html", context, status=status)
 
 
+def _attributes(known: dict[str, Any], narrowing: Narrowing) -> list[dict[str, Any]]:
+    """Each attribute of items with its values, and the one that is chosen."""
+    wanted = dict(narrowing.items.attributes)
+    return [
+        {"name": f"item.{name}", "label": name, "values": list(values), "value": wanted.get(name)}
+        for name, values in known.items()
+    ]
+
+
+def _last(request: HttpRequest, chosen: Selection) -> dict[str, Any] | None:
+    """What this user decided a moment ago: it can be made gold or an example by one click."""
+    given = request.GET.get("last", "")
+    project: Any = chosen.project
+    if project.role != Member.Role.LEAD or not (given.isascii() and given.isdigit()):
+        return None
+    user: Any = request.user
+    decisions = Decision.objects.filter(question=chosen.question, item=int(given[:18]), by=user)
+    made = decisions.select_related("item").order_by("number").last()
+    if made is None or made.code is None:
+        return None
+    label = chosen.question.categories.get(code=made.code).label
+    gold = GoldAnswer.objects.in_force().filter(question=chosen.question, item=made.item)
+    return {"item": made.item, "label": label, "is_gold": gold.exists()}
+
+
 def _of_item(request: HttpRequest, chosen: Selection, item: Item) -> dict[str, Any]:
     question = chosen.question
     named = deciding.names_seen(question=question, item=item, by=request.user)
+    # Who gives a second opinion must not know that there is a first one.
+    blind = second.is_second(question=question, item=item, by=request.user)
     decisions = Decision.objects.filter(question=question, item=item).select_related("by")
+    escalated = Escalation.objects.filter(question=question, item=item)
     labels = {category.code: category.label for category in question.categories.all()}
     label = ItemLabel.objects.filter(question=question, item=item).first()
     expected = {}
+    sampled = rules_of(question).second_share > 0
     if label is not None and label.source == Source.CONSENSUS and label.confidence is not None:
         expected = dict(zip(chosen.scale.labels, label.shares, strict=False))
     return {
         "blocks": content.blocks(item.body),
-        "label": label,
-        "expected": expected,
-        "escalated": Escalation.objects.filter(question=question, item=item).first(),
+        "label": None if blind else label,
+        "expected": {} if sampled else expected,
+        "escalated": escalated.exclude(state=Escalation.State.SURE).first(),
         "votes": _votes(chosen, item, labels),
         "named": named,
         "categories": question.active_categories(),
         "decisions": [
-            (one, labels.get(one.code) if one.code is not None else None) for one in decisions
+            (one, labels.get(one.code) if one.code is not None else None)
+            for one in ([] if blind else decisions)
         ],
     }
 
@@ -95,7 +141,7 @@ def _votes(chosen: Selection, item: Item, labels: dict[int, str]) -> list[tuple[
 @require_POST
 def decide(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
     """Store the decision, then go on with the next item."""
-    chosen = chosen_question(request, project_id, role=ADJUDICATOR)
+    chosen = chosen_question(request, project_id, role=ADJUDICATOR, filtered=True)
     item = get_object_or_404(Item, project=chosen.project, pk=item_id)
     given = request.POST.get("code", "")
     code = int(given) if given.isascii() and given.isdigit() and len(given) < 6 else None
@@ -103,7 +149,7 @@ def decide(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
         return _page(request, chosen, item, error=_("Choose an answer first."), status=400)
     reason = request.POST.get("reason", "")
     try:
-        deciding.decide(
+        made = deciding.say(
             question=chosen.question, item=item, code=code, reason=reason, by=request.user
         )
     except deciding.Refused as error:
@@ -111,20 +157,20 @@ def decide(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
         return _page(request, chosen, item, error=error.said, status=status)
     said = _("Decided: item %(key)s.") if code is not None else _("Taken back: item %(key)s.")
     messages.success(request, said % {"key": item.key})
-    return _next(chosen)
+    return _next(request, chosen, last=item if isinstance(made, Decision) else None)
 
 
 @login_required
 @require_POST
 def later(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
     """Another item first; this one waits a quarter of an hour."""
-    chosen = chosen_question(request, project_id, role=ADJUDICATOR)
+    chosen = chosen_question(request, project_id, role=ADJUDICATOR, filtered=True)
     item = get_object_or_404(Item, project=chosen.project, pk=item_id)
     try:
         deciding.hold(question=chosen.question, item=item, by=request.user, passed=True)
     except deciding.Held as error:
         raise Http404(error.said) from None
-    return _next(chosen)
+    return _next(request, chosen)
 
 
 @login_required
@@ -142,7 +188,7 @@ def names(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
 @require_POST
 def make_gold(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
     """The decision that stands becomes the item's gold answer."""
-    chosen = chosen_question(request, project_id, role=Member.Role.LEAD)
+    chosen = chosen_question(request, project_id, role=Member.Role.LEAD, filtered=True)
     item = get_object_or_404(Item, project=chosen.project, pk=item_id)
     decisions = Decision.objects.filter(question=chosen.question, item=item)
     standing = decisions.order_by("number").last()
@@ -156,9 +202,31 @@ def make_gold(request: HttpRequest, project_id: int, item_id: int) -> HttpRespon
         explanation=standing.reason,
     )
     messages.success(request, _("Gold answer set: item %(key)s.") % {"key": item.key})
-    return _next(chosen)
+    return _next(request, chosen)
 
 
-def _next(chosen: Selection) -> HttpResponse:
-    query = urlencode({"question": chosen.question.key})
-    return redirect(f"{reverse('adjudicate', args=[chosen.project.pk])}?{query}")
+@login_required
+@require_POST
+def make_example(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
+    """The decision that stands becomes an example at the end of the guidelines."""
+    chosen = chosen_question(request, project_id, role=Member.Role.LEAD, filtered=True)
+    item = get_object_or_404(Item, project=chosen.project, pk=item_id)
+    try:
+        changed = examples.add(question=chosen.question, item=item, by=request.user)
+    except Refused as error:
+        messages.error(request, str(error))
+        return _next(request, chosen, last=item)
+    if changed is None:
+        raise Http404(_("This item has no decision."))
+    said = _("An example in version %(n)s of the guidelines: item %(key)s.")
+    messages.success(request, said % {"n": changed.guidelines_version, "key": item.key})
+    return _next(request, chosen)
+
+
+def _next(request: HttpRequest, chosen: Selection, *, last: Item | None = None) -> HttpResponse:
+    """Go on with what is wanted; ``last``: and offer what may be made of this one."""
+    narrowing = Narrowing.of(request.GET, chosen.filter)
+    query = {"question": chosen.question.key} | narrowing.parameters
+    if last is not None:
+        query["last"] = str(last.pk)
+    return redirect(f"{reverse('adjudicate', args=[chosen.project.pk])}?{urlencode(query)}")

@@ -21,7 +21,8 @@ from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from metrics.pages.selection import Selection, chosen_question, one_of, place_after
 from projects.models import Member
-from quality.adjudication import deciding
+from quality.adjudication import deciding, second
+from quality.adjudication.narrowing import DOUBT
 from quality.consensus import settings, stamp
 from quality.escalation.settings import rules_of
 from quality.escalation.summary import summary
@@ -30,7 +31,6 @@ from quality.models import Consensus, Escalation, Method, Source
 from ratings.files import parquet_file
 
 LABELS_A_PAGE = 50
-DOUBT = 0.05  # with less, a label is not worth somebody's decision unless asked for
 
 
 @login_required
@@ -58,6 +58,7 @@ def labels(request: HttpRequest, project_id: int) -> HttpResponse:
         "sources": Source.choices,
         "methods": Method.choices,
         "doubtful": _doubtful(chosen, consensus),
+        "adjudicators": second.agreement(chosen.question),
         "escalation": summary(chosen.question, rules_of(chosen.question)),
         "has_parquet": parquet_file.has_parquet(),
     }

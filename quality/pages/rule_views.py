@@ -37,6 +37,11 @@ class RulesForm(forms.Form):
         label=_lazy("Ratings beyond the planned ones, in all"),
         help_text=_lazy("When they are used up, items in doubt go to a decision."),
     )
+    second_share = forms.FloatField(
+        label=_lazy("Share of decided items for a second adjudicator"),
+        help_text=_lazy("From 0 (none) to 1. Nobody is told which: the second one decides blind."),
+        widget=forms.NumberInput({"step": "any"}),
+    )
 
 
 @login_required

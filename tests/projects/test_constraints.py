@@ -54,6 +54,7 @@ from quality.models import (
     LabelRules,
     RaterConfusion,
     RepeatScore,
+    SecondOpinion,
 )
 from ratings.models import Apart, Assignment, ImportRun, Rating, Revision
 
@@ -157,6 +158,8 @@ BROKEN: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "decision_number_counted": (Decision, {"number": 0}),
     "claim_unique": (Claim, {}),
     "label_rules_sure_from": (LabelRules, {"sure_from": 1.0}),
+    "label_rules_second_share": (LabelRules, {"second_share": 1.5}),
+    "second_opinion_unique": (SecondOpinion, {}),
     "label_rules_most": (LabelRules, {"most": 1}),
     "escalation_unique": (Escalation, {}),
     "escalation_state_known": (Escalation, {"item": "second", "state": "odd"}),
@@ -308,6 +311,7 @@ def standing(project, lead, stranger):
         Decision: {"question": question, "item": first, "number": 1, "made_at": NOW},
         Claim: {"question": question, "item": first, "by": lead, "until": NOW},
         LabelRules: {"question": question},
+        SecondOpinion: {"question": question, "item": first, "code": 0, "made_at": NOW},
         Escalation: {"question": question, "item": first, "state": "sure", "changed_at": NOW},
         Alarm: alarm,
         AlarmStep: {"alarm": case, "state": "open", "at": NOW},
@@ -372,6 +376,8 @@ def standing(project, lead, stranger):
         *labels,
     ):
         model.objects.create(**rows[model])
+    rows[SecondOpinion]["decision"] = Decision.objects.get()
+    SecondOpinion.objects.create(**rows[SecondOpinion])
     return rows, words
 
 

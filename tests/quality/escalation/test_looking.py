@@ -209,7 +209,7 @@ def test_a_rule_that_cannot_be_changes_nothing(
 def test_a_change_of_the_rule_is_written_down_once(question: Question, lead: User) -> None:
     for _ in range(2):
         settings.choose(question=question, by=lead, **RULE)
-    event = Event.objects.get(kind="escalation_changed")
+    event = Event.objects.get(kind="label_rules_changed")
     assert (event.by, event.data["after"]["most"]) == (lead, 4)
 
 

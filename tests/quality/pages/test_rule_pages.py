@@ -15,7 +15,7 @@ from quality.models import Escalation, ItemLabel, LabelRules
 
 pytestmark = pytest.mark.django_db
 
-RULE = {"escalate": "on", "sure_from": "0.95", "most": "6", "budget": "4"}
+RULE = {"escalate": "on", "sure_from": "0.95", "most": "6", "budget": "4", "second_share": "0"}
 
 
 @pytest.fixture

@@ -1,0 +1,41 @@
+"""What a second adjudicator says of an item that was decided already, without knowing it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+
+from projects.models import Item, Question
+
+from .decision import Decision
+
+
+class SecondOpinion(models.Model):
+    """Of a sample of the decided items, so that two adjudicators can be compared. It changes no
+    label. Written once."""
+
+    question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
+    item = models.ForeignKey(Item, models.CASCADE, related_name="+")
+    # The decision that stood then.
+    decision = models.ForeignKey(Decision, models.CASCADE, related_name="+")
+    code = models.SmallIntegerField()
+    reason = models.TextField(blank=True)
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    made_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["question", "item"], name="second_opinion_unique")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.item_id}: {self.code}"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if self.pk is not None:
+            raise TypeError("A second opinion is written once and never changed.")
+        super().save(*args, **kwargs)
