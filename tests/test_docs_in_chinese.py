@@ -33,7 +33,8 @@ def sections(path: Path) -> list[tuple[str, str]]:
 
 
 def links(text: str) -> list[str]:
-    return re.findall(r"\]\(([^)]+)\)", text)
+    """The files that are linked to, whatever place in them."""
+    return re.findall(r"\]\(([^)#]+)", text)
 
 
 def code(text: str) -> list[str]:
