@@ -91,11 +91,17 @@ class JsonStream:
             except ValueError as error:
                 raise Unreadable("json", line=self.line, why=shown(str(error))) from None
             else:
-                line = self.line
-                if _ODD.search(self.text, self.place, end):
-                    _refuse_odd(value, line)
-                self._pass(end - self.place)
-                return line, value
+                return self._taken(value, end)
+
+    def _taken(self, value: dict[str, Any], end: int) -> tuple[int, dict[str, Any]]:
+        """The record that goes on to ``end``, which is passed."""
+        line = self.line
+        if end - self.place > MAX_RECORD:
+            raise Unreadable("json_long", line=line, limit=MAX_RECORD)
+        if _ODD.search(self.text, self.place, end):
+            _refuse_odd(value, line)
+        self._pass(end - self.place)
+        return line, value
 
     def _next_sign(self) -> str:
         """The next character that is no blank; empty at the end of the file. ``place`` is there

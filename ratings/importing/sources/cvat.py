@@ -14,6 +14,7 @@ from defusedxml import ElementTree
 from defusedxml.common import DefusedXmlException
 
 from ratings.importing.columns import Guess, Look
+from ratings.importing.json_stream import MAX_RECORD
 from ratings.importing.mapping import Mapping
 from ratings.importing.problems import Unreadable
 from ratings.importing.sample import Sample
@@ -46,6 +47,23 @@ class Cvat:
         return CvatReader(path, chosen)
 
 
+class Pieces:
+    """A file that ends with Unreadable where one sign of XML, such as a name, is endless: the
+    parser would hold all of it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file = file
+        self.since = 0  # bytes since the parser met something
+        self.picture = 1
+
+    def read(self, size: int = -1) -> bytes:
+        piece = self.file.read(size)
+        self.since += len(piece)
+        if self.since > MAX_RECORD:
+            raise Unreadable("json_long", line=self.picture, limit=MAX_RECORD)
+        return piece
+
+
 class CvatReader:
     columns: Fields = {"item": "name", "rater": "assignee", "label": "tag"}
 
@@ -67,6 +85,8 @@ class CvatReader:
                 self.file = stack.enter_context(self.path.open("rb"))
                 self.size = self.path.stat().st_size
                 yield from self._images(self.file)
+        except Unreadable as error:
+            yield error.as_record()
         except FileNotFoundError:
             yield Unreadable("lost").as_record()
         except ParseError as error:
@@ -80,9 +100,12 @@ class CvatReader:
 
     def _images(self, file: BinaryIO) -> Iterator[Record]:
         place = 0
-        parts = ElementTree.iterparse(file, events=("start", "end"), forbid_dtd=True)
+        pieces = Pieces(file)
+        parts = ElementTree.iterparse(pieces, events=("start", "end"), forbid_dtd=True)
         root: Any = None
         for event, element in parts:
+            pieces.since = 0
+            pieces.picture = place + 1
             if root is None:
                 root = element
             if event != "end":
