@@ -12,7 +12,7 @@ row, and none that they flagged or commented, or that says something else now.
 from __future__ import annotations
 
 import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import connection
@@ -129,19 +129,30 @@ def lease_time() -> datetime.timedelta:
     return datetime.timedelta(seconds=settings.LEASE_SECONDS)
 
 
-def hand_out(rater: Rater) -> int | None:
-    """The id of an item that tests the rater and lies before them now, where the next one is to be
-    a test and there is any; else None. Inside the transaction that holds the rater's desk."""
-    project = rater.project
-    if not project.gold_percent and not project.repeat_percent:
+class Due(NamedTuple):
+    """What the rater's next item is to be, and how many they were given before it."""
+
+    why: str
+    handed_out: int
+
+
+def due(rater: Rater) -> Due | None:
+    """Whether the rater's next item is to be a test. Inside the transaction that holds the rater's
+    desk."""
+    if not rater.project.gold_percent and not rater.project.repeat_percent:
         return None
     [[(handed_out,)]] = bulk.several([(_HANDED_OUT, [rater.pk])])
-    given = None
-    wanted = _wanted(rater, handed_out)
-    if wanted == Why.GOLD:
-        given = _give_gold(rater, handed_out)
-    elif wanted == Why.REPEAT and _wanted(rater, handed_out - 1) != Why.REPEAT:
-        given = _give_repeat(rater, handed_out)
+    why = _wanted(rater, handed_out)
+    if why == Why.REPEAT and _wanted(rater, handed_out - 1) == Why.REPEAT:
+        return None
+    return Due(why, handed_out) if why else None
+
+
+def give(rater: Rater, test: Due) -> int | None:
+    """Put a test before the rater, where there is any: the id of its item. In the same
+    transaction."""
+    give_one = _give_gold if test.why == Why.GOLD else _give_repeat
+    given = give_one(rater, test.handed_out)
     if given is not None:
         bulk.several([(_COUNT, [rater.pk])])
     return given

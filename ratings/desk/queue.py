@@ -116,7 +116,8 @@ def next_item(rater: Rater, *, besides: int | None = None) -> Item | None:
             if (found := _open_on_desk(mine, besides)) is not None:
                 return found
             # What somebody holds for a moment is passed by: what is planned is not waited for.
-            if (found := _hand_out_chosen(rater, by_plan=by_plan and not waiting)) is not None:
+            planned = by_plan and not waiting
+            if (found := _hand_out_chosen(rater, ranges, planned=planned)) is not None:
                 return found
             found, some = _hand_out(rater, ranges, waiting=waiting)
         if found is not None or not some:
@@ -200,12 +201,23 @@ def _ways_to_take() -> tuple[bool, ...]:
     return (False, True) if _can_skip_locked() else (False,)
 
 
-def _hand_out_chosen(rater: Rater, *, by_plan: bool) -> Item | None:
-    """A test, or an item that is planned, where it is the turn of either."""
-    if (test := hidden.hand_out(rater)) is not None:
-        [[row]] = bulk.several([(_ITEM, [test, test, rater.pk])])
-        return ITEM.made(row)
-    return _hand_out_planned(rater) if by_plan else None
+def _hand_out_chosen(
+    rater: Rater, ranges: Sequence[tuple[int, int]], *, planned: bool
+) -> Item | None:
+    """A test, or an item that is planned, where it is the turn of either. Who is done is asked no
+    test: alone it would stand out."""
+    due = hidden.due(rater)
+    if due is not None and _any_left(rater, ranges):
+        test = hidden.give(rater, due)
+        if test is not None:
+            [[row]] = bulk.several([(_ITEM, [test, test, rater.pk])])
+            return ITEM.made(row)
+    return _hand_out_planned(rater) if planned else None
+
+
+def _any_left(rater: Rater, ranges: Sequence[tuple[int, int]]) -> bool:
+    finding = search.finding(rater.project.overlap, 1, "")
+    return any(_pick(rater, finding, *ends)[0] is not None for ends in ranges)
 
 
 def _hand_out_planned(rater: Rater) -> Item | None:

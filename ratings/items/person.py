@@ -15,7 +15,7 @@ from django.utils import timezone
 from events.models import Event
 from groundwork import security
 from projects.models import Category, Deletion, Project, Rater
-from ratings.models import Assignment, ImportRun, Rating, Revision
+from ratings.models import Apart, Assignment, ImportRun, Rating, Revision
 
 PSEUDONYM = "former"
 # What the summary of an import shows of single rows.
@@ -24,7 +24,7 @@ SHOWN_ROWS = ("preview", "repeat_examples", "double_examples", "unmatched", "sug
 
 def lines(rater: Rater) -> Iterator[bytes]:
     """JSON Lines of all that is kept of the rater: who they are here, their ratings with all that
-    they ever said, and what was put before them."""
+    they ever said, what they said of items that tested them, and what was put before them."""
     user = rater.user
     who = {
         "project": rater.project.name,
@@ -65,6 +65,23 @@ def lines(rater: Rater) -> Iterator[bytes]:
                 ],
             }
         )
+    apart = Apart.objects.filter(rater=rater).select_related("question", "item").order_by("pk")
+    for line in apart.iterator(chunk_size=1_000):
+        yield _line(
+            {
+                "apart": line.why,
+                "item": line.item.key,
+                "question": line.question.key,
+                "label": labels[line.question_id].get(line.code),
+                "rated_at": line.rated_at,
+                "recorded_at": line.changed_at,
+                "comment": line.comment,
+                "seconds": line.seconds,
+                "guidelines": line.guidelines,
+                "item_version": line.item_version,
+                "stands": line.stands,
+            }
+        )
     given = Assignment.objects.filter(rater=rater).select_related("item").order_by("pk")
     for one in given.iterator(chunk_size=1_000):
         yield _line(
@@ -97,6 +114,8 @@ def keep_under_pseudonym(*, rater: Rater, by: Any, comments: bool) -> Rater:
         counts["comments"] = ratings.exclude(comment="").update(comment="")
         written = Revision.objects.filter(rating__rater=stood).exclude(comment="")
         counts["comments"] += written.update(comment="")
+        apart = Apart.objects.filter(rater=stood).exclude(comment="")
+        counts["comments"] += apart.update(comment="")
         Assignment.objects.filter(rater=stood).exclude(skip_reason="").update(skip_reason="")
     pseudonym = f"{PSEUDONYM}-{secrets.token_hex(4)}"
     forget_names(stood, pseudonym)

@@ -154,3 +154,10 @@ def test_a_rating_by_api_meanwhile_is_an_ordinary_one(
     assert Rating.objects.get(item=item).code == 0
     [shown] = api.get(f"{address}?item={item.key}").json()["results"]
     assert shown["label"] == "none"
+
+
+def test_who_is_done_is_asked_nothing_again(
+    rated: list[Item], project: Project, desk: Client, always: None
+) -> None:
+    Item.objects.filter(key="new").delete()
+    assert on_desk(desk, project) is None

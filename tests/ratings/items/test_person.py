@@ -19,7 +19,9 @@ from metrics.work import deletions
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Deletion, Item, Member, Project, Rater
 from ratings.items import erasing
-from ratings.models import ImportRun, Rating, Revision
+from ratings.models import Apart, ImportRun, Rating, Revision
+from ratings.recording.apart import record_apart
+from ratings.recording.judgement import Judgement
 
 pytestmark = pytest.mark.django_db
 
@@ -29,6 +31,13 @@ def rated(project: Project, question: Any, rate: Any) -> Any:
     for item in range(4):
         for rater in ("ann", "ben"):
             rate(question, f"i{item}", rater, "none", comment=f"said by {rater}")
+            tested = Judgement(
+                Item.objects.get(key=f"i{item}").pk,
+                Rater.objects.get(key=rater).pk,
+                1,
+                comment=f"said by {rater}",
+            )
+            record_apart({question: tested}, why="repeat", by=None, source="form")
     rate(question, "i0", "ann", "major")
     bring_up_to_date(question.pk)
     Event.objects.create(
@@ -51,7 +60,7 @@ def finish() -> None:
 
 def everything_kept() -> str:
     """All rows that could name a rater."""
-    models: list[Any] = [Rater, Rating, Revision, Event, Deletion, ImportRun]
+    models: list[Any] = [Rater, Rating, Revision, Apart, Event, Deletion, ImportRun]
     return str([list(model.objects.values()) for model in models])
 
 
@@ -112,7 +121,8 @@ def test_what_is_kept_is_handed_out_to_leads_alone(
     response: Any = client_for(lead).get(address)
     lines = [json.loads(line) for line in b"".join(response.streaming_content).splitlines()]
     assert (lines[0]["rater"], lines[0]["account"]) == ("ann", "annotator")
-    assert [line["item"] for line in lines[1:]] == ["i0", "i1", "i2", "i3"]
+    assert [line["item"] for line in lines[1:]] == ["i0", "i1", "i2", "i3"] * 2
+    assert (lines[5]["apart"], lines[5]["label"]) == ("repeat", "minor")
     assert [said["label"] for said in lines[1]["history"]] == ["none", "major"]
     assert "ben" not in str(lines)
     assert client_for(viewer).get(address).status_code == 403
