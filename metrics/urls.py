@@ -7,6 +7,7 @@ from metrics.pages import (
     example_views,
     first_views,
     item_views,
+    overview_views,
     report_views,
     views,
 )
@@ -17,7 +18,9 @@ urlpatterns = [
     path("", views.projects, name="projects"),
     path("example/", example_views.load_example, name="load_example"),
     path("words/", detail_views.all_words, name="all_words"),
+    path("raters/", overview_views.own_raters, name="own_raters"),
     path(PROJECT, views.dashboard, name="dashboard"),
+    path(f"{PROJECT}questions/", overview_views.questions, name="questions"),
     path(f"{PROJECT}charts/<slug:name>.<slug:form>", chart_views.chart, name="chart"),
     path(f"{PROJECT}raters/<path:key>/", detail_views.rater, name="rater"),
     path(f"{PROJECT}coefficients/", detail_views.coefficients, name="coefficients"),

@@ -1,14 +1,20 @@
-"""The list of projects: one row a project, read in a fixed number of queries for the whole page."""
+"""The list of projects: one row a project, read in a fixed number of queries for all of them, so
+that the list can be searched, sorted, and told by what is to be done."""
 
 from __future__ import annotations
 
 import datetime
+import math
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.db import models
 from django.db.models import Count, Max, Q
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from metrics.agreement import bands
 from metrics.models import Reading, Span
@@ -20,6 +26,19 @@ from .findings import apart_sentences, raters_apart
 
 PROJECTS_A_PAGE = 50
 SPARK_DAYS = 30
+MOST = 500  # projects in a list: the newest
+LONGEST_SEARCH = 200
+
+# What else counts cases that wait for somebody: projects -> project -> number. A higher room adds
+# its own when the site starts.
+CASES: list[Callable[[list[int]], dict[int, int]]] = []
+
+
+class Group(models.TextChoices):
+    ATTENTION = "attention", gettext_lazy("needs attention")
+    RUNNING = "running", gettext_lazy("running")
+    FINISHED = "finished", gettext_lazy("finished")
+    ARCHIVED = "archived", gettext_lazy("archived")
 
 
 @dataclass
@@ -31,6 +50,25 @@ class Row:
     reading: Reading | None = None
     spark: list[float | None] = field(default_factory=list)
     attention: list[str] = field(default_factory=list)
+    apart: bool = False  # some raters agree less than all do
+    uncounted: int = 0
+    cases: int = 0
+
+    @property
+    def group(self) -> Group:
+        """What is to be done with the project."""
+        if self.project.archived_at is not None:
+            return Group.ARCHIVED
+        if self.cases or self.apart or self.is_single:
+            return Group.ATTENTION
+        done = self.n_items and self.enough >= self.n_items and not self.uncounted
+        return Group.FINISHED if done else Group.RUNNING
+
+    @property
+    def is_single(self) -> bool:
+        """Whether all items that were rated have one rating: nothing can be compared."""
+        details = self.reading.details if self.reading else {}
+        return bool(details.get("rated")) and not details["with_two_or_more"]
 
     @property
     def sees_results(self) -> bool:
@@ -79,25 +117,85 @@ def rows(projects: list[Project], user: Any) -> list[Row]:
         questions.setdefault(question.project_id, question)
     n_items = n_items_by_project(projects)
     ids = [question.pk for question in questions.values()]
-    readings = {
-        row.question_id: row for row in Reading.objects.filter(question__in=ids, span=Span.ALL)
-    }
-    lines = _sparks(ids)
+    stored = Reading.objects.filter(question__in=ids, span=Span.ALL)
+    stored = stored.defer("cumulative", "people_cumulative")
+    readings = {row.question_id: row for row in stored}
     uncounted = _uncounted([question.pk for question in all_questions])
     apart = raters_apart(readings)
+    seen = [row.project.pk for row in found if row.sees_results]
+    cases = Counter[int]()
+    for count in CASES:
+        cases.update(count(seen))
     for row in found:
         row.question = questions.get(row.project.pk)
         row.n_items = n_items[row.project.pk]
         if row.question is not None and row.sees_results:
             row.reading = readings.get(row.question.pk)
-            row.spark = lines.get(row.question.pk, [])
-            row.attention = _attention(
-                row, uncounted.get(row.project.pk, 0), apart.get(row.question.pk, [])
-            )
+            row.uncounted = uncounted.get(row.project.pk, 0)
+            row.cases = cases[row.project.pk]
+            row.apart = row.question.pk in apart
+            row.attention = _attention(row, apart.get(row.question.pk, []))
     return found
 
 
-def _sparks(questions: list[int]) -> dict[int, list[float | None]]:
+def draw(shown: list[Row]) -> None:
+    """Give the rows of a page their sparklines."""
+    lines = sparks([row.question.pk for row in shown if row.question and row.sees_results])
+    for row in shown:
+        row.spark = lines.get(row.question.pk, []) if row.question else []
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The part of the list that an address asks for: rows, and how many are in each group."""
+
+    rows: list[Row]
+    groups: list[tuple[Group, int]]
+    search: str
+    sort: str
+    group: str
+
+
+def listed(user: Any, *, search: str, sort: str, group: str) -> Listed:
+    """The newest projects of the user whose names hold ``search``, of one group or, where that is
+    empty, all that are not archived."""
+    visible = Project.objects.visible_to(user).order_by("-id")
+    if search:
+        visible = visible.filter(name__icontains=search)
+    archived = group == Group.ARCHIVED
+    chosen = visible.filter(archived_at__isnull=not archived)
+    found = rows(list(chosen[:MOST]), user)
+    others = visible.filter(archived_at__isnull=archived).count()
+    numbers = Counter(row.group for row in found)
+    if archived:
+        return Listed(_sorted(found, sort), [(Group.ARCHIVED, len(found))], search, sort, group)
+    numbers[Group.ARCHIVED] = others
+    groups = [(one, numbers[one]) for one in Group if numbers[one]]
+    mine = [row for row in found if not group or row.group == group]
+    return Listed(_sorted(mine, sort), groups, search, sort, group)
+
+
+def _lowest(row: Row) -> float:
+    value = (row.headline or {}).get("value")
+    return math.inf if value is None else value
+
+
+SORTS: dict[str, tuple[str | Promise, Callable[[Row], Any]]] = {
+    "newest": (gettext_lazy("newest first"), lambda row: -row.project.pk),
+    "name": (gettext_lazy("by name"), lambda row: row.project.name.casefold()),
+    "agreement": (gettext_lazy("lowest agreement first"), _lowest),
+    "progress": (
+        gettext_lazy("least progress first"),
+        lambda row: row.enough / row.n_items if row.n_items else 0,
+    ),
+}
+
+
+def _sorted(found: list[Row], sort: str) -> list[Row]:
+    return sorted(found, key=SORTS[sort][1])
+
+
+def sparks(questions: list[int]) -> dict[int, list[float | None]]:
     """Question -> what is read first on the days among the 30 up to its newest."""
     daily = Reading.objects.filter(question__in=questions, span=Span.DAY).order_by()
     recent = Q(pk__in=[])
@@ -116,13 +214,16 @@ def _uncounted(questions: list[int]) -> dict[int, int]:
     return dict(rows.annotate(Count("id")))
 
 
-def _attention(row: Row, uncounted: int, apart: list[str]) -> list[str]:
+def _attention(row: Row, apart: list[str]) -> list[str]:
     """What a lead should look at, the most pressing first."""
-    said = []
+    said: list[str] = []
+    uncounted = row.uncounted
     if not row.n_items:
         said.append(_("No items yet: import them."))
     elif not row.n_ratings and not uncounted:
         said.append(_("No ratings yet."))
+    if row.is_single:
+        said.append(_("No item has two ratings, so nothing can be compared."))
     if uncounted:
         said.append(
             ngettext(

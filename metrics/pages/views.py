@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -12,12 +13,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from projects.access import get_project, may_create_projects
-from projects.models import Member, Project
+from projects.models import Member
 
 from . import dashboard as dashboard_page
 from . import live, project_list
 from .filter_bar import FilterBar
-from .selection import page_number, select
+from .selection import one_of, page_number, select
 from .sources import source_of
 
 
@@ -26,22 +27,28 @@ def projects(request: HttpRequest) -> HttpResponse:
     """The projects of the caller, newest first; a stranger is asked to sign in."""
     if not request.user.is_authenticated:
         return redirect("sign_in")
-    every = Project.objects.visible_to(request.user).order_by("-id")
-    archive = request.GET.get("archive") == "1"
-    visible = every.filter(archived_at__isnull=not archive)
-    paginator = Paginator(visible, project_list.PROJECTS_A_PAGE)
+    search = (request.GET.get("search") or "").strip()
+    if "\0" in search or len(search) > project_list.LONGEST_SEARCH:
+        raise BadRequest(_("Search for a shorter text."))
+    group = one_of(request.GET, "group", project_list.Group.values) or ""
+    if request.GET.get("archive") == "1":  # the address of earlier releases
+        group = project_list.Group.ARCHIVED.value
+    sort = one_of(request.GET, "sort", list(project_list.SORTS)) or "newest"
+    listed = project_list.listed(request.user, search=search, sort=sort, group=group)
+    paginator = Paginator(listed.rows, project_list.PROJECTS_A_PAGE)
     number = page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("No such page."))
     page = paginator.page(number)
-    rows = project_list.rows(list(page.object_list), request.user)
+    project_list.draw(list(page.object_list))
     context = {
         "page": page,
-        "rows": rows,
-        "loose": any(row.loose for row in rows),
+        "rows": page.object_list,
+        "listed": listed,
+        "sorts": [(name, words) for name, (words, _key) in project_list.SORTS.items()],
+        "loose": any(row.loose for row in page.object_list),
         "may_create": may_create_projects(request.user),
-        "archive": archive,
-        "others": every.filter(archived_at__isnull=archive).count(),
+        "archive": group == project_list.Group.ARCHIVED,
     }
     return render(request, "metrics/projects.html", context)
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
 from django import template
-from django.db.models import Count
 
 from metrics.pages import figures
 from projects.models import Project, Question, Rater
@@ -22,15 +18,6 @@ TOLD = 3  # cases on the dashboard
 def open_alarms(project: Project) -> int:
     """How many cases of a project nobody has looked at yet."""
     return Alarm.objects.filter(question__project=project, state=State.OPEN).count()
-
-
-@register.simple_tag
-def open_alarms_of(projects: Iterable[Any]) -> dict[int, int]:
-    """Project id -> open cases, of the rows of the list of projects whose user sees results; one
-    query."""
-    seen = [row.project.pk for row in projects if row.sees_results]
-    cases = Alarm.objects.filter(question__project__in=seen, state=State.OPEN).order_by()
-    return dict(cases.values_list("question__project_id").annotate(Count("pk")))
 
 
 @register.simple_tag

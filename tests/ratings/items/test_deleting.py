@@ -193,7 +193,7 @@ def test_the_list_shows_archived_projects_apart(
 ) -> None:
     client = client_for(lead)
     client.post(reverse("project_archive", args=[project.pk]), {"do": "archive"})
-    assert "1 archived project" in client.get("/").content.decode()
+    assert "?group=archived" in client.get("/").content.decode()
     assert project.name not in client.get("/").content.decode()
     assert project.name in client.get("/?archive=1").content.decode()
 

@@ -1,0 +1,140 @@
+"""Overviews: all questions of a project on one page, and the raters of a lead over all projects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import BadRequest
+from django.core.paginator import Paginator
+from django.db.models import Count, F, QuerySet, Sum, Window
+from django.db.models.functions import Coalesce, RowNumber
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from metrics.agreement.weights import NONE, weighted
+from metrics.models import RaterReading, Reading, Span
+from projects.access import get_project
+from projects.models import Member, Project, Question, Rater
+
+from . import project_list
+from .findings import apart_sentences, raters_apart
+from .selection import page_number
+
+RATERS_A_PAGE = 50
+SEATS = 8  # questions told of a person: those with the most ratings
+
+
+@dataclass(frozen=True)
+class QuestionRow:
+    question: Question
+    reading: Reading | None
+    spark: list[float | None]
+    attention: list[str]
+
+    @property
+    def headline(self) -> dict[str, Any] | None:
+        return self.reading.headline.get("value") if self.reading else None
+
+    @property
+    def name(self) -> str:
+        return self.reading.headline.get("name", "") if self.reading else ""
+
+    @property
+    def n_ratings(self) -> int:
+        details = self.reading.details if self.reading else {}
+        return sum(category["ratings"] for category in details.get("categories", ()))
+
+
+@login_required
+@require_safe
+def questions(request: HttpRequest, project_id: int) -> HttpResponse:
+    """What is read first of each question: a rubric at a glance, in a fixed number of queries."""
+    project = get_project(request.user, project_id, role=Member.Role.VIEWER)
+    asked = list(project.questions.all())
+    ids = [question.pk for question in asked]
+    stored = Reading.objects.filter(question__in=ids, span=Span.ALL)
+    stored = stored.defer("cumulative", "people_cumulative")
+    readings = {row.question_id: row for row in stored}
+    sparks, apart = project_list.sparks(ids), raters_apart(readings)
+    rows = [
+        QuestionRow(
+            question,
+            readings.get(question.pk),
+            sparks.get(question.pk, []),
+            apart_sentences(apart.get(question.pk, [])),
+        )
+        for question in asked
+    ]
+    return render(request, "metrics/questions.html", {"project": project, "rows": rows})
+
+
+@dataclass
+class Person:
+    """A rater over projects: an account, or a key that no account is tied to."""
+
+    name: str
+    n_projects: int
+    n_ratings: int
+    seats: list[tuple[RaterReading, Any]] = field(default_factory=list)  # with kappa with the peers
+
+
+@login_required
+@require_safe
+def own_raters(request: HttpRequest) -> HttpResponse:
+    """The people who rate in any project that the caller leads, those with the most ratings
+    first."""
+    search = (request.GET.get("search") or "").strip()
+    if "\0" in search or len(search) > project_list.LONGEST_SEARCH:
+        raise BadRequest(_("Search for a shorter text."))
+    readings = _of_own_projects(request.user)
+    if search:
+        readings = readings.filter(person__icontains=search)
+    persons = (
+        readings.order_by()
+        .values("person")
+        .annotate(n_projects=Count("rater__project", distinct=True), given=Sum("n_ratings"))
+    )
+    paginator = Paginator(persons.order_by("-given", "person"), RATERS_A_PAGE)
+    number = page_number(request)
+    if number > paginator.num_pages:
+        raise Http404(_("No such page."))
+    page = paginator.page(number)
+    people = {
+        row["person"]: Person(row["person"], row["n_projects"], row["given"])
+        for row in page.object_list
+    }
+    _seat(people, readings)
+    context = {"page": page, "people": list(people.values()), "search": search}
+    return render(request, "metrics/own_raters.html", context)
+
+
+def _of_own_projects(user: Any) -> QuerySet[Any]:
+    """Readings of the whole time of people in projects in use that the user leads. `person`: their
+    account, or the key where there is none."""
+    led = Project.objects.filter(archived_at=None)
+    if not user.is_superuser:
+        led = led.filter(members__user=user.pk, members__role=Member.Role.LEAD)
+    rows = RaterReading.objects.filter(
+        span=Span.ALL, rater__project__in=led, rater__kind=Rater.Kind.HUMAN
+    )
+    return rows.annotate(person=Coalesce("rater__user__username", "rater__key"))
+
+
+def _seat(people: dict[str, Person], readings: QuerySet[Any]) -> None:
+    """Where each of them rates: SEATS at most, by the weights that go with each headline."""
+    mine = readings.filter(person__in=list(people)).select_related("rater", "question__project")
+    place = Window(
+        RowNumber(), partition_by=F("person"), order_by=[F("n_ratings").desc(), F("pk").asc()]
+    )
+    mine = mine.annotate(place=place).filter(place__lte=SEATS).defer("details")
+    rows = list(mine.order_by("-n_ratings", "pk"))
+    questions = {row.question_id for row in rows}
+    whole = Reading.objects.filter(question__in=questions, span=Span.ALL)
+    weights = dict(whole.values_list("question_id", "headline__weights"))
+    for row in rows:
+        name = weighted("vs_peers", weights.get(row.question_id) or NONE)
+        people[row.person].seats.append((row, row.coefficients.get(name)))

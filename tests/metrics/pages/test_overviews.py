@@ -1,0 +1,110 @@
+"""What a lead of many projects sees at a glance: the list by what is to be done, all questions of a
+project, and the raters over all projects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from metrics.work.sweep import bring_up_to_date
+from projects.models import Member, Project
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def several(make_project: Any, lead: Any, rate: Any) -> dict[str, Project]:
+    """A project that is done, one where nothing can be compared, one that runs, and an old one."""
+    made = {}
+    for name in ("Done", "Single", "Running", "Old"):
+        project = make_project(name, created_by=lead, overlap=2)
+        Member.objects.get_or_create(
+            project=project, user=lead, defaults={"role": Member.Role.LEAD}
+        )
+        question = project.questions.get()
+        raters = {"Done": "ab", "Single": "a", "Running": "ab", "Old": "ab"}[name]
+        for item in range(12):
+            for rater in raters[: 1 if name == "Running" and item else None]:
+                rate(question, f"i{item}", rater, ("none", "minor")[item % 2])
+        bring_up_to_date(question.pk)
+        made[name] = project
+    Project.objects.filter(name="Old").update(archived_at=timezone.now())
+    return made
+
+
+def names(client: Any, query: str) -> list[str]:
+    answer = client.get(f"/{query}")
+    assert answer.status_code == 200
+    return [row.project.name for row in answer.context["rows"]]
+
+
+def test_projects_are_grouped_sorted_and_found(
+    several: dict[str, Project], lead: Any, client_for: Any
+) -> None:
+    client = client_for(lead)
+    assert names(client, "?sort=name") == ["Done", "Running", "Single"]
+    assert names(client, "?group=finished") == ["Done"]
+    assert names(client, "?group=attention") == ["Single"]
+    assert names(client, "?group=running") == ["Running"]
+    assert names(client, "?group=archived") == names(client, "?archive=1") == ["Old"]
+    assert names(client, "?search=UN") == ["Running"]
+    assert names(client, "?sort=progress")[-1] == "Done"
+    assert set(names(client, "?sort=agreement")) == {"Done", "Running", "Single"}
+    text = client.get("/?search=nowhere").content.decode()
+    assert 'role="search"' in text
+    assert "No item has two ratings" in client.get("/").content.decode()
+    for wrong in ("?group=odd", "?sort=odd", "?page=9"):
+        assert client.get(f"/{wrong}").status_code == 404
+    assert client.get(f"/?search={'x' * 300}").status_code == 400
+
+
+def test_all_questions_of_a_project(
+    project: Any, question: Any, rate: Any, lead: Any, client_for: Any, add_questions: Any
+) -> None:
+    client = client_for(lead)
+    page = client.get(f"/projects/{project.pk}/questions/")
+    rows = {row.question.key: row for row in page.context["rows"]}
+    assert rows["severity"].headline["value"] is not None
+    assert rows["severity"].n_ratings == 24
+    assert rows["tone"].headline is None
+    assert "/questions/" in client.get(f"/projects/{project.pk}/").content.decode()
+
+
+@pytest.fixture
+def add_questions(question: Any, rate: Any) -> None:
+    question.project.questions.create(key="tone", text="Which tone?", position=1)
+    for item in range(12):
+        for rater in "ab":
+            rate(question, f"i{item}", rater, ("none", "minor")[item % 2])
+    bring_up_to_date(question.pk)
+
+
+def test_raters_of_all_projects(
+    several: dict[str, Project], make_project: Any, rate: Any, stranger: Any, lead: Any,
+    client_for: Any,
+) -> None:  # fmt: skip
+    other = make_project("Foreign", created_by=stranger)
+    rate(other.questions.get(), "i", "elsewhere", "none")
+    bring_up_to_date(other.questions.get().pk)
+    page = client_for(lead).get("/raters/")
+    told = {person.name: person for person in page.context["people"]}
+    assert (told["a"].n_projects, told["a"].n_ratings) == (3, 36)
+    assert (told["b"].n_projects, told["b"].n_ratings) == (2, 13)
+    assert "elsewhere" not in told
+    values = {seat.question.project.name: value["value"] for seat, value in told["b"].seats}
+    assert values["Done"] == 1.0
+    found = client_for(lead).get("/raters/?search=B").context["people"]
+    assert [person.name for person in found] == ["b"]
+    assert client_for(stranger).get("/raters/").context["people"] == []
+
+
+def test_queries_do_not_grow_with_projects(
+    several: dict[str, Project], lead: Any, client_for: Any, django_assert_num_queries: Any
+) -> None:
+    client = client_for(lead)
+    client.get("/")
+    for address, queries in (("/?group=running", 12), ("/raters/", 6)):
+        with django_assert_num_queries(queries):
+            client.get(address)
