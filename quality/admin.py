@@ -9,6 +9,7 @@ from projects.admin import ReadOnly
 from .models import (
     Alarm,
     AlarmStep,
+    Appeal,
     Claim,
     Consensus,
     Decision,
@@ -37,6 +38,13 @@ class ConsensusAdmin(ReadOnly):
 class LabelRulesAdmin(ReadOnly):
     list_display = ("question", "escalate", "sure_from", "most", "used", "budget")
     list_select_related = ("question",)
+
+
+@admin.register(Appeal)
+class AppealAdmin(ReadOnly):
+    list_display = ("item", "question", "rater", "about", "state", "made_at")
+    list_select_related = ("question", "item", "rater")
+    search_fields = ("item__key",)
 
 
 @admin.register(SecondOpinion)

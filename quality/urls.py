@@ -3,6 +3,7 @@ from django.urls import path
 from quality.pages import (
     adjudication_views,
     alarm_views,
+    appeal_views,
     gold_views,
     habit_views,
     label_views,
@@ -34,6 +35,10 @@ urlpatterns = [
     path(f"{ITEM}example/", adjudication_views.make_example, name="adjudicate_example"),
     path(f"{ITEM}gold/", adjudication_views.make_gold, name="adjudicate_gold"),
     path(f"{ITEM}names/", adjudication_views.names, name="adjudicate_names"),
+    path(f"{PROJECT}decisions/", appeal_views.decisions, name="decisions"),
+    path(f"{PROJECT}decisions/<int:item_id>/", appeal_views.contest, name="contest"),
+    path(f"{PROJECT}appeals/", appeal_views.appeals, name="appeals"),
+    path(f"{PROJECT}appeals/<int:appeal_id>/", appeal_views.answer, name="appeal_answer"),
     path(f"{PROJECT}gold/", gold_views.gold, name="gold"),
     path(f"{PROJECT}gold/bar/", gold_views.choose_bar, name="gold_bar"),
     path(f"{PROJECT}gold/raters/<int:rater_id>/", gold_views.rater, name="gold_rater"),

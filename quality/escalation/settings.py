@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import transaction
 from django.utils.translation import gettext as _
 
@@ -11,6 +13,16 @@ from quality.models import LabelRules
 
 MOST_RATINGS = 1000
 MOST_BUDGET = 10_000_000
+MOST_DAYS = 1000
+RULES = (
+    "escalate",
+    "sure_from",
+    "most",
+    "budget",
+    "second_share",
+    "tell_raters",
+    "tell_after",
+)
 
 
 class Refused(ValueError):
@@ -27,54 +39,47 @@ def rules_of(question: Question) -> LabelRules:
 
 
 @transaction.atomic
-def choose(
-    *,
-    question: Question,
-    escalate: bool,
-    sure_from: float,
-    most: int,
-    budget: int,
-    second_share: float = 0.0,
-    by: object,
-) -> LabelRules:
-    """Ask again from now on, or no more; the next sweep follows. ``second_share`` of the decided
-    items are put before a second adjudicator. Raises Refused, and then has changed nothing."""
-    wrong = {}
-    if not 0.5 <= sure_from <= 0.999:
-        wrong["sure_from"] = _("A number from 0.5 to 0.999.")
-    overlap = question.project.overlap
-    if not 2 <= most <= MOST_RATINGS:
-        wrong["most"] = _("A whole number from 2 to %(most)s.") % {"most": MOST_RATINGS}
-    elif escalate and most <= overlap:
-        said = _("More than the %(overlap)s ratings that every item gets.")
-        wrong["most"] = said % {"overlap": overlap}
-    if not 0 <= budget <= MOST_BUDGET:
-        wrong["budget"] = _("A whole number from 0 to %(most)s.") % {"most": MOST_BUDGET}
-    if not 0 <= second_share <= 1:
-        wrong["second_share"] = _("A number from 0 to 1.")
-    if wrong:
+def choose(*, question: Question, by: object, **chosen: Any) -> LabelRules:
+    """Set some of RULES. With ``escalate`` the next sweep asks again, or no more; ``second_share``
+    of the decided items are put before a second adjudicator; with ``tell_raters`` raters learn of
+    decisions on their items after ``tell_after`` days. Raises Refused, and then has changed
+    nothing."""
+    stands = rules_of(question)
+    before = {name: getattr(stands, name) for name in RULES}
+    wanted = before | {name: chosen[name] for name in chosen if name in before}
+    if wrong := _problems(wanted, overlap=question.project.overlap):
         raise Refused(wrong)
     LabelRules.objects.get_or_create(question=question)
     row = LabelRules.objects.select_for_update().get(question=question)
-    chosen: dict[str, object] = {
-        "escalate": escalate,
-        "sure_from": sure_from,
-        "most": most,
-        "budget": budget,
-    }
-    chosen["second_share"] = second_share
-    before = {name: getattr(row, name) for name in chosen}
-    if before == chosen:
+    if before == wanted:
         return row
-    for name, value in chosen.items():
+    for name, value in wanted.items():
         setattr(row, name, value)
     row.looked_at = {}  # at once
-    row.save(update_fields=[*chosen, "looked_at"])
+    row.save(update_fields=[*wanted, "looked_at"])
     record(
         project_id=question.project_id,
         kind="label_rules_changed",
         subject=f"question/{question.key}",
-        data={"before": before, "after": chosen},
+        data={"before": before, "after": wanted},
         by=by,
     )
     return row
+
+
+def _problems(wanted: dict[str, Any], *, overlap: int) -> dict[str, str]:
+    """Name -> what is wrong; empty when all is well."""
+    wrong = {}
+    if not 0.5 <= wanted["sure_from"] <= 0.999:
+        wrong["sure_from"] = _("A number from 0.5 to 0.999.")
+    if not 2 <= wanted["most"] <= MOST_RATINGS:
+        wrong["most"] = _("A whole number from 2 to %(most)s.") % {"most": MOST_RATINGS}
+    elif wanted["escalate"] and wanted["most"] <= overlap:
+        said = _("More than the %(overlap)s ratings that every item gets.")
+        wrong["most"] = said % {"overlap": overlap}
+    if not 0 <= wanted["second_share"] <= 1:
+        wrong["second_share"] = _("A number from 0 to 1.")
+    for name, most in (("budget", MOST_BUDGET), ("tell_after", MOST_DAYS)):
+        if not 0 <= wanted[name] <= most:
+            wrong[name] = _("A whole number from 0 to %(most)s.") % {"most": most}
+    return wrong

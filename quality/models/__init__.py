@@ -11,6 +11,7 @@ from .alarm import (
     Measure,
     State,
 )
+from .appeal import Appeal
 from .consensus import Consensus, ItemLabel, Method, RaterConfusion, Source
 from .decision import Claim, Decision, NamesSeen
 from .escalation import Escalation, LabelRules
@@ -23,6 +24,7 @@ __all__ = [
     "Alarm",
     "AlarmStep",
     "Answer",
+    "Appeal",
     "Claim",
     "Consensus",
     "Decision",

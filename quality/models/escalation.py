@@ -24,6 +24,9 @@ class LabelRules(models.Model):
     used = models.PositiveIntegerField(default=0)
     # Of the decided items, the share that a second adjudicator is asked about as well.
     second_share = models.FloatField(default=0)
+    # Whether raters learn what was decided of items that they rated, and after how many days.
+    tell_raters = models.BooleanField(default=False)
+    tell_after = models.PositiveSmallIntegerField(default=7)
     # What the last look rested on; other than what stands: it is time for another one.
     looked_at = models.JSONField(default=dict)
 

@@ -27,7 +27,7 @@ from quality.consensus import settings, stamp
 from quality.escalation.settings import rules_of
 from quality.escalation.summary import summary
 from quality.labels import card, files, final
-from quality.models import Consensus, Escalation, Method, Source
+from quality.models import Appeal, Consensus, Escalation, Method, Source
 from ratings.files import parquet_file
 
 LABELS_A_PAGE = 50
@@ -58,6 +58,7 @@ def labels(request: HttpRequest, project_id: int) -> HttpResponse:
         "sources": Source.choices,
         "methods": Method.choices,
         "doubtful": _doubtful(chosen, consensus),
+        "open_appeals": Appeal.objects.filter(question=chosen.question, state="open").count(),
         "adjudicators": second.agreement(chosen.question),
         "escalation": summary(chosen.question, rules_of(chosen.question)),
         "has_parquet": parquet_file.has_parquet(),

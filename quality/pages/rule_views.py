@@ -42,6 +42,10 @@ class RulesForm(forms.Form):
         help_text=_lazy("From 0 (none) to 1. Nobody is told which: the second one decides blind."),
         widget=forms.NumberInput({"step": "any"}),
     )
+    tell_raters = forms.BooleanField(
+        label=_lazy("Raters learn what was decided of items that they rated"), required=False
+    )
+    tell_after = forms.IntegerField(label=_lazy("After so many days"))
 
 
 @login_required

@@ -15,7 +15,14 @@ from quality.models import Escalation, ItemLabel, LabelRules
 
 pytestmark = pytest.mark.django_db
 
-RULE = {"escalate": "on", "sure_from": "0.95", "most": "6", "budget": "4", "second_share": "0"}
+RULE = {
+    "escalate": "on",
+    "sure_from": "0.95",
+    "most": "6",
+    "budget": "4",
+    "second_share": "0",
+    "tell_after": "7",
+}
 
 
 @pytest.fixture
