@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import template
 
+from metrics.agreement.weights import weighted
 from projects.models import Question, Rater
 from quality.models import GoldState, RepeatScore, RepeatState
 
@@ -23,3 +26,10 @@ def repeats_of(question: Question, rater: Rater | None = None) -> RepeatState | 
     if rater is not None:
         return RepeatScore.objects.filter(question=question, rater=rater).first()
     return RepeatState.objects.filter(question=question).first()
+
+
+@register.simple_tag
+def peers_alike(question: Question, coefficients: dict[str, Any]) -> dict[str, Any]:
+    """Of a rater's readings, the kappa with the others that is weighted as that with oneself."""
+    found: dict[str, Any] = coefficients.get(weighted("vs_peers", question.weights)) or {}
+    return found
