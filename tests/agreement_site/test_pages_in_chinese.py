@@ -121,6 +121,8 @@ def walk(client: Client, start: str) -> dict[str, Page]:
             ahead.append(response["Location"])
             found[name] = Page("")
             continue
+        if response.streaming:
+            continue  # a file
         text = response.content.decode()
         assert '<html lang="zh-hans" dir="ltr">' in text
         found[name] = Page(text)
