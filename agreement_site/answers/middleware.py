@@ -73,7 +73,7 @@ class OnlyAsPages:
     LOADED = frozenset(
         "audio embed frame iframe image object script style track video worker".split()  # noqa: SIM905
     )
-    FILES = ("media",)  # names of routes
+    FILES = ("media", "import_file", "import_project_file")  # names of routes
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

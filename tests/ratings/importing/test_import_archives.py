@@ -63,7 +63,10 @@ def test_items_show_the_pictures_of_the_archive(
     page = words(wizard.page())
     assert "files/" in page
     place = page.partition("files/")[2].partition("/")[0]
-    shown: Any = wizard.client.get(f"{wizard.address}files/{place}/")
+    # as a browser asks for the picture of a page
+    shown: Any = wizard.client.get(
+        f"{wizard.address}files/{place}/", headers={"Sec-Fetch-Dest": "image"}
+    )
     assert b"".join(shown.streaming_content) == PNG + b"1"
     assert shown["Content-Type"] == "image/png"
     assert wizard.client.get(f"{wizard.address}files/0/").status_code == 404  # the manifest
