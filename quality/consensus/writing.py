@@ -51,9 +51,9 @@ def store(
     """
     question_id = consensus.question_id
     mine = _Mine(consensus, seen)
-    fresh = {row[1]: row for row in _rows(question_id, labels, fixed, scale)}
-    stood = {row[0]: row[1:] for row in _standing(question_id)}
-    moved = [row for item, row in fresh.items() if _differs(stood.get(item), row)]
+    fresh = {row[1]: row for row in label_rows(question_id, labels, fixed, scale)}
+    stood = {row[0]: row[1:] for row in standing(question_id)}
+    moved = [row for item, row in fresh.items() if differs(stood.get(item), row)]
     for start in range(0, len(moved), AT_ONCE):
         mine.write(moved[start : start + AT_ONCE])
     gone = sorted(set(stood) - set(fresh))
@@ -90,7 +90,9 @@ def now() -> Any:
     return connection.ops.adapt_datetimefield_value(timezone.now())
 
 
-def _rows(question_id: int, labels: Labels, fixed: Fixed, scale: QuestionScale) -> Iterator[Row]:
+def label_rows(
+    question_id: int, labels: Labels, fixed: Fixed, scale: QuestionScale
+) -> Iterator[Row]:
     """The rows that should stand: of rated items by their ratings, unless a decision or a gold
     answer is there, and of the others that have one of these."""
     place_of = {int(code): place for place, code in enumerate(scale.codes)}
@@ -124,13 +126,13 @@ def _rows(question_id: int, labels: Labels, fixed: Fixed, scale: QuestionScale) 
         )
 
 
-def _standing(question_id: int) -> Iterator[tuple[Any, ...]]:
+def standing(question_id: int) -> Iterator[tuple[Any, ...]]:
     rows = ItemLabel.objects.filter(question_id=question_id).order_by("item_id")
     return rows.values_list("item_id", *COMPARED).iterator(chunk_size=AT_ONCE)
 
 
-def _differs(stood: tuple[Any, ...] | None, row: Row) -> bool:
-    """Whether a stored label (as _standing reads it) is another one than that of a row."""
+def differs(stood: tuple[Any, ...] | None, row: Row) -> bool:
+    """Whether a stored label (as ``standing`` reads it) is another one than that of a row."""
     if stood is None:
         return True
     was = dict(zip(COMPARED, stood, strict=True))

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from metrics.auditing import others
 from metrics.auditing.compare import audit
 from metrics.management.selecting import add_question_argument, chosen_questions
 from metrics.readings import project
@@ -17,7 +18,8 @@ SHOWN = 20
 
 class Command(BaseCommand):
     help = (
-        "Count all ratings again in memory and compare with what is stored, integer for integer. "
+        "Count all ratings again in memory and compare with what is stored, integer for integer;"
+        " make the labels anew and compare them too. "
         "Ends with 0 when all is equal, with 1 and the differences otherwise."
     )
 
@@ -37,6 +39,8 @@ class Command(BaseCommand):
                 sweep.recount(question)
                 sweep.bring_up_to_date(question.pk)
                 project.finish(question.pk)
+                for stored in others.ALL:
+                    stored.repair(question.pk)
             self.stdout.write("Counted again:")
             wrong = [question for question in wrong if not self.is_exact(question)]
         if wrong:
@@ -45,6 +49,8 @@ class Command(BaseCommand):
 
     def is_exact(self, question: Question) -> bool:
         found = audit(question.pk)
+        for stored in others.ALL:
+            found.differences += stored.differences(question.pk)
         said = [f"{found.ratings} ratings counted", f"{found.uncounted} waiting"]
         if not found.settled:
             said.append("readings wait for a worker")
