@@ -22,7 +22,8 @@ from metrics import periods
 from metrics.agreement import Value
 from metrics.agreement.coefficients import cohen
 from metrics.agreement.headline import CHOSEN, Facts, headline
-from metrics.agreement.weights import NONE, WEIGHTINGS
+from metrics.agreement.registry import MEAN_PAIRWISE
+from metrics.agreement.weights import NONE, WEIGHTINGS, weighted
 from metrics.counting.store import json_text
 from metrics.filters import Filter
 from metrics.models import CountState, PairTally, PeerTally, RaterReading, Reading, Slice, Span
@@ -48,6 +49,7 @@ RATER_COLUMNS = {
     "ratings": "n_ratings",
 }
 PERIOD = parameter("period", "Length of a period; week when left out", enum=periods.SPANS)
+BY_RANK = [weighted(MEAN_PAIRWISE, weights) for weights in ("linear", "quadratic")]
 TREND_PAGE = 1_000  # almost three years of days
 
 # Of the first so many periods after a date, ascending: (first day, what is shown of it ...).
@@ -246,11 +248,15 @@ def _basis(whole: Reading | None, total: int) -> dict[str, Any]:
 def _coefficients(
     whole: Reading | None, state: CountState | None, scale: QuestionScale
 ) -> dict[str, Any]:
-    """Name -> value of all coefficients that the scale gives sense to."""
+    """Name -> value of all coefficients that the scale gives sense to: where categories have no
+    order, a mean over pairs by ranks says nothing."""
     if whole is None:
         names = [*scale.pattern_names(), *scale.mean_names()]
-        return {name: not_counted() for name in names}
-    return bootstrap.filled(whole.coefficients, state.bootstrap if state else {})
+        found: dict[str, Any] = {name: not_counted() for name in names}
+    else:
+        found = bootstrap.filled(whole.coefficients, state.bootstrap if state else {})
+    senseless = () if scale.type.ordered else BY_RANK
+    return {name: value for name, value in found.items() if name not in senseless}
 
 
 def _headline(

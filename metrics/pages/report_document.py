@@ -146,10 +146,11 @@ def _version(number: int) -> str:
 def _basis(value: dict[str, Any]) -> str:
     if not value["n_items"]:
         return ""
-    return _("%(ratings)s ratings of %(items)s items") % {
-        "ratings": whole(value["n_ratings"]),
-        "items": whole(value["n_items"]),
-    }
+    return ngettext(
+        "%(ratings)s ratings of %(items)s item",
+        "%(ratings)s ratings of %(items)s items",
+        value["n_items"],
+    ) % {"ratings": whole(value["n_ratings"]), "items": whole(value["n_items"])}
 
 
 def _missing(facts: Facts) -> Section:

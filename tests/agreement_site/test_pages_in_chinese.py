@@ -117,6 +117,9 @@ def walk(client: Client, start: str) -> dict[str, Page]:
         response = client.get(address)
         # 404: items of a project without a question
         assert response.status_code in (200, 302, 404), address
+        if response.streaming:  # a file
+            found[name] = Page("")
+            continue
         if response.status_code == 302:
             ahead.append(response["Location"])
             found[name] = Page("")

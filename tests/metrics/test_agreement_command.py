@@ -254,3 +254,13 @@ def test_words_of_the_scheme_that_is_asked_for_say_when_they_do_not_fit(file, ca
     assert "* words of altman were made for another coefficient" in text
     with pytest.raises(CommandError, match="invalid choice: 'mine'"):
         run(capsys, file(lines(ROWS)), "--scheme", "mine")
+
+
+def test_text_names_one_item_as_one_and_one_mean_as_pages_do(file, capsys):
+    text = run(capsys, file(lines(ROWS[:2])))
+    assert text.startswith("1 item, 2 raters, 2 ratings; 1 item with two or more ratings")
+    text = run(capsys, file(lines(ROWS)))
+    assert "  observed agreement 0.500, by chance" in text
+    assert "the most that these margins allow" in text
+    assert "mean_pairwise_kappa " in text
+    assert "light_kappa" not in text

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics.agreement import Coefficient
 from metrics.agreement.bands import SCHEMES, band_of, fits
-from metrics.agreement.registry import listed
+from metrics.agreement.registry import MEAN_PAIRWISE, listed
 from metrics.agreement.report import report_ratings
 from metrics.agreement.scales import SCALES
 from metrics.agreement.weights import NONE, WEIGHTINGS
@@ -145,8 +145,9 @@ def _lines(
 ) -> list[str]:
     """What a person reads: what it rests on, what to read first, then one line a coefficient."""
     lines = [
-        f"{found['n_items']} items, {found['n_raters']} raters, {found['n_ratings']} ratings; "
-        f"{found['n_pairable_items']} items with two or more ratings",
+        f"{_n(found['n_items'], 'item')}, {_n(found['n_raters'], 'rater')}, "
+        f"{_n(found['n_ratings'], 'rating')}; "
+        f"{_n(found['n_pairable_items'], 'item')} with two or more ratings",
         f"categories: {', '.join(ratings.categories)}",
     ]
     if ratings.repeats:
@@ -169,9 +170,17 @@ def _first_lines(first: dict[str, Any]) -> list[str]:
     """The coefficient to read first and why, and the same of people and models where both rated."""
     told = first["headline"]
     lines = [f"read first: {told['name']} ({WHYS[told['why']]})", f"  {more_numbers.told(told)}"]
+    if told["observed"] is not None and told["expected"] is not None:
+        lines.append(
+            f"  observed agreement {told['observed']:.3f}, by chance {told['expected']:.3f}"
+        )
     if first["n_models"]:
         lines += [f"  {words:<20} {more_numbers.told(first[name])}" for name, words in _OF.items()]
     return lines
+
+
+def _n(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _asked(name: str, found: dict[str, Any]) -> bool:
@@ -181,19 +190,23 @@ def _asked(name: str, found: dict[str, Any]) -> bool:
 
 def _line(name: str, entry: Coefficient, found: dict[str, Any], scheme: str) -> str:
     value = found[name]
+    # As the API and the pages call it; the keys of report() keep their names.
+    called = name.replace("light_kappa", MEAN_PAIRWISE)
     if isinstance(value, list):
         text = "  ".join("-" if one is None else f"{one:.3f}" for one in value)
-        return f"{name:<32} {text}"
+        return f"{called:<32} {text}"
     if value is None:
-        return f"{name:<32} undefined: {found[f'{name}.reason']}"
+        return f"{called:<32} undefined: {found[f'{name}.reason']}"
     low, high = found.get(f"{name}.ci_low"), found.get(f"{name}.ci_high")
     interval = "" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
+    value = round(value, 3) + 0.0  # -0.000 is 0.000, and is called so
     said = band_of(value, scheme) if entry.corrected and entry.told != "value" else None
     words = said.words + ("" if fits(name, scheme) else " *") if said else ""
     if entry.told in ("test", "2x2 test"):
         words = _p(name.removesuffix(".chi2"), found)
-    value = round(value, 3) + 0.0  # -0.000 is 0.000
-    return f"{name:<32} {value:7.3f}  {interval:<18} {words}".rstrip()
+    if name == "kappa_max":
+        words = "the most that these margins allow"
+    return f"{called:<32} {value:7.3f}  {interval:<18} {words}".rstrip()
 
 
 def _p(test: str, found: dict[str, Any]) -> str:

@@ -298,3 +298,14 @@ def test_number_of_journeys(
     bring_up_to_date(rated.pk)
     assert Rater.objects.count() == 11
     assert taken() == few
+
+
+def test_means_by_ranks_are_of_ordered_scales_alone(
+    get: Callable[[str], Any], rated: Question
+) -> None:
+    by_rank = {"mean_pairwise_kappa_linear", "mean_pairwise_kappa_quadratic"}
+    assert by_rank <= set(get("")["coefficients"])
+    rated.scale = "nominal"
+    rated.save()
+    assert not by_rank & set(get("")["coefficients"])
+    assert "mean_pairwise_kappa" in get("")["coefficients"]
