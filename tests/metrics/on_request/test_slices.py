@@ -494,7 +494,7 @@ def test_number_of_queries(
 ) -> None:
     open_page({"kind": "human"})
     client = client_for(lead)
-    with django_assert_num_queries(15):
+    with django_assert_num_queries(16):
         client.get(f"/projects/{rated.project_id}/?kind=human")
 
 
