@@ -34,6 +34,10 @@ class AssignmentQuerySet(models.QuerySet):
         stands apart, and no rating. Served by the partial index."""
         return self.exclude(why="")
 
+    def set_aside(self) -> AssignmentQuerySet:
+        """What raters skipped or flagged, of all projects. Served by the partial index."""
+        return self.filter(Q(state="skipped") | Q(flagged=True))
+
     def set_aside_in(self, project: Any) -> AssignmentQuerySet:
-        """What the project's raters skipped or flagged. Served by the partial index."""
-        return self.filter(Q(state="skipped") | Q(flagged=True), item__project=project)
+        """The same of one project."""
+        return self.set_aside().filter(item__project=project)
