@@ -3,29 +3,28 @@ do."""
 
 from __future__ import annotations
 
-import csv
-import json
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.auth.admin import UserAdmin
-from django.contrib.auth.models import User
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.models import Group, User
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy
 
-from projects.admin import ReadOnly
-from ratings.files.formulas import guard
+from groundwork import security
+from projects.admin import InTrail, ReadOnly
 
 from .models import TrailLine
+from .trail import reading
 
 RIGHTS = ("is_staff", "is_superuser", "groups", "user_permissions")
 
-admin.site.unregister(User)
+admin.site.unregister([User, Group])
 
 
 @admin.register(User)
-class Accounts(UserAdmin):
+class Accounts(InTrail, UserAdmin):
     """Django lets who may change users make themselves superusers."""
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -39,23 +38,14 @@ class Accounts(UserAdmin):
         return super().has_delete_permission(request, obj) and _may_touch(request.user, obj)
 
 
+@admin.register(Group)
+class Groups(InTrail, GroupAdmin):
+    """Rights of many accounts at once."""
+
+
 def _may_touch(by: Any, user: Any) -> bool:
     """Nobody changes the account, or the password, of somebody who may do more than they."""
     return bool(by.is_superuser or user is None or not user.is_superuser)
-
-
-COLUMNS = [
-    "at",
-    "what",
-    "actor_id",
-    "actor",
-    "project_id",
-    "address",
-    "request_id",
-    "before",
-    "after",
-    "details",
-]
 
 
 @admin.register(TrailLine)
@@ -72,18 +62,8 @@ class Trail(ReadOnly):
 
     @admin.action(description=gettext_lazy("Download as CSV"), permissions=["view"])
     def as_csv(self, request: HttpRequest, lines: QuerySet[TrailLine]) -> HttpResponse:
+        security.event("export", what_of="trail", kind="csv")
         response = HttpResponse(content_type="text/csv; charset=utf-8")
         response["Content-Disposition"] = 'attachment; filename="concord-trail.csv"'
-        writer = csv.writer(response)
-        writer.writerow(COLUMNS)
-        for line in lines.order_by("id").values_list(*COLUMNS).iterator():
-            writer.writerow([_cell(value) for value in line])
+        response.writelines(reading.as_csv(lines.order_by("-id")))
         return response
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, dict):
-        return json.dumps(value, ensure_ascii=False)
-    return guard(str(value))

@@ -57,7 +57,14 @@ class TrailLine(models.Model):
 
     class Meta:
         ordering = ["-id"]
-        indexes = [models.Index(fields=["project_id", "-id"], name="trail_by_project")]
+        # each way in which the page narrows them, in its order
+        indexes = [
+            models.Index(fields=["project_id", "-id"], name="trail_by_project"),
+            models.Index(fields=["project_id", "what", "-id"], name="trail_by_project_act"),
+            models.Index(fields=["project_id", "actor", "-id"], name="trail_by_project_actor"),
+            models.Index(fields=["what", "-id"], name="trail_by_act"),
+            models.Index(fields=["actor", "-id"], name="trail_by_actor"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.at:%Y-%m-%d %H:%M:%S} {self.what} by {self.actor or 'nobody'}"

@@ -3,6 +3,7 @@ from django.urls import include, path, re_path
 
 from agreement_site.accounts import language, sign_in
 from agreement_site.answers import health, metrics
+from agreement_site.trail import views as trail_views
 from groundwork.rest.errors import api_not_found
 
 urlpatterns = [
@@ -16,6 +17,10 @@ urlpatterns = [
     path("password/", sign_in.ChangePassword.as_view(), name="change_password"),
     path("invitations/<uidb64>/<token>/", sign_in.Invitation.as_view(), name="invitation"),
     path("language/", language.choose, name="choose_language"),
+    path("trail/", trail_views.trail, name="trail"),
+    path("trail.csv", trail_views.trail_file, name="trail_file"),
+    path("projects/<int:project_id>/trail/", trail_views.trail, name="project_trail"),
+    path("projects/<int:project_id>/trail.csv", trail_views.trail_file, name="project_trail_file"),
     path("admin/login/", sign_in.admin_sign_in),
     path("admin/", admin.site.urls),
     path("", include("metrics.urls")),

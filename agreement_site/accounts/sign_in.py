@@ -11,16 +11,17 @@ from django.contrib.auth import authenticate, views
 from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.messages.views import SuccessMessageMixin
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse, reverse_lazy
-from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from groundwork import security
 from projects.models import ApiToken
+from projects.people import tokens
 
 from . import sign_in_limit
 from .landing import first_page
@@ -54,7 +55,8 @@ class SignOut(views.LogoutView):
     """What the browser keeps of pages goes too; a draft that was not sent stays."""
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        security.event("sign_out", user_id=request.user.pk)
+        if request.user.is_authenticated:
+            security.event("sign_out", user_id=request.user.pk)
         answer = super().post(request, *args, **kwargs)
         answer["Clear-Site-Data"] = '"cache"'
         return answer
@@ -101,8 +103,7 @@ class NewPasswordForm(PasswordChangeForm):
 
     def save(self, commit: bool = True) -> Any:
         if self.cleaned_data["revoke_tokens"]:
-            living = ApiToken.objects.filter(user=self.user.pk, revoked_at=None)
-            living.update(revoked_at=timezone.now())
+            tokens.revoke(ApiToken.objects.filter(user=self.user.pk))
         security.event("password_changed", tokens_revoked=self.cleaned_data["revoke_tokens"])
         return super().save(commit)
 
@@ -128,6 +129,11 @@ class Invitation(InvalidIs400, SuccessMessageMixin, views.PasswordResetConfirmVi
 
     def get_success_url(self) -> str:
         return first_page(self.user)
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        with transaction.atomic():
+            security.event("password_chosen", by=form.user.pk)
+            return super().form_valid(form)
 
     def get_user(self, uidb64: str) -> Any:
         """Nobody for the link of an account that was closed meanwhile."""

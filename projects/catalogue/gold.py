@@ -26,8 +26,10 @@ from projects.querysets import GoldQuerySet
 
 Answer = list[int] | dict[int, float]
 One = TypeVar("One")
+Moved = dict[int, tuple[Any, Any]]  # item -> stored answer before and after; None: none
 
 AT_ONCE = 5_000  # items
+MOST_TOLD = 100  # of them a line of the trail names
 LONGEST_EXPLANATION = 10_000
 # Shares may be off by so much, for they were rounded by somebody; they are stored as adding up.
 ROUNDING = 0.005
@@ -63,6 +65,7 @@ def set_many(*, question: Question, answers: Iterable[New], by: Any) -> dict[int
     """Set gold answers of items of the question's project, each item once: item -> "created",
     "changed" (a new version), or "unchanged". All or nothing; raises InvalidGold."""
     states: dict[int, str] = {}
+    moved: Moved = {}
     codes = hold(question)
     for part in _parts(answers):
         stored = {new.item_id: _stored(new.answer, codes) for new in part}
@@ -75,9 +78,11 @@ def set_many(*, question: Question, answers: Iterable[New], by: Any) -> dict[int
             states[new.item_id] = state
             if state != "unchanged":
                 different.append(new)
+                stood = old.get(new.item_id)
+                moved[new.item_id] = stood.answer if stood else None, stored[new.item_id]
         _write(question, different, stored, by)
-    if not set(states.values()) <= {"unchanged"}:
-        _told(question, by)
+    if moved:
+        _tell(question, moved, by)
     return states
 
 
@@ -90,17 +95,17 @@ def retire_gold(*, item: Item, question: Question, by: Any) -> bool:
 def retire_many(*, question: Question, item_ids: Iterable[int], by: Any) -> list[int]:
     """The same for many items; those that had one."""
     hold(question)
-    retired: list[int] = []
+    moved: Moved = {}
     for part in _parts(item_ids):
         found = in_force(question, part)
-        these = list(found.values_list("item_id", flat=True))
+        these = dict(found.values_list("item_id", "answer"))
         now = timezone.now()
         found.update(retired_at=now, retired_by=by)
-        Item.objects.filter(pk__in=these).update(changed_at=now)
-        retired += these
-    if retired:
-        _told(question, by)
-    return retired
+        Item.objects.filter(pk__in=list(these)).update(changed_at=now)
+        moved |= {item: (answer, None) for item, answer in these.items()}
+    if moved:
+        _tell(question, moved, by)
+    return list(moved)
 
 
 def in_force(question: Question, item_ids: Iterable[int]) -> GoldQuerySet:
@@ -240,7 +245,26 @@ def _parts(values: Iterable[One]) -> Iterator[list[One]]:
         yield part
 
 
-def _told(question: Question, by: Any) -> None:
+def _tell(question: Question, moved: Moved, by: Any) -> None:
+    """To those who listen, and to the trail: the first items by their keys, answers by labels."""
     changes.gold_changed(question.pk)
-    user = None if by is None else by.pk
-    security.event("gold_changed", project_id=question.project_id, by=user, question=question.key)
+    first = list(moved)[:MOST_TOLD]
+    keys = dict(Item.objects.filter(pk__in=first).values_list("pk", "key"))
+    labels = dict(question.categories.values_list("code", "label"))
+    before, after = (
+        {
+            keys[item]: shown(moved[item][at], labels)
+            for item in first
+            if moved[item][at] is not None
+        }
+        for at in (0, 1)
+    )
+    security.event(
+        "gold_changed",
+        project_id=question.project_id,
+        by=None if by is None else by.pk,
+        question=question.key,
+        items=len(moved),
+        before=before,
+        after=after,
+    )

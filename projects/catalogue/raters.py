@@ -11,6 +11,7 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 from rest_framework import serializers
 
+from groundwork import security
 from groundwork.database import bulk
 from groundwork.rest.parameters import rows_error
 from groundwork.text import has_control
@@ -24,12 +25,13 @@ LONGEST_GROUP = Rater._meta.get_field("group").max_length or 0
 LONGEST_MODEL = Rater._meta.get_field("model").max_length or 0
 LONGEST_VERSION = Rater._meta.get_field("prompt_version").max_length or 0
 LONGEST_USERNAME = 150
+MOST_TOLD = 100  # raters of one request that a line of the trail names
 # What is said of a rater beside the key and the account, and of one of whom nothing was said.
 SAID = {"name": "", "kind": Rater.Kind.HUMAN.value, "model": "", "prompt_version": "", "group": ""}
 COLUMNS = ", ".join(f'"{name}"' for name in (*SAID, "user_id"))
 
 
-def put_raters(*, project: Project, rows: Sequence[Any]) -> Counts:
+def put_raters(*, project: Project, rows: Sequence[Any], by: Any) -> Counts:
     """Create or change raters by key; what is left out stays. All or nothing; 400 names each bad
     row.
 
@@ -57,7 +59,8 @@ def put_raters(*, project: Project, rows: Sequence[Any]) -> Counts:
             counts["created" if old is None else "changed"] += 1
             writes.append((project.pk, row["key"], *new))
         _refuse_tied(project, raters, users, {row[1]: row[-1] for row in writes})
-        _write_raters(project, writes)
+        joined = _write_raters(project, writes)
+        _tell(project, writes, stored=stored, joined=joined, by=by)
     return counts
 
 
@@ -158,7 +161,8 @@ def _refuse_tied(
         raise rows_error("rater", wrong)
 
 
-def _write_raters(project: Project, writes: list[tuple[Any, ...]]) -> None:
+def _write_raters(project: Project, writes: list[tuple[Any, ...]]) -> list[int]:
+    """The ids of the users who become members by it."""
     # Ties that are given up first: two raters may swap their accounts.
     Rater.objects.filter(project=project, key__in=[row[1] for row in writes]).update(user=None)
     rows = [(*row, False) for row in sorted(writes, key=lambda row: row[1])]
@@ -179,6 +183,45 @@ def _write_raters(project: Project, writes: list[tuple[Any, ...]]) -> None:
         for user_id in sorted(strangers)
     ]
     Member.objects.bulk_create(joining, ignore_conflicts=True)
+    return [member.user_id for member in joining]
+
+
+def _tell(
+    project: Project,
+    writes: list[tuple[Any, ...]],
+    *,
+    stored: dict[str, tuple[Any, ...]],
+    joined: Sequence[int],
+    by: Any,
+) -> None:
+    """A line for the raters that changed, the first of them with what they were, and one for each
+    account that got a role."""
+    user_id = None if by is None else by.pk
+    if writes:
+        names = (*SAID, "user_id")
+        told = writes[:MOST_TOLD]
+        security.event(
+            "raters_put",
+            project_id=project.pk,
+            by=user_id,
+            raters=len(writes),
+            before={
+                row[1]: dict(zip(names, stored[row[1]], strict=True))
+                for row in told
+                if row[1] in stored
+            },
+            after={row[1]: dict(zip(names, row[2:], strict=True)) for row in told},
+        )
+    accounts = get_user_model().objects.in_bulk(joined)
+    for who in joined:
+        security.event(
+            "member_added",
+            project_id=project.pk,
+            by=user_id,
+            who=who,
+            role=Member.Role.ANNOTATOR.value,
+            after={"member": accounts[who].get_username(), "role": Member.Role.ANNOTATOR.value},
+        )
 
 
 # All that may be said of a rater; the API and every import that brings raters ask this list.

@@ -106,7 +106,7 @@ def member_link(request: HttpRequest, project_id: int, member_id: int) -> HttpRe
 def _link(request: HttpRequest, member: Member) -> str:
     """Signed, for three days, and dead once a password is set."""
     user = member.user
-    security.event("link_made", who=user.pk)
+    security.event("link_made", who=user.pk, after={"member": user.get_username()})
     parts = {
         "uidb64": urlsafe_base64_encode(force_bytes(user.pk)),
         "token": default_token_generator.make_token(user),

@@ -76,7 +76,14 @@ def _join(project: Project, user: User, role: str, by: Any) -> Member:
     member = Member.objects.create(project=project, user=user, role=role)
     if role == Member.Role.ANNOTATOR:
         tie_annotator(project=project, user=user)
-    security.event("member_added", project_id=project.pk, who=user.pk, role=role, by=by.pk)
+    security.event(
+        "member_added",
+        project_id=project.pk,
+        who=user.pk,
+        role=role,
+        by=by.pk,
+        after={"member": user.get_username(), "role": role},
+    )
     return member
 
 
@@ -97,8 +104,8 @@ def change_role(*, member: Member, role: str, by: Any) -> Member:
         who=who,
         role=role,
         by=by.pk,
-        before={"role": before},
-        after={"role": role},
+        before={"member": member.user.get_username(), "role": before},
+        after={"member": member.user.get_username(), "role": role},
     )
     return member
 
@@ -108,7 +115,13 @@ def remove_member(*, member: Member, by: Any) -> None:
     """Take the role away; the rater and what was rated stay. Raises Refused for the last lead."""
     _refuse_last_lead(member)
     member.delete()
-    security.event("member_removed", project_id=member.project_id, who=member.user_id, by=by.pk)
+    security.event(
+        "member_removed",
+        project_id=member.project_id,
+        who=member.user_id,
+        by=by.pk,
+        before={"member": member.user.get_username(), "role": member.role},
+    )
 
 
 def _check_role(role: str) -> None:

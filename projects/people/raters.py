@@ -38,11 +38,19 @@ def tie_annotator(*, project: Project, user: User) -> Rater:
     return Rater.objects.create(project=project, key=key, name=user.get_full_name(), user=user)
 
 
+@transaction.atomic
 def pause_rater(*, rater: Rater, paused: bool, by: Any) -> Rater:
     """Stop or resume handing out items to a rater; what they rated counts on."""
-    rater.paused = paused
+    before, rater.paused = rater.paused, paused
     rater.save(update_fields=["paused"])
-    security.event("rater_paused" if paused else "rater_resumed", rater=rater.pk, by=by.pk)
+    security.event(
+        "rater_paused" if paused else "rater_resumed",
+        project_id=rater.project_id,
+        rater=rater.pk,
+        by=by.pk,
+        before={"rater": rater.key, "paused": before},
+        after={"rater": rater.key, "paused": paused},
+    )
     return rater
 
 

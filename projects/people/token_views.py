@@ -12,7 +12,6 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST
 
-from groundwork import security
 from projects.models import ApiToken
 
 from . import tokens
@@ -34,7 +33,6 @@ def own_tokens(request: HttpRequest) -> HttpResponse:
             scope=form.cleaned_data["scope"],
             expires_at=form.expires_at(),
         )
-        security.event("token_made", scope=form.cleaned_data["scope"])
         form = TokenForm(request=request)
     own = (
         ApiToken.objects.filter(user=request.user.pk, revoked_at=None)
@@ -49,9 +47,7 @@ def own_tokens(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
-    live = ApiToken.objects.filter(pk=token_id, user=request.user.pk, revoked_at=None)
-    if not live.update(revoked_at=timezone.now()):
+    if not tokens.revoke(ApiToken.objects.filter(pk=token_id, user=request.user.pk)):
         raise Http404
-    security.event("token_revoked", token_id=token_id)
     messages.success(request, _("The token is revoked: from now on it opens nothing."))
     return redirect("tokens")

@@ -40,7 +40,18 @@ def add_question(*, project: Project, question: NewQuestion, by: Any) -> Questio
         )
     position = max((position for _key, position in standing), default=-1) + 1
     made = create_question(project, question, position=position)
-    security.event("question_added", project_id=project.pk, by=by.pk, after={"key": question.key})
+    security.event(
+        "question_added",
+        project_id=project.pk,
+        by=by.pk,
+        question=question.key,
+        after={
+            "text": question.text,
+            "scale": question.scale,
+            "weights": question.weights,
+            "categories": [_as_told(one) for one in question.categories],
+        },
+    )
     return made
 
 
@@ -116,14 +127,16 @@ def change_categories(
         )
     removed = [category for code, category in standing.items() if code not in codes]
     _refuse_used(question, removed)
+    stood = {"categories": [_as_told(one) for one in standing.values()]}
     _retire(removed)
     _write_categories(question, standing, categories)
     fields: dict[str, Any] = {"scale": scale}
+    stands = {"categories": [_as_told(one) for _code, one in categories]}
     if question.weight_matrix is not None:
         places = {code: place for place, code in enumerate(standing)}
         sources = [None if code is None else places[code] for code, _category in categories]
         fields["weight_matrix"] = weight_matrix.rearranged(question.weight_matrix, sources)
-    return _set_scale(question, by=by, **fields)
+    return _set_scale(question, by=by, told=(stood, stands), **fields)
 
 
 @transaction.atomic
@@ -172,7 +185,11 @@ def change_headline(
         raise Refused({"note": _("Say in a sentence why another coefficient is to be read first.")})
     note = _line("note", note)
     question = _locked(question, None, by=by)
-    fields = {"headline": headline, "headline_note": note, "headline_pooled": pooled}
+    fields: dict[str, Any] = {
+        "headline": headline,
+        "headline_note": note,
+        "headline_pooled": pooled,
+    }
     return _set_scale(question, by=by, **fields)
 
 
@@ -207,7 +224,18 @@ def _locked(question: Question, seen_version: int | None, *, by: Any, reason: st
     return question
 
 
-def _set_scale(question: Question, *, by: Any, **fields: Any) -> Question:
+def _as_told(category: Category | NewCategory) -> dict[str, Any]:
+    return {"label": category.label, "value": category.value, "hotkey": category.hotkey}
+
+
+def _set_scale(
+    question: Question,
+    *,
+    by: Any,
+    told: tuple[dict[str, Any], dict[str, Any]] = ({}, {}),
+    **fields: Any,
+) -> Question:
+    """``told``: what the trail says beside the fields, before and after."""
     before = {name: getattr(question, name) for name in fields}
     Question.objects.filter(pk=question.pk).update(scale_version=F("scale_version") + 1, **fields)
     changes.scale_changed(question.pk)
@@ -216,8 +244,8 @@ def _set_scale(question: Question, *, by: Any, **fields: Any) -> Question:
         project_id=question.project_id,
         by=by.pk,
         question=question.key,
-        before=before,
-        after=fields,
+        before=told[0] | before,
+        after=told[1] | fields,
     )
     return Question.objects.get(pk=question.pk)
 

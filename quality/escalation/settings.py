@@ -8,6 +8,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from events.recording import record
+from groundwork import security
 from projects.models import Question
 from quality.models import LabelRules
 
@@ -39,7 +40,7 @@ def rules_of(question: Question) -> LabelRules:
 
 
 @transaction.atomic
-def choose(*, question: Question, by: object, **chosen: Any) -> LabelRules:
+def choose(*, question: Question, by: Any, **chosen: Any) -> LabelRules:
     """Set some of RULES. With ``escalate`` the next sweep asks again, or no more; ``second_share``
     of the decided items are put before a second adjudicator; with ``tell_raters`` raters learn of
     decisions on their items after ``tell_after`` days. Raises Refused, and then has changed
@@ -63,6 +64,14 @@ def choose(*, question: Question, by: object, **chosen: Any) -> LabelRules:
         subject=f"question/{question.key}",
         data={"before": before, "after": wanted},
         by=by,
+    )
+    security.event(
+        "rules_changed",
+        project_id=question.project_id,
+        by=by.pk,
+        question=question.key,
+        before=before,
+        after=wanted,
     )
     return row
 

@@ -127,7 +127,7 @@ def choose_bar(request: HttpRequest, project_id: int) -> HttpResponse:
     """How often raters are to be right at least."""
     chosen = chosen_question(request, project_id, role=LEAD)
     try:
-        settings.choose(question=chosen.question, bar=request.POST.get("bar", ""))
+        settings.choose(question=chosen.question, bar=request.POST.get("bar", ""), by=request.user)
     except ValueError as error:
         return HttpResponseBadRequest(str(error), content_type="text/plain; charset=utf-8")
     return _back(chosen)

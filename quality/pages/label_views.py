@@ -19,6 +19,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
+from groundwork import security
 from metrics.pages.selection import Selection, chosen_question, one_of, place_after
 from projects.models import Member
 from quality.adjudication import deciding, second
@@ -83,7 +84,7 @@ def labels_file(request: HttpRequest, project_id: int, kind: str) -> HttpRespons
     """The labels of a question as a file; ``?at_least=0.95``: only those at least so sure."""
     chosen = chosen_question(request, project_id, role=Member.Role.VIEWER)
     name = f"{slugify(chosen.project.name) or 'project'}-{chosen.question.key}-labels"
-    if kind == "card":
+    if kind == "card":  # figures alone
         answer = HttpResponse(
             card.text(chosen.question), content_type="text/markdown; charset=utf-8"
         )
@@ -94,6 +95,7 @@ def labels_file(request: HttpRequest, project_id: int, kind: str) -> HttpRespons
     if kind == "parquet" and not parquet_file.has_parquet():
         return parquet_file.missing()
     at_least = _share(request.GET.get("at_least"))
+    security.event("export", what_of="labels", kind=kind, question=chosen.question.key)
     consensus = Consensus.objects.filter(question=chosen.question).first()
     words = final.Words.of(chosen.question, consensus)
     found = files.KINDS[kind]
@@ -125,6 +127,9 @@ def choose_method(request: HttpRequest, project_id: int) -> HttpResponse:
     if method not in Method.values:
         return HttpResponseBadRequest(_("Choose one of the methods."), content_type="text/plain")
     settings.choose(
-        question=chosen.question, method=method, with_models="with_models" in request.POST
+        question=chosen.question,
+        method=method,
+        with_models="with_models" in request.POST,
+        by=request.user,
     )
     return redirect(f"{reverse('labels', args=[project_id])}?question={chosen.question.key}")

@@ -15,6 +15,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from groundwork import security
 from metrics.pages.selection import chosen_question, one_of, page_number
 from projects.models import Member
 from quality.scorecard.cards import Card, Status, cards
@@ -102,6 +103,7 @@ def scorecard_file(request: HttpRequest, project_id: int) -> HttpResponse:
     """All raters as CSV, by key."""
     chosen = chosen_question(request, project_id, role=Member.Role.VIEWER)
     name = f"{slugify(chosen.project.name) or 'project'}-{slugify(chosen.question.key)}-raters"
+    security.event("export", what_of="raters", kind="csv", question=chosen.question.key)
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     writer = csv.writer(response)

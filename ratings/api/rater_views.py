@@ -51,7 +51,8 @@ class Raters(ApiView):
         """One rater or a list of up to 10,000. The same request twice changes nothing."""
         project = self.project(request, project_id, role=Member.Role.LEAD)
         parameters(request)
-        return Response(put_raters(project=project, rows=rows_of(request.data)))
+        rows = rows_of(request.data)
+        return Response(put_raters(project=project, rows=rows, by=request.user))
 
     @reads(
         "listRaters", "Raters, for leads and viewers", page_of("ListedRater", ListedRater), PAGING

@@ -72,7 +72,7 @@ def tie(project: Project, wanted: Mapping[str, int], *, by: Any) -> None:
     )
     rows = [{"key": key, "username": names[user]} for key, user in ties.items()]
     if rows:
-        put_raters(project=project, rows=rows)
+        put_raters(project=project, rows=rows, by=by)
 
 
 def suggested(

@@ -53,7 +53,13 @@ def rater_data(request: HttpRequest, project_id: int, rater_id: int) -> HttpResp
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     raters = Rater.objects.select_related("project", "user")
     rater = get_object_or_404(raters, project=project, pk=min(rater_id, LARGEST_ID))
-    security.event("person_exported", project_id=project.pk, by=request.user.pk, rater=rater.pk)
+    security.event(
+        "person_exported",
+        project_id=project.pk,
+        by=request.user.pk,
+        rater=rater.pk,
+        before={"rater": rater.key},
+    )
     name = f"rater-{rater.pk}.jsonl"
     return StreamingHttpResponse(
         person.lines(rater),

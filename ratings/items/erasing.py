@@ -104,8 +104,16 @@ def ask(*, kind: str, target: Any, by: Any) -> Deletion:
         by=by.pk if by else None,
         kind=str(kind),
         target=target.pk,
+        before=_name_of(kind, target) | asked.counts,
     )
     return asked
+
+
+def _name_of(kind: str, target: Any) -> dict[str, str]:
+    """What the trail may keep: not the key of a rater, who may be somebody to be forgotten."""
+    if kind == Kind.PROJECT:
+        return {"name": target.name}
+    return {"key": target.key} if kind == Kind.ITEM else {}
 
 
 def withdraw_some(deletion: Deletion) -> int:

@@ -54,6 +54,9 @@ QUERIES = {
 }
 
 
+OF_NO_PROJECT = {"api-schema", "api-projects", "api-site-trail", "healthz", "livez"}
+
+
 def routes(patterns: Any = None, prefix: str = "") -> Iterator[str]:
     """The names of all routes below /api/ of /healthz and of /livez."""
     for pattern in get_resolver().url_patterns if patterns is None else patterns:
@@ -174,7 +177,7 @@ def dumped(body: Any) -> str:
 
 @pytest.mark.parametrize(
     "route",
-    sorted({route for route, _ in EXPECTED} - {"api-schema", "api-projects", "healthz", "livez"}),
+    sorted({route for route, _ in EXPECTED} - OF_NO_PROJECT),
 )
 def test_a_foreign_project_answers_like_none(
     route: str, clients: dict[str, APIClient], project: Project

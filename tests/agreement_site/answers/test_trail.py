@@ -13,7 +13,6 @@ from django.test import Client
 
 from agreement_site.models import TrailLine
 from groundwork import security
-from projects.catalogue import gold
 from projects.models import Member
 from projects.people import members
 from projects.setup.projects import change_project
@@ -37,7 +36,8 @@ def test_a_role_is_changed_by_somebody_from_somewhere(
     answer = client_for(lead).post(path, {"role": "annotator"}, REMOTE_ADDR="10.1.2.3")
     line = last()
     assert (line.what, line.actor_id, line.actor) == ("role_changed", lead.pk, "lead")
-    assert (line.before, line.after) == ({"role": "viewer"}, {"role": "annotator"})
+    assert line.before == {"member": "viewer", "role": "viewer"}
+    assert line.after == {"member": "viewer", "role": "annotator"}
     assert (line.project_id, line.address) == (project.pk, "10.1.2.3")
     assert line.request_id == answer["X-Request-ID"]
     assert line.details["who"] == viewer.pk
@@ -116,8 +116,3 @@ def test_superusers_read_it_and_nobody_changes_it(
     assert (row["what"], row["actor"], row["details"]) == ("export", "lead", '{"kind": "=csv"}')
     staff = client_for(make_user("staff", is_staff=True))
     assert staff.get("/admin/agreement_site/trailline/").status_code == 403
-
-
-def test_gold_answers_leave_a_line(project: Any, question: Any, lead: User) -> None:
-    gold._told(question, lead)
-    assert (last().what, last().details) == ("gold_changed", {"question": question.key})

@@ -201,12 +201,12 @@ def test_a_gold_answer_stands_above_the_ratings_and_below_a_decision(
 
 
 def test_what_the_lead_chooses_while_labels_are_computed_stands(
-    answered: Question, monkeypatch: pytest.MonkeyPatch
+    answered: Question, monkeypatch: pytest.MonkeyPatch, lead: Any
 ) -> None:
     fit = renew.fit
 
     def choose_meanwhile(*arguments: Any, **options: Any) -> Any:
-        settings.choose(question=answered, method=Method.MAJORITY, with_models=True)
+        settings.choose(question=answered, method=Method.MAJORITY, with_models=True, by=lead)
         return fit(*arguments, **options)
 
     monkeypatch.setattr(renew, "fit", choose_meanwhile)

@@ -214,4 +214,4 @@ def test_the_bar_is_chosen_and_weighs_the_evidence_anew(
     renew.renew(known.pk, at_once=True)
     assert GoldScore.objects.get(rater__key="dan").highest > before
     with pytest.raises(ValueError, match="from 0"):
-        settings.choose(question=known, bar="high")
+        settings.choose(question=known, bar="high", by=lead)

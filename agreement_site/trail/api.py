@@ -1,0 +1,75 @@
+"""The API of the trail."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from agreement_site.models import TrailLine
+from groundwork.rest import paging
+from groundwork.rest.errors import BadRequest
+from groundwork.rest.paging import Key, page
+from groundwork.rest.parameters import parameters
+from groundwork.rest.schema import PAGING, page_of, parameter, reads
+from projects.api.view import ApiView
+
+from . import reading
+from .acts import ACTS
+from .views import asked_project
+
+
+class TrailLineOut(serializers.ModelSerializer):
+    class Meta:
+        model = TrailLine
+        fields = reading.COLUMNS
+
+
+PARAMETERS = [
+    parameter("actor", "Only what this account did"),
+    parameter("act", "Only acts of this name", enum=list(ACTS)),
+    parameter("from", "Only from this day on"),
+    parameter("to", "Only up to this day, and on it"),
+    *PAGING,
+]
+
+
+class SiteTrail(ApiView):
+    @reads(
+        "listTrail",
+        "Who did what on the site, newest first; for administrators",
+        page_of("TrailLine", TrailLineOut),
+        PARAMETERS,
+    )
+    def get(self, request: Request) -> Response:
+        """Days are those of UTC."""
+        return _page(request, None)
+
+
+class ProjectTrail(ApiView):
+    @reads(
+        "listProjectTrail",
+        "Who did what in the project, newest first; for its leads",
+        page_of("ProjectTrailLine", TrailLineOut),
+        PARAMETERS,
+    )
+    def get(self, request: Request, project_id: int) -> Response:
+        """Days are those of the project's time zone."""
+        return _page(request, project_id)
+
+
+def _page(request: Request, project_id: int | None) -> Response:
+    project = asked_project(request.user, project_id, token=request.auth)
+    found = parameters(request, (*reading.NAMES, *paging.PAGING))
+    try:
+        lines = reading.lines_of(project, reading.Wanted.of(found))
+    except reading.Refused as refused:
+        raise BadRequest("The query has invalid parameters.", fields=refused.fields) from None
+
+    def read(after: Key | None, size: int) -> list[tuple[Key, Any]]:
+        older = lines if after is None else lines.filter(pk__lt=-after[0])
+        return [((-line.pk,), TrailLineOut(line).data) for line in older[:size]]
+
+    return Response(page(request, found, key=1, read=read))

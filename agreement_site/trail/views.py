@@ -1,0 +1,122 @@
+"""The trail as pages and files: of the site for superusers, of a project for its leads."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_safe
+
+from agreement_site.models import TrailLine
+from groundwork import security
+from metrics.pages.selection import place_after
+from projects.access import get_project
+from projects.models import Member, Project
+
+from . import reading
+from .acts import ACTS
+
+LINES_A_PAGE = 50
+LONGEST_SHOWN = 300  # characters of a value; files have all of it
+
+
+def asked_project(user: Any, project_id: int | None, *, token: Any = None) -> Project | None:
+    """The project whose lines the user may see; None for the whole site. Raises Http404 or
+    PermissionDenied; a token that is bound to a project sees that one alone."""
+    if project_id is not None:
+        return get_project(user, project_id, role=Member.Role.LEAD, token=token)
+    if not user.is_superuser or (token is not None and token.project_id is not None):
+        raise PermissionDenied(_("The trail of the whole site is for administrators."))
+    return None
+
+
+@login_required
+@require_safe
+def trail(request: HttpRequest, project_id: int | None = None) -> HttpResponse:
+    """Lines that were chosen by actor, act and days, a page at a time."""
+    project = asked_project(request.user, project_id)
+    before = place_after(request.GET)
+    context: dict[str, Any] = {"project": project, "acts": ACTS.items(), "wrong": {}, "lines": []}
+    try:
+        found = reading.lines_of(project, reading.Wanted.of(request.GET))
+    except reading.Refused as refused:
+        context["wrong"] = refused.fields
+    else:
+        lines = list((found.filter(pk__lt=before) if before else found)[: LINES_A_PAGE + 1])
+        context["lines"] = [shown(line) for line in lines[:LINES_A_PAGE]]
+        context["next_after"] = lines[LINES_A_PAGE - 1].pk if len(lines) > LINES_A_PAGE else None
+    given = {name: request.GET.get(name, "")[:200] for name in reading.NAMES}
+    chosen = {name: value for name, value in given.items() if value}
+    address = "trail_file" if project is None else "project_trail_file"
+    arguments = [] if project is None else [project.pk]
+    context |= {
+        "given": given | {"first": given["from"], "last": given["to"]},
+        "query": urlencode(chosen),
+        "narrowed": bool(chosen),
+        "before": before,
+        "file": f"{reverse(address, args=arguments)}?{urlencode(chosen)}",
+    }
+    status = 400 if context["wrong"] else 200
+    return render(request, "agreement_site/trail.html", context, status=status)
+
+
+@login_required
+@require_GET
+def trail_file(request: HttpRequest, project_id: int | None = None) -> Any:
+    """All the chosen lines as CSV. Taking them is a line, too."""
+    project = asked_project(request.user, project_id)
+    try:
+        found = reading.lines_of(project, reading.Wanted.of(request.GET))
+    except reading.Refused as refused:
+        return HttpResponse(str(refused), status=400, content_type="text/plain; charset=utf-8")
+    security.event("export", what_of="trail", kind="csv")
+    name = "concord-trail.csv" if project is None else f"concord-trail-{project.pk}.csv"
+    return StreamingHttpResponse(
+        reading.as_csv(found),
+        content_type="text/csv; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )
+
+
+def shown(line: TrailLine) -> dict[str, Any]:
+    """A line as the page writes it: what moved as (name, before, after), and what else is known."""
+    before, after = line.before or {}, line.after or {}
+    act: str | Promise = ACTS.get(line.what, line.what)
+    return {
+        "at": line.at,
+        "act": act,
+        "actor": line.actor,
+        "address": line.address,
+        "project_id": line.project_id,
+        "moved": [
+            (name, *map(_text, _apart(before.get(name), after.get(name))))
+            for name in {**before, **after}
+        ],
+        "details": [
+            (name, _text(value))
+            for name, value in line.details.items()
+            if name not in before and name not in after
+        ],
+    }
+
+
+def _apart(before: Any, after: Any) -> tuple[Any, Any]:
+    """Of two lists what is not in the other one."""
+    if not (isinstance(before, list) and isinstance(after, list)) or before == after:
+        return before, after
+    return [one for one in before if one not in after], [one for one in after if one not in before]
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
