@@ -84,9 +84,9 @@ def _of_size(facts: Facts) -> list[str]:
             found.append(
                 _("That it is in one band: the interval reaches from %(low)s to %(high)s.") % told
             )
-    if "kappa" not in name and scheme != BandScheme.KRIPPENDORFF:
+    if not bands.fits(name, scheme):
         found.append(
-            _("That %(scheme)s’s words fit this coefficient: they were made for kappa.")
+            _("That %(scheme)s’s words fit this coefficient: they were made for another.")
             % {"scheme": BandScheme(scheme).label}
         )
     bar = facts["bar"]

@@ -9,7 +9,7 @@ from typing import Any, cast
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from projects.models import Project, QueueOrder, Scale, Weights
+from projects.models import Project, Question, QueueOrder, Scale, Weights
 
 from .project_rules import BOUNDS, time_zones
 from .question_rules import NewCategory
@@ -242,9 +242,15 @@ class WeightsForm(forms.Form):
         help_text=_("Kept with who changed the weights, and when."),
     )
 
-    def __init__(self, *args: Any, size: int, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, question: Question, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.size = size
+        self.size = len(question.active_categories())
+        offered = set(Weights)
+        if question.scale == Scale.NOMINAL:  # without an order nothing is nearer
+            offered = {Weights.NONE, Weights.CUSTOM, Weights(question.weights)}
+        weights = self.fields["weights"]
+        assert isinstance(weights, forms.ChoiceField)
+        weights.choices = [choice for choice in Weights.choices if choice[0] in offered]
 
     def typed(self) -> list[list[str]]:
         """The cells as they were typed. (k, k)"""

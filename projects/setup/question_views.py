@@ -125,7 +125,7 @@ def _show_categories(
 @require_POST
 def question_weights(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
     project, found = _question(request, project_id, key)
-    form = WeightsForm(request.POST, size=len(found.active_categories()))
+    form = WeightsForm(request.POST, question=found)
     if form.is_valid():
         custom = form.cleaned_data["weights"] == Weights.CUSTOM
         # A matrix that is not chosen stays as it was, for another day.
@@ -146,7 +146,7 @@ def matrix_check(request: HttpRequest, project_id: int, key: str) -> HttpRespons
     """The matrix as typed so far: what is wrong with it, or how it looks. Changes nothing."""
     _project, found = _question(request, project_id, key)
     labels = [category.label for category in found.active_categories()]
-    form = WeightsForm(request.POST, size=len(labels))
+    form = WeightsForm(request.POST, question=found)
     return render(
         request,
         "projects/_matrix_check.html",
@@ -200,7 +200,7 @@ def _page(request: HttpRequest, project: Project, found: Question, **bound: Any)
         }
         for place, c in enumerate(declared, start=1)
     ]
-    weights_form = bound.get("weights_form") or WeightsForm(initial=stands, size=len(labels))
+    weights_form = bound.get("weights_form") or WeightsForm(initial=stands, question=found)
     context = {
         "project": project,
         "question": found,
@@ -222,7 +222,7 @@ def _page(request: HttpRequest, project: Project, found: Question, **bound: Any)
             for i, (_row_label, row) in enumerate(context["cells"])
             for j, (cell, _label) in enumerate(row)
         }
-        filled = WeightsForm({"weights": chosen, **cells}, size=len(labels))
+        filled = WeightsForm({"weights": chosen, **cells}, question=found)
         context |= matrix_context(str(chosen), filled, labels, found)
     return render(
         request, "projects/question.html", context, status=400 if _refused(request, bound) else 200

@@ -255,6 +255,26 @@ def test_custom_weights_are_saved(question_page, question):
     assert (question.weights, question.weight_matrix) == ("linear", [list(row) for row in MATRIX])
 
 
+def test_weights_by_order_are_not_offered_where_there_is_none(
+    client_for, lead, question_page, question
+):
+    type(question).objects.update(scale="nominal")
+    address = f"/projects/{question.project_id}/setup/questions/severity/"
+    text = text_of(client_for(lead).get(address))
+    assert 'value="custom"' in text
+    assert 'value="linear"' not in text
+    response = question_page("weights", {"weights": "linear", "seen_version": 1})
+    assert response.status_code == 400
+    question.refresh_from_db()
+    assert (question.weights, question.scale_version) == ("none", 1)
+
+
+def test_weights_that_stand_are_offered_on_any_scale(client_for, lead, question):
+    type(question).objects.update(scale="nominal", weights="quadratic")
+    address = f"/projects/{question.project_id}/setup/questions/severity/"
+    assert 'value="quadratic"' in text_of(client_for(lead).get(address))
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
