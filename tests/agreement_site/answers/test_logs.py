@@ -154,7 +154,7 @@ def test_a_database_that_is_gone_is_told_once(
     monkeypatch.setattr("projects.api.view.get_project", gone)
     answer = api_for(lead).get(f"/api/v1/projects/{project.pk}/agreement/")
     assert answer.status_code == 503
-    why, line = lines()
+    _token, why, line = lines()
     assert "server closed the connection" in why["message"]
     assert (line["status"], line["request_id"]) == (503, why["request_id"])
 
