@@ -6,7 +6,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -91,8 +91,7 @@ class Row:
 
     @property
     def n_ratings(self) -> int:
-        categories = (self.reading.details if self.reading else {}).get("categories", ())
-        return sum(category["ratings"] for category in categories)
+        return _n_ratings(self.reading)
 
     @property
     def enough(self) -> int:
@@ -111,17 +110,16 @@ def rows(projects: list[Project], user: Any) -> list[Row]:
     if user.is_superuser:
         roles = {project.pk: Member.Role.LEAD for project in projects}
     found = [Row(project, roles.get(project.pk, "")) for project in projects]
-    questions: dict[int, Question] = {}
     all_questions = list(Question.objects.filter(project__in=projects))
-    for question in all_questions:
-        questions.setdefault(question.project_id, question)
+    ids = [question.pk for question in all_questions]
     n_items = n_items_by_project(projects)
-    ids = [question.pk for question in questions.values()]
     stored = Reading.objects.filter(question__in=ids, span=Span.ALL)
     stored = stored.defer("cumulative", "people_cumulative")
     readings = {row.question_id: row for row in stored}
-    uncounted = _uncounted([question.pk for question in all_questions])
-    apart = raters_apart(readings)
+    questions = _shown(all_questions, readings)
+    uncounted = _uncounted(ids)
+    of_shown = {one.pk for one in questions.values()} & readings.keys()
+    apart = raters_apart({pk: readings[pk] for pk in of_shown})
     seen = [row.project.pk for row in found if row.sees_results]
     cases = Counter[int]()
     for count in CASES:
@@ -136,6 +134,21 @@ def rows(projects: list[Project], user: Any) -> list[Row]:
             row.apart = row.question.pk in apart
             row.attention = _attention(row, apart.get(row.question.pk, []))
     return found
+
+
+def _shown(questions: list[Question], readings: Mapping[int, Reading]) -> dict[int, Question]:
+    """Project -> its first question that has ratings, or its first."""
+    found: dict[int, Question] = {}
+    for question in questions:
+        stood = found.setdefault(question.project_id, question)
+        if not _n_ratings(readings.get(stood.pk)) and _n_ratings(readings.get(question.pk)):
+            found[question.project_id] = question
+    return found
+
+
+def _n_ratings(reading: Reading | None) -> int:
+    categories = reading.details.get("categories", ()) if reading else ()
+    return sum(category["ratings"] for category in categories)
 
 
 def draw(shown: list[Row]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from django.test import Client
 
 from metrics.work.sweep import bring_up_to_date
+from projects.models import Category, Question
 
 
 def rows(client: Client) -> dict[str, Any]:
@@ -49,6 +50,20 @@ def test_projects_row_shows_progress_and_agreement(
     assert (row.enough, row.n_items, row.n_ratings) == (1, 3, 7)
     assert row.headline["value"] is not None
     assert "2 items have fewer than 3 ratings." in row.attention
+
+
+def test_projects_row_shows_the_question_that_is_rated(
+    project: Any, question: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    """Of several questions the first may be the one that nobody answers."""
+    other = Question.objects.create(project=project, key="later", text="And?", position=1)
+    Category.objects.create(question=other, code=0, label="yes", position=0)
+    for rater in "ab":
+        rate(other, "i1", rater, "yes")
+    bring_up_to_date(other.pk)
+    row = rows(client_for(lead))["Reviews"]
+    assert (row.question, row.n_ratings) == (other, 2)
+    assert not any("No ratings yet" in said for said in row.attention)
 
 
 def test_projects_row_names_uncounted(
