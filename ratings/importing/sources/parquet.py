@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,14 +9,14 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
+from ratings.files.parquet_file import has_parquet
 from ratings.importing.mapping import Mapping
 from ratings.importing.problems import Unreadable
 from ratings.importing.sample import Sample
-from ratings.importing.shape import Record
 from ratings.importing.table import Line
 
 from .csv_records import MAX_CELL, MAX_COLUMNS
-from .tables import TableSource
+from .tables import CountedLines, TableSource
 
 ROWS_AT_A_TIME = 1000
 
@@ -36,23 +35,11 @@ class Parquet(TableSource):
         return ParquetLines(path)
 
 
-class ParquetLines:
+class ParquetLines(CountedLines):
     """The rows as lines of cells; a row's line is its number below the names."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.aside: list[Record] = []
-        self.rows = 0
-        self.n_rows = 1
-
-    @property
-    def bytes_read(self) -> int:
-        if not self.path.is_file():
-            return 0
-        return int(self.path.stat().st_size * min(1.0, self.rows / self.n_rows))
-
     def __iter__(self) -> Iterator[Line]:
-        if importlib.util.find_spec("pyarrow") is None:
+        if not has_parquet():
             raise Unreadable("parquet_missing")
         if not self.path.is_file():
             raise Unreadable("lost")

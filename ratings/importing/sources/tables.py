@@ -28,6 +28,23 @@ class Lines(Protocol):
     def __iter__(self) -> Iterator[Line]: ...
 
 
+class CountedLines:
+    """The rows of a file that tells how many it has: what was read of it follows from their number.
+    The base of Lines; ``__iter__`` keeps ``rows`` and ``n_rows``."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.aside: list[Record] = []
+        self.rows = 0
+        self.n_rows = 1
+
+    @property
+    def bytes_read(self) -> int:
+        if not self.path.is_file():
+            return 0
+        return int(self.path.stat().st_size * min(1.0, self.rows / self.n_rows))
+
+
 class TableSource:
     """A source of tables; a subclass has the other attributes of Source, and ``lines``."""
 

@@ -16,11 +16,11 @@ from django.utils.translation import gettext_lazy as _
 from ratings.importing.mapping import Mapping
 from ratings.importing.problems import Unreadable
 from ratings.importing.sample import Sample
-from ratings.importing.shape import LeftOut, Record, Wrong
+from ratings.importing.shape import LeftOut, Wrong
 from ratings.importing.table import Line
 
 from .csv_records import MAX_CELL, MAX_COLUMNS
-from .tables import TableSource
+from .tables import CountedLines, TableSource
 
 WORKBOOK = "xl/workbook.xml"
 STRINGS = "xl/sharedStrings.xml"
@@ -51,20 +51,8 @@ def is_workbook(path: Path) -> bool:
         raise Unreadable("xlsx") from None
 
 
-class XlsxLines:
+class XlsxLines(CountedLines):
     """The rows of the sheet as lines of cells; trailing empty cells are as good as none."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.aside: list[Record] = []
-        self.rows = 0
-        self.n_rows = 1
-
-    @property
-    def bytes_read(self) -> int:
-        if not self.path.is_file():
-            return 0
-        return int(self.path.stat().st_size * min(1.0, self.rows / self.n_rows))
 
     def __iter__(self) -> Iterator[Line]:
         formulas = _look_inside(self.path)
