@@ -20,7 +20,7 @@ from metrics.models import RaterReading, Reading, Span
 from projects.access import get_project
 from projects.models import Member, Project, Question, Rater
 
-from . import project_list
+from . import project_list, sparks
 from .findings import apart_sentences, raters_apart
 from .selection import page_number
 
@@ -59,12 +59,12 @@ def questions(request: HttpRequest, project_id: int) -> HttpResponse:
     stored = Reading.objects.filter(question__in=ids, span=Span.ALL)
     stored = stored.defer("cumulative", "people_cumulative")
     readings = {row.question_id: row for row in stored}
-    sparks, apart = project_list.sparks(ids), raters_apart(readings)
+    lines, apart = sparks.sparks(readings.values()), raters_apart(readings)
     rows = [
         QuestionRow(
             question,
             readings.get(question.pk),
-            sparks.get(question.pk, []),
+            lines.get(question.pk, []),
             apart_sentences(apart.get(question.pk, [])),
         )
         for question in asked

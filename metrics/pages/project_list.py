@@ -3,7 +3,6 @@ that the list can be searched, sorted, and told by what is to be done."""
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -11,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import models
-from django.db.models import Count, Max, Q
+from django.db.models import Count
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -22,10 +21,10 @@ from projects.catalogue.sizes import n_items_by_project
 from projects.models import Member, Project, Question
 from ratings.recording import waiting
 
+from . import sparks
 from .findings import apart_sentences, raters_apart
 
 PROJECTS_A_PAGE = 50
-SPARK_DAYS = 30
 MOST = 500  # projects in a list: the newest
 LONGEST_SEARCH = 200
 
@@ -153,7 +152,7 @@ def _n_ratings(reading: Reading | None) -> int:
 
 def draw(shown: list[Row]) -> None:
     """Give the rows of a page their sparklines."""
-    lines = sparks([row.question.pk for row in shown if row.question and row.sees_results])
+    lines = sparks.sparks([row.reading for row in shown if row.reading])
     for row in shown:
         row.spark = lines.get(row.question.pk, []) if row.question else []
 
@@ -206,19 +205,6 @@ SORTS: dict[str, tuple[str | Promise, Callable[[Row], Any]]] = {
 
 def _sorted(found: list[Row], sort: str) -> list[Row]:
     return sorted(found, key=SORTS[sort][1])
-
-
-def sparks(questions: list[int]) -> dict[int, list[float | None]]:
-    """Question -> what is read first on the days among the 30 up to its newest."""
-    daily = Reading.objects.filter(question__in=questions, span=Span.DAY).order_by()
-    recent = Q(pk__in=[])
-    for question, newest in daily.values_list("question_id").annotate(Max("start")):
-        recent |= Q(question_id=question, start__gt=newest - datetime.timedelta(days=SPARK_DAYS))
-    found: dict[int, list[float | None]] = {}
-    values = daily.filter(recent).order_by("question_id", "start")
-    for question, value in values.values_list("question_id", "headline__value"):
-        found.setdefault(question, []).append(value)
-    return found
 
 
 def _uncounted(questions: list[int]) -> dict[int, int]:

@@ -9,7 +9,7 @@ each period, which no count holds by day: another coefficient stands for it, and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from metrics.agreement.headline import COHEN, Facts, headline, weighting_of
@@ -29,8 +29,7 @@ def first_of(question: Question, scale: QuestionScale) -> Mapping[str, Any]:
     found = rows.values(*columns).first()
     if found is not None and found["headline__name"]:
         first = {name: found[f"headline__{name}"] for name in COLUMNS}
-        of_two = first["name"].startswith(COHEN)
-        of_two = of_two and found["headline__value__reason"] != "needs_two_raters"
+        of_two = reads_two(first["name"], found["headline__value__reason"])
         return first | {"shown": first["name"] if of_two else first["over_time"]}
     nobody = Facts(scale.kind, 0, scale.weights)
     chosen = headline(nobody, chosen=scale.chosen)
@@ -43,6 +42,11 @@ def first_of(question: Question, scale: QuestionScale) -> Mapping[str, Any]:
         "n_models": 0,
         "shown": chosen.over_time,
     }
+
+
+def reads_two(name: str, reason: str | None) -> bool:
+    """Whether a headline of this name is the kappa of two raters; `reason`: why it has no value."""
+    return is_of_two(name) and reason != "needs_two_raters"
 
 
 def is_of_two(name: str) -> bool:
@@ -59,11 +63,25 @@ def first_of_two(question: Question) -> Rater | None:
     """The rater whose readings are the course of Cohen's kappa: of two people the first, and beside
     a person the model, for whoever rates is compared with people. None before they share an
     item."""
-    pairs = PairTally.objects.filter(question=question).select_related("rater_a", "rater_b")
-    people = pairs.filter(rater_a__kind=Rater.Kind.HUMAN, rater_b__kind=Rater.Kind.HUMAN)
-    pair = people.order_by("rater_a", "rater_b").first()
-    pair = pair or pairs.order_by("rater_a", "rater_b").first()
-    if pair is None:
-        return None
-    beside_a_person = pair.rater_a.kind == Rater.Kind.HUMAN != pair.rater_b.kind
-    return pair.rater_b if beside_a_person else pair.rater_a
+    return first_of_each_two([question.pk]).get(question.pk)
+
+
+def first_of_each_two(questions: Collection[int]) -> dict[int, Rater]:
+    """The same of several questions by their ids; one query."""
+    pairs = PairTally.objects.filter(question__in=questions).order_by("rater_a", "rater_b")
+    pairs = pairs.select_related("rater_a", "rater_b").defer("table")
+    found: dict[int, PairTally] = {}
+    for pair in pairs:
+        stood = found.setdefault(pair.question_id, pair)
+        if _n_people(pair) == 2 > _n_people(stood):
+            found[pair.question_id] = pair
+    return {
+        question: pair.rater_b
+        if pair.rater_a.kind == Rater.Kind.HUMAN != pair.rater_b.kind
+        else pair.rater_a
+        for question, pair in found.items()
+    }
+
+
+def _n_people(pair: PairTally) -> int:
+    return [pair.rater_a.kind, pair.rater_b.kind].count(Rater.Kind.HUMAN)

@@ -8,8 +8,9 @@ the counts (of_days).
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import groupby
 from operator import itemgetter
 from statistics import median
 from typing import Any
@@ -40,6 +41,7 @@ ROWS_AT_ONCE = 4_000
 TIMED = 500
 RATERS_AT_ONCE = 5  # where workers share the raters of a question
 MANY_DAYS = 500  # from here on a range of days is asked for, not each by name
+_COLUMNS = ("rater_id", "day", "n_items", "n_ratings", "width", "table", "moments")
 
 
 def refresh_some(question_id: int, scale: QuestionScale) -> bool | None:
@@ -98,9 +100,8 @@ def _refresh_raters(question_id: int, moved: dict[int, list[int]], scale: Questi
     wanted = Q(day__in=[EVER, *whole])
     if len(whole) >= MANY_DAYS:
         wanted = Q(day=EVER) | Q(day__gte=whole[0], day__lte=whole[-1])
-    sums = _Sums.of(
-        PeerTally.objects.filter(wanted, question_id=question_id, rater__in=list(moved)), scale
-    )
+    tallies = PeerTally.objects.filter(wanted, question_id=question_id, rater__in=list(moved))
+    sums = _Sums.of(tallies.values_list(*_COLUMNS), scale)
     ever = sums.keys[:, 1] == EVER
     parts: list[tuple[str, _Sums]] = [(Span.ALL, sums.at(ever))]
     daily = sums.at(~ever)
@@ -147,10 +148,9 @@ class _Sums:
     n_ratings: np.ndarray
 
     @classmethod
-    def of(cls, tallies: QuerySet[PeerTally], scale: QuestionScale) -> _Sums:
-        """The stored rows, each a (rater, day) of its own."""
-        names = ("rater_id", "day", "n_items", "n_ratings", "width", "table", "moments")
-        rows = sorted(tallies.values_list(*names), key=itemgetter(0, 1))
+    def of(cls, tallies: Iterable[tuple[Any, ...]], scale: QuestionScale) -> _Sums:
+        """Rows of _COLUMNS of one question, each a (rater, day) of its own."""
+        rows = sorted(tallies, key=itemgetter(0, 1))
         width = scale.width
         widths, keep = [row[4] for row in rows], width <= MOMENTS_UP_TO
         tables = store.stacked([row[5] for row in rows], widths, width, axes=2)
@@ -265,7 +265,24 @@ def of_days(
     page still tells as not in the numbers. A rater of whom nothing was read yet has no page to show
     a day on.
     """
-    sums = _Sums.of(days, scale)
+    return _of_days(days.values_list(*_COLUMNS), scale, names)
+
+
+def of_days_each(
+    days: QuerySet[PeerTally], scales: Mapping[int, QuestionScale], names: Mapping[int, str]
+) -> dict[int, list[tuple[datetime.date, Any]]]:
+    """The same of several questions by their ids, a rater and a name each; one query."""
+    rows = sorted(days.values_list("question_id", *_COLUMNS), key=itemgetter(0))
+    return {
+        question: _of_days([row for _, *row in found], scales[question], [names[question]])
+        for question, found in groupby(rows, key=itemgetter(0))
+    }
+
+
+def _of_days(
+    rows: Iterable[Any], scale: QuestionScale, names: Sequence[str]
+) -> list[tuple[Any, ...]]:
+    sums = _Sums.of(rows, scale)
     if not len(sums.keys):
         return []
     estimates = sums.estimates(scale, names)

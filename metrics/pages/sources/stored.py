@@ -16,7 +16,7 @@ from metrics.pages.freshness import Freshness
 from metrics.pages.moves import Move, moves
 from metrics.pages.rater_columns import Column, RaterRow
 from metrics.pages.selection import Selection
-from metrics.readings import bootstrap, disputes, pair_details, pairs
+from metrics.readings import bootstrap, disputes, over_time, pair_details, pairs
 from projects.catalogue.sizes import n_items
 from projects.models import Question, Rater
 
@@ -81,7 +81,12 @@ class StoredProject(ProjectNumbers):
         return row
 
     def group_values(self) -> dict[str, list[float | None]]:
-        return trends.group_values(self.question, self._period(), limit=trends.TABLE_PERIODS)
+        lines = trends.group_values(self.question, self._period(), limit=trends.TABLE_PERIODS)
+        shown = self.chosen.first["shown"]
+        if over_time.is_of_two(shown):  # the people's line is that of the number above it
+            points, _older = trends.project_table(self.question, self._period(), shown)
+            lines["people"] = [point.reading.get("value") for point in points]
+        return lines
 
     def n_items(self) -> int:
         return n_items(self.chosen.project)

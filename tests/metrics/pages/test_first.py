@@ -179,6 +179,9 @@ def test_of_two_raters_the_trend_is_cohen_s(
     assert values == pytest.approx([kappa_of_week(0), kappa_of_week(1)])
     chart = client_for(lead).get(f"/projects/{project.pk}/charts/trend.json?period=day").json()
     assert [row["value"] for row in chart["rows"]] == pytest.approx(values)
+    for address in ("/", f"/projects/{project.pk}/questions/"):  # the small lines beside it
+        (row,) = client_for(lead).get(address).context["rows"]
+        assert row.spark == pytest.approx(values)
     address = f"/api/v1/projects/{project.pk}/agreement/trend/"
     rows = api_for(lead).get(address).json()["results"]
     assert [row["value"] for row in rows] == pytest.approx(values)
