@@ -10,17 +10,26 @@ from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
 from typing import Any
 
-from django.db.models import CharField, Func
+from django.db.models import Case, CharField, F, Func, When
 
-from projects.models import Category, Question
+from projects.models import Category, Question, Rater
 from ratings.models import Rating
 from ratings.recording.judgement import FIELDS, KEYS
 
 from . import parquet_file
 from .formulas import guard
 
-EXPORTED = [field for field in FIELDS if field.exported]
-NAMES = tuple(field.name for field in EXPORTED)
+# Of the rater, where it is a model: one that nobody named is called by its key, so that who reads
+# the file knows models from people.
+MODEL = Case(
+    When(rater__kind=Rater.Kind.MODEL, rater__model="", then=F("rater__key")),
+    default=F("rater__model"),
+)
+OF_RATER = {"model": MODEL, "prompt_version": F("rater__prompt_version")}
+KIND_OF = {field.name: field.kind for field in FIELDS if field.exported} | dict.fromkeys(
+    OF_RATER, "text"
+)
+NAMES = tuple(KIND_OF)
 # Item, rater, question, label, and rated_at come first; the others are texts and numbers.
 OTHERS = NAMES[len(KEYS) + 1 :]
 ROWS_AT_A_TIME = 2_000  # are fetched, and sent as one piece
@@ -48,7 +57,8 @@ def rows(questions: Iterable[Question]) -> Iterator[Row]:
     keys: what another project imports it exports alike."""
     for question in questions:
         labels = dict(Category.objects.filter(question=question).values_list("code", "label"))
-        columns: list[Any] = ["item__key", "rater__key", "code", _InWords("rated_at"), *OTHERS]
+        others = [OF_RATER.get(name, name) for name in OTHERS]
+        columns: list[Any] = ["item__key", "rater__key", "code", _InWords("rated_at"), *others]
         standing = Rating.objects.standing().filter(question=question)
         ratings = standing.order_by("item_id", "rater_id").values_list(*columns)
         found = ratings.iterator(chunk_size=ROWS_AT_A_TIME)
@@ -125,7 +135,7 @@ def parquet(found: Iterable[Row]) -> Iterator[bytes]:
         "time": pyarrow.timestamp("us", tz="UTC"),
         "number": pyarrow.int32(),
     }
-    fields = [(field.name, of_kind[field.kind]) for field in EXPORTED]
+    fields = [(name, of_kind[kind]) for name, kind in KIND_OF.items()]
     moment = datetime.datetime.fromisoformat
     time_at = NAMES.index("rated_at")
     source = ((*row[:time_at], moment(row[time_at]), *row[time_at + 1 :]) for row in found)

@@ -99,6 +99,11 @@ class ColumnsForm(FileForm):
             "or all."
         ),
     )
+    model = _one_column(
+        gettext_lazy("Name of the model"),
+        gettext_lazy("Where it is filled, the rater is a model; in files that Concord wrote."),
+    )
+    prompt_version = _one_column(gettext_lazy("Version of the model’s prompt"))
     leave_out = _columns(
         gettext_lazy("Columns that are no raters"),
         gettext_lazy("Every other column without a meaning is a rater."),

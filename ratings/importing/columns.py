@@ -31,7 +31,10 @@ ROLES = (
     "seconds",
     "guidelines",
     "question",
+    "model",
+    "prompt_version",
 )
+OF_MODEL = ("model", "prompt_version")  # of a rater who is a model
 # Role -> the names that a column of it may have, the surest first.
 NAMES = {
     "item": (
@@ -55,6 +58,8 @@ NAMES = {
     "question": "question question_key",
     "seconds": "seconds lead_time duration time_spent seconds_spent",
     "guidelines": "guidelines guidelines_version",
+    "model": "model",
+    "prompt_version": "prompt_version",
     "gold": "gold gold_label ground_truth truth expected correct_label",
     "text": (
         "text content sentence body passage message tweet utterance post review review_text "
@@ -121,6 +126,9 @@ def guess_columns(look: Look, *, labels: Iterable[str] = ()) -> Guess:
         place = _named(look, role, words.split(), taken=columns.values())
         if place is not None:
             columns[role] = place
+    if not {"rater", "model", "prompt_version"} <= columns.keys():
+        # alone, `model` mostly names who wrote what is judged
+        columns = {role: place for role, place in columns.items() if role not in OF_MODEL}
     parts = _parts(look, columns)
     described = bool(parts) or any(role in columns for role in CONTENT)
     rest = [

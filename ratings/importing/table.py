@@ -65,6 +65,7 @@ class Table:
         self.names: list[str] = []
         self.names_line = 1
         self.rows = 0  # with all their cells
+        self.models: set[str] = set()  # raters that were told of
         self.content = [(role, self.columns[role]) for role in CONTENT if role in self.columns]
 
     def read_names(self) -> dict[str, str]:
@@ -115,7 +116,20 @@ class Table:
             if brings_items and is_empty(cells[label_at]):
                 yield from [LeftOut(line, "no_label")] if key else []
             else:
+                yield from self._model(line, cells)
                 yield self._judgement(line, cells, key)
+
+    def _model(self, line: int, cells: Cells) -> Iterator[Rater]:
+        """The rater of the line, where it is a model of which no line has told yet."""
+        rater_at, model_at = self.columns.get("rater"), self.columns.get("model")
+        if rater_at is None or model_at is None or is_empty(cells[model_at]):
+            return
+        rater, version_at = clean(cells[rater_at]), self.columns.get("prompt_version")
+        if rater not in self.models:
+            self.models.add(rater)
+            version = "" if version_at is None else clean(cells[version_at])
+            model = clean(cells[model_at])
+            yield Rater(line, rater, "model", model=model, prompt_version=version)
 
     def _judgement(self, line: int, cells: Cells, key: str) -> Judgement:
         place = self.columns.get

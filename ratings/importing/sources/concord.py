@@ -9,18 +9,19 @@ from django.utils.translation import gettext_lazy as _
 
 from ratings.importing.mapping import Mapping
 from ratings.importing.sample import Sample
-from ratings.importing.shape import Gold, Item, Judgement, LeftOut, Record
+from ratings.importing.shape import Gold, Item, Judgement, LeftOut, Rater, Record
 
 from .tools import Fields, Tool, seconds, text
 
 OF_RATING = ("item", "rater", "question", "label", "rated_at")
 OF_ITEM = ("key", "body")
+OF_MODEL = ("model", "prompt_version")
 
 
 class Concord(Tool):
     name = _("Concord's own export")
     endings = (".jsonl",)
-    columns = {name: name for name in (*OF_RATING, "comment", "guidelines")}
+    columns = {name: name for name in (*OF_RATING, "comment", "guidelines", *OF_MODEL)}
 
     def recognises(self, sample: Sample) -> bool:
         return sample.has(*OF_RATING) or sample.has(*OF_ITEM)
@@ -32,6 +33,14 @@ class Concord(Tool):
         if fields.get("label") is None:
             yield LeftOut(line, "no_label")
             return
+        if model := text(fields.get("model")):
+            yield Rater(
+                line,
+                _exact(fields.get("rater")),
+                kind="model",
+                model=model,
+                prompt_version=text(fields.get("prompt_version")),
+            )
         yield Judgement(
             line,
             _exact(fields.get("item")),

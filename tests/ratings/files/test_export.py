@@ -21,6 +21,7 @@ from ratings.recording.record import record
 from tests.ratings.importing.import_wizard import Wizard, said
 
 NAMES = ["item", "rater", "question", "label", "rated_at", "comment", "guidelines"]
+NAMES += ["model", "prompt_version"]
 
 
 def body(response: Any) -> str:
@@ -44,7 +45,7 @@ def test_csv_has_what_stands(
 
     assert rows(response) == [
         NAMES,
-        ["i1", "ann", "severity", "minor", "2026-03-01T09:30:00Z", 'so, "so"', ""],
+        ["i1", "ann", "severity", "minor", "2026-03-01T09:30:00Z", 'so, "so"', "", "", ""],
     ]
     assert response["Content-Type"] == "text/csv; charset=utf-8"
     assert response["Content-Disposition"] == f'attachment; filename="reviews-{project.pk}.csv"'
@@ -68,6 +69,8 @@ def test_json_lines_are_the_plain_texts(
             "rated_at": "2026-03-01T09:30:00.000005Z",
             "comment": "=1+1",
             "guidelines": None,
+            "model": "",
+            "prompt_version": "",
         }
     ]
 
@@ -226,7 +229,7 @@ def test_formulas_are_quoted_in_the_file(
     rate(question, "=1+1", "-1", "major", comment="@x")
     text = body(client_for(lead).get(f"/projects/{project.pk}/data/export.csv"))
     assert '"\'=1+1",-1,severity,major,' in text
-    assert text.endswith(',"\'@x",\r\n')
+    assert text.endswith(',"\'@x",,,\r\n')
 
 
 def test_queries_do_not_grow_with_the_rows(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from projects.models import GuidelineVersion, Project
+from projects.models import GuidelineVersion, Project, Rater
 from projects.setup.projects import change_project
 from ratings.models import Rating
 from tests.ratings.importing.import_wizard import Wizard
@@ -24,13 +24,19 @@ def newcomer(lead: Any, client_for: Any) -> Wizard:
 
 @pytest.fixture
 def original(project: Project, question: Any, lead: Any, rate: Any) -> Project:
-    """Ratings under two versions of the guidelines, and one of a time before them."""
+    """Ratings under two versions of the guidelines, and one of a time before them; models among
+    the raters, one of them without a name."""
+    of_model = {"project": project, "kind": "model"}
+    Rater.objects.create(key="gpt@v2", model="gpt", prompt_version="v2", **of_model)
+    Rater.objects.create(key="oracle", **of_model)
     change_project(project=project, by=lead, guidelines="Look twice.")
     rate(question, "b", "zoe", "minor")
     rate(question, "b", "ann", "minor", comment="=so, or\n“so”")
     change_project(project=project, by=lead, guidelines="Look three times.")
     rate(question, "a", "ben", "major")
     rate(question, "a", "ann", "none", rated_at=LONG_AGO)
+    rate(question, "c", "gpt@v2", "none")
+    rate(question, "c", "oracle", "minor")
     return project
 
 
@@ -47,10 +53,18 @@ def test_the_copy_exports_the_same_bytes(newcomer: Wizard, original: Project, ki
     assert exported(newcomer, copy, kind) == file
     assert exported(newcomer, copy, "jsonl") == exported(newcomer, original, "jsonl")
     stamps = Rating.objects.filter(question__project=copy).order_by("item__key", "rater__key")
-    assert list(stamps.values_list("guidelines", flat=True)) == [None, 2, 1, 1]
+    assert list(stamps.values_list("guidelines", flat=True)) == [None, 2, 1, 1, 2, 2]
+    known = copy.raters.order_by("key").values_list("key", "kind", "model", "prompt_version")
+    assert list(known) == [
+        ("ann", "human", "", ""),
+        ("ben", "human", "", ""),
+        ("gpt@v2", "model", "gpt", "v2"),
+        ("oracle", "model", "oracle", ""),
+        ("zoe", "human", "", ""),
+    ]
     # and a second time nothing changes
     newcomer.project = copy
-    assert newcomer.all(file).summary["outcome"]["unchanged"] == 4
+    assert newcomer.all(file).summary["outcome"]["unchanged"] == 6
     assert exported(newcomer, copy, kind) == file
 
 
@@ -65,8 +79,8 @@ def test_own_guidelines_of_the_copy_come_after_those_of_the_file(
     change_project(project=copy, by=lead, guidelines="Our own.")
     assert GuidelineVersion.objects.get(project=copy).number == 3
     assert newcomer.client.get(f"/projects/{copy.pk}/guidelines/").status_code == 200
-    rate(copy.questions.get(), "c", "ann", "none")
-    assert Rating.objects.get(item__key="c", question__project=copy).guidelines == 3
+    rate(copy.questions.get(), "d", "ann", "none")
+    assert Rating.objects.get(item__key="d", question__project=copy).guidelines == 3
 
 
 def test_versions_that_a_project_does_not_have_are_unknown(
@@ -87,3 +101,10 @@ def test_what_is_no_version_is_a_problem(lead: Any, client_for: Any, project: Pr
     run = Wizard(client_for(lead), project).check(line.encode())
     assert [problem["kind"] for problem in run.problems] == ["guidelines"]
     assert (run.problems[0]["line"], run.problems[0]["column"]) == (1, "guidelines")
+
+
+def test_a_column_called_model_alone_makes_nobody_a_model(
+    lead: Any, client_for: Any, project: Project, question: Any
+) -> None:
+    Wizard(client_for(lead), project).all(b"item,rater,label,model\na,ann,none,gpt\n")
+    assert project.raters.get().kind == "human"
