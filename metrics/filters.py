@@ -7,8 +7,10 @@ filtered page is computed from the chosen ratings alone, as if there were no oth
 
 from __future__ import annotations
 
+import csv
 import datetime
-from collections.abc import Mapping
+import io
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +21,7 @@ from django.db.models.functions import Cast
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
+from groundwork.text import has_control
 from projects.models import Rater
 from ratings.recording.days import EPOCH
 
@@ -28,13 +31,15 @@ CURRENT = "current"  # of the versions of an item's content
 MOST_VERSIONS = 1_000
 LONGEST_NAME = 100
 LONGEST_VALUE = 200
+MOST_LEFT_OUT = 100  # raters
 NAMED = 20  # so many allowed values are named in a refusal
 
 
 @dataclass(frozen=True)
 class Filter:
     """``first`` and ``last``: days, both within. ``content``: the number of a version of the item's
-    content under which it was rated, or CURRENT. Empty texts and dates choose everything."""
+    content under which it was rated, or CURRENT. ``without``: keys of raters who are left out, in
+    order. Empty texts and dates choose everything."""
 
     first: datetime.date | None = None
     last: datetime.date | None = None
@@ -42,6 +47,7 @@ class Filter:
     group: str = ""
     attributes: tuple[tuple[str, str], ...] = ()
     content: str = ""
+    without: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return self != Filter()
@@ -71,7 +77,8 @@ class Filter:
                     _("Items cannot be chosen by “%(name)s”.")
                     % {"name": f"{name[:40]}={value[:40]}"}
                 )
-        return cls(first, last, kind, _text(given, "group"), attributes, _content(given))
+        group, content, without = _text(given, "group"), _content(given), _without(given)
+        return cls(first, last, kind, group, attributes, content, without)
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Filter:
@@ -81,7 +88,7 @@ class Filter:
         )
         attributes = tuple(sorted(spec.get("items", {}).items()))
         kind, group, content = (spec.get(name, "") for name in ("kind", "group", "content"))
-        return cls(first, last, kind, group, attributes, content)
+        return cls(first, last, kind, group, attributes, content, tuple(spec.get("without", ())))
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -89,6 +96,7 @@ class Filter:
         found: dict[str, Any] = {
             name: value for name, value in self.parameters.items() if not name.startswith(ITEM)
         }
+        found |= {"without": list(self.without)} if self.without else {}
         return found | ({"items": dict(self.attributes)} if self.attributes else {})
 
     @property
@@ -100,6 +108,7 @@ class Filter:
             "kind": self.kind,
             "group": self.group,
             "content": self.content,
+            "without": one_line(self.without),
         }
         found |= {f"{ITEM}{name}": value for name, value in self.attributes}
         return {name: value for name, value in found.items() if value}
@@ -128,6 +137,8 @@ class Filter:
             rows = rows.filter(rater__kind=self.kind)
         if self.group:
             rows = rows.filter(rater__group=self.group)
+        if self.without:
+            rows = rows.exclude(rater__key__in=self.without)
         if self.content:
             rows = rows.filter(_under(self.content))
         return self.items(rows, "item__attributes")
@@ -152,6 +163,14 @@ def can_be_chosen(name: str) -> bool:
     return 0 < len(name) <= LONGEST_NAME and "\0" not in name and not name.lstrip("+-").isdecimal()
 
 
+def one_line(keys: Iterable[str]) -> str:
+    """Keys as an address says them: between commas, and in quotation marks where a key has one
+    itself (a line of CSV)."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(keys)
+    return line.getvalue()
+
+
 def refused(name: str, value: str, allowed: Any) -> BadRequest:
     """A refusal that names what is allowed."""
     known = [str(one) for one in allowed]
@@ -165,6 +184,20 @@ def _text(given: QueryDict, name: str) -> str:
     if "\0" in text or len(text) > LONGEST_VALUE:
         raise refused(name, text.replace("\0", ""), [])
     return text
+
+
+def _without(given: QueryDict) -> tuple[str, ...]:
+    text = given.get("without") or ""
+    try:
+        line = [] if has_control(text) else next(csv.reader([text], strict=True), [])
+    except csv.Error:
+        line = []
+    keys = tuple(sorted({key.strip() for key in line} - {""}))
+    if text and not keys:
+        raise BadRequest(_("“without” names raters by their keys, with commas between them."))
+    if len(keys) > MOST_LEFT_OUT:
+        raise BadRequest(_("At most %(n)s raters can be left out at once.") % {"n": MOST_LEFT_OUT})
+    return keys
 
 
 def _content(given: QueryDict) -> str:

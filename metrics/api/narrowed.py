@@ -26,7 +26,7 @@ from metrics.work import sweep
 from projects.api.view import ApiView
 from projects.models import Question, Rater
 
-NAMES = ("from", "to", "kind", "group", "content")
+NAMES = ("from", "to", "kind", "group", "content", "without")
 FILTERS = [
     parameter("from", "Ratings of this day or later, like 2026-03-02"),
     parameter("to", "Ratings of this day or earlier"),
@@ -35,6 +35,7 @@ FILTERS = [
     parameter(
         "content", f"Ratings of this version of their item's content: a number, or {CURRENT}"
     ),
+    parameter("without", "Ratings of all but these raters: their keys, with commas between them"),
     parameter("item.NAME", "Ratings of items whose attribute NAME has this value; three at most"),
 ]
 # Of a trend: slice_numbers.point, and SHORT for what is cumulative.

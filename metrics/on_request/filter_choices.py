@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from metrics.filters import CURRENT, EVERYTHING, Filter
+from metrics.filters import CURRENT, EVERYTHING, NAMED, Filter, refused
 from metrics.models import Slice
-from projects.models import Question
+from projects.models import Question, Rater
 
 from . import slices
 
@@ -19,11 +19,22 @@ def choices(question: Question) -> dict[str, Any] | None:
 
 def check(question: Question, chosen: Filter) -> None:
     """Raises BadRequest for a filter by what there is not, as far as that is known."""
+    _check_raters(question, chosen)
     if not (chosen.group or chosen.attributes or chosen.content not in ("", CURRENT)):
         return
     row = _stored(question)
     if row.body is not None and row.catalogue == question.project.catalogue_version:
         chosen.check(_in_order(row.body))
+
+
+def _check_raters(question: Question, chosen: Filter) -> None:
+    if not chosen.without:
+        return
+    known = Rater.objects.filter(project=question.project_id)
+    found = known.filter(key__in=chosen.without).values_list("key", flat=True)
+    if unknown := sorted({*chosen.without} - {*found}):
+        allowed = known.order_by("key").values_list("key", flat=True)
+        raise refused("without", unknown[0], allowed[: NAMED + 1])
 
 
 def _stored(question: Question) -> Slice:

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from metrics.filters import CURRENT, ITEM
+from metrics.filters import CURRENT, ITEM, one_line
 from metrics.on_request import filter_choices
 from projects.models import Rater
 
@@ -17,6 +18,7 @@ from .selection import Selection
 
 NOTHING: dict[str, Any] = {"attributes": {}, "groups": {}, "models": False}
 VERSIONS = 20  # of items' contents that can be chosen from
+NAMED_RATERS = 5  # so many who are left out are named
 PASSING = ("page", "sort")  # what an address says of a list that another filter does not have
 
 
@@ -56,11 +58,15 @@ class FilterBar:
             if not _filters(name) and name not in PASSING
         ]
         chips = [Chip(_words(name, value), _without(request, name)) for name, value in mine.items()]
+        if left_out := chosen.filter.without:
+            kept.append(("without", mine["without"]))  # a part of the filter without a field
+            chips = [chip for name, chip in zip(mine, chips, strict=True) if name != "without"]
+            chips += _left_out(request, left_out)
         return cls(chips, _choices(chosen, known), kept, _without(request, *mine))
 
 
 def _filters(name: str) -> bool:
-    return name in ("from", "to", "kind", "group", "content") or name.startswith(ITEM)
+    return name in ("from", "to", "kind", "group", "content", "without") or name.startswith(ITEM)
 
 
 def _without(request: HttpRequest, *names: str) -> str:
@@ -68,6 +74,21 @@ def _without(request: HttpRequest, *names: str) -> str:
     for name in (*names, *PASSING):
         query.pop(name, None)
     return f"{request.path}?{query.urlencode()}"
+
+
+def _left_out(request: HttpRequest, keys: tuple[str, ...]) -> list[Chip]:
+    """A chip for each rater who is left out, or one for many of them."""
+    everybody = _without(request, "without")
+    joint = "" if everybody.endswith("?") else "&"
+    if len(keys) > NAMED_RATERS:
+        return [Chip(_("without %(n)s raters") % {"n": len(keys)}, everybody)]
+    if len(keys) == 1:
+        return [Chip(_("without %(rater)s") % {"rater": keys[0]}, everybody)]
+    chips = []
+    for key in keys:
+        others = urlencode({"without": one_line(other for other in keys if other != key)})
+        chips.append(Chip(_("without %(rater)s") % {"rater": key}, f"{everybody}{joint}{others}"))
+    return chips
 
 
 def _words(name: str, value: str) -> str:

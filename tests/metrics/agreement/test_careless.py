@@ -1,5 +1,7 @@
 """Whom the page of raters tells: always the same answer, too fast, outside the funnel."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -34,9 +36,14 @@ def test_one_answer_by_chance_is_rare_whoever_rates():
     random = np.random.default_rng(1)
     told = 0
     for _ in range(200):
-        n = random.integers(30, 200, 50)
+        n: Any = random.integers(30, 200, 50)
         often = random.binomial(n, 0.93)
-        tables = np.array([table([x, m - x], [0.93, 0.07]) for x, m in zip(often, n, strict=True)])
+        tables = np.array(
+            [
+                table([x, m - x], [0.93, 0.07])
+                for x, m in zip(often.tolist(), n.tolist(), strict=True)
+            ]
+        )
         told += careless.one_answer(tables, n).told.any()
     assert told <= stats.binom.isf(1e-6, 200, careless.ALPHA)
 

@@ -90,6 +90,7 @@ def test_pairs_raters_and_trends_of_some_items(get: Any, rated: Question) -> Non
     assert week["cumulative"]["value"] == week["value"]
     (own,) = get("raters/ann/trend/?item.language=de")["results"]
     assert (own["start"], own["n_items"]) == ("2026-03-09", 2)
+    assert [row["rater"] for row in get("raters/?without=b/en")["results"]] == ["ann"]
     page = get("raters/?item.language=de&page_size=1")
     assert [row["rater"] for row in page["results"]] == ["ann"]
     assert "item.language=de" in page["next"]

@@ -99,6 +99,8 @@ FILTERS: list[dict[str, str]] = [
     {"item.language": "de"},
     {"item.long": "true"},
     {"item.language": "en", "kind": "human", "from": "2026-03-05"},
+    {"without": "b,c"},
+    {"without": "c", "kind": "human"},
     {"from": "2027-01-01"},
 ]
 
@@ -116,8 +118,11 @@ def chosen_codes(question: Any, given: dict[str, str]) -> np.ndarray:
         }
         facts = {"kind": rating.rater.kind, "group": rating.rater.group, **attributes}
         within = given.get("from", "") <= day <= given.get("to", "9999")
+        within = within and rating.rater.key not in given.get("without", "").split(",")
         wanted = {
-            name: value.lower() for name, value in given.items() if name not in ("from", "to")
+            name: value.lower()
+            for name, value in given.items()
+            if name not in ("from", "to", "without")
         }
         if within and all(facts[name].lower() == value for name, value in wanted.items()):
             codes[rating.item_id, rating.rater_id] = rating.code
@@ -280,6 +285,10 @@ REFUSED: list[tuple[dict[str, str], str]] = [
     ({"item.id": "i1"}, "language, long"),
     ({"item.1": "x"}, "1=x"),
     ({"item.language": "x" * 201}, "language"),
+    ({"without": "a,nobody"}, "“nobody”; there is: a,"),
+    ({"without": ", ,"}, "by their keys"),
+    ({"without": '"a'}, "by their keys"),
+    ({"without": ",".join(f"r{n}" for n in range(101))}, "At most 100 raters"),
     ({"group": "\0"}, "group"),
     ({"item.a": "1", "item.b": "1", "item.c": "1", "item.d": "1"}, "At most 3"),
 ]
@@ -319,6 +328,30 @@ def test_chips_take_one_part_away(rated: Any, open_page: Any, project: Any) -> N
     assert [chip.words for chip in chips] == ["only people", "language: de"]
     assert chips[0].without == f"/projects/{project.pk}/?item.language=de&weights=linear"
     assert page.context["filter_bar"].cleared == f"/projects/{project.pk}/?weights=linear"
+
+
+def test_raters_who_are_left_out_come_back_one_by_one(
+    rated: Any, open_page: Any, project: Any
+) -> None:
+    Rater.objects.filter(key="b").update(key="b, the second")
+    page = open_page({"without": 'c,"b, the second"', "kind": "human"})
+    bar = page.context["filter_bar"]
+    assert [chip.words for chip in bar.chips] == [
+        "only people",
+        "without b, the second",
+        "without c",
+    ]
+    assert bar.chips[1].without == f"/projects/{project.pk}/?kind=human&without=c"
+    assert ("without", '"b, the second",c') in bar.kept, "the form keeps who is left out"
+    rows = page.context["rater_page"].rows
+    assert {row.reading.rater.key for row in rows} == {"a", "d"}
+    many = open_page({"without": "a,c,d,m", "kind": "human"}).context["filter_bar"].chips
+    assert len(many) == 5
+    Rater.objects.bulk_create(Rater(project=project, key=f"x{n}") for n in range(2))
+    many = open_page({"without": "a,c,d,m,x0,x1"}).context["filter_bar"].chips
+    assert [(chip.words, chip.without) for chip in many] == [
+        ("without 6 raters", f"/projects/{project.pk}/?")
+    ]
 
 
 def test_links_and_charts_keep_the_filter(rated: Any, open_page: Any) -> None:
