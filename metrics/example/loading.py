@@ -136,9 +136,9 @@ def _load_fleiss(owner: Any) -> Project:
 
 
 def _load_worked(example: Worked, owner: Any) -> Project:
-    numeric = example.scale == "interval"
+    values = example.values or [None] * len(example.labels)
     categories = [
-        NewCategory(label, value=float(label) if numeric else None) for label in example.labels
+        NewCategory(label, value=value) for label, value in zip(example.labels, values, strict=True)
     ]
     question = NewQuestion(
         key="answer",
@@ -156,8 +156,9 @@ def _load_worked(example: Worked, owner: Any) -> Project:
         overlap=n_raters,
         questions=[question],
     )
+    gold = [{"severity": round(score, 3)} for score in example.gold] or [{}] * len(example.codes)
     bodies: list[tuple[str, dict, dict]] = [
-        (f"{n:02}", {"text": f"{n}"}, {}) for n in range(1, len(example.codes) + 1)
+        (f"{n:02}", {"text": f"{n}"}, attributes) for n, attributes in enumerate(gold, start=1)
     ]
     items = _make_items(project, bodies)
     raters = _make_raters(project, [chr(ord("A") + place) for place in range(n_raters)])

@@ -11,6 +11,7 @@ from metrics.agreement import report
 from metrics.example import loading
 from metrics.example.worked import WORKED
 from metrics.models import Reading
+from metrics.on_request import slices
 from projects.models import Project
 
 # Name -> what is read first, its value, and whether it has an interval.
@@ -20,6 +21,7 @@ RIGHT = {
     "ten labels, from code": ("cohen_kappa", 0.4, True),
     "ten labels, a case study": ("cohen_kappa", 0.4, True),
     "four grades, own weights": ("cohen_kappa_custom", 0.6353276353276353, True),
+    "four grades, scored by gold": ("icc2", 0.7238666737741496, True),
     "ten critics, one painting": ("fleiss_kappa", -1 / 9, False),
     "two nurses, 5 mmHg apart": ("icc2", 0.9782822725430012, True),
 }
@@ -27,7 +29,7 @@ RIGHT = {
 
 @pytest.mark.django_db
 def test_each_opens_with_the_right_number_and_says_why(
-    lead: Any, client_for: Any, capsys: pytest.CaptureFixture[str]
+    lead: Any, client_for: Any, api_for: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     call_command("load_example", "--owner", "lead", "--worked")
     assert capsys.readouterr().out.count("Loaded 'Worked: ") == len(WORKED) == len(RIGHT)
@@ -44,6 +46,17 @@ def test_each_opens_with_the_right_number_and_says_why(
     nurses = Reading.objects.get(question__project__name__endswith="5 mmHg apart", span="all")
     assert nurses.headline["values"]["icc3"]["value"] == pytest.approx(1)
     assert "One nurse always reads 5 more." in page.content.decode()
+    # On scores of gold kappa is Lin's concordance and not the intraclass correlation.
+    scored = Project.objects.get(name__endswith="scored by gold")
+    address = f"/api/v1/projects/{scored.pk}/agreement/coefficients/?scores="
+    for scores in ("values", "item.severity"):
+        api_for(lead).get(address + scores)
+        slices.WORK.sweep()
+        found = api_for(lead).get(address + scores).json()["scored"]
+        assert found["scores"] == pytest.approx([5, 6, 10, 25], rel=1e-3)
+        values = {name: one["value"] for name, one in found["coefficients"].items()}
+        assert values["cohen_kappa_custom"] == pytest.approx(values["lin_ccc"])
+        assert (round(values["lin_ccc"], 4), round(values["icc2"], 4)) == (0.7213, 0.7239)
 
 
 def test_the_case_study_was_counted_wrongly_where_it_is_printed() -> None:
