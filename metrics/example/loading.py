@@ -136,7 +136,7 @@ def _load_fleiss(owner: Any) -> Project:
 
 
 def _load_worked(example: Worked, owner: Any) -> Project:
-    values = example.values or [None] * len(example.labels)
+    values: Sequence[float | None] = example.values or [None] * len(example.labels)
     categories = [
         NewCategory(label, value=value) for label, value in zip(example.labels, values, strict=True)
     ]

@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from rest_framework.test import APIClient
 
 from projects.models import Member, Project
+from projects.setup.questions import change_weights
 from ratings.models import Rating
 
 PATH = "/api/v1/projects/"
@@ -260,3 +261,21 @@ def test_list_is_paged_by_cursor(
         pages += 1
     assert seen == ["P0", "P1", "P2", "P3", "P4"]
     assert pages == math.ceil(5 / 2)
+
+
+def test_weights_that_were_in_force_can_be_read(
+    project: Project, question: Any, lead: Any, api_for: Any
+) -> None:
+    matrix = [[1, 0.5, 0.2, 0], [0.5, 1, 0.5, 0], [0.2, 0.5, 1, 0.5], [0, 0, 0.5, 1]]
+    change_weights(question=question, weights="custom", matrix=matrix, by=lead, reason="as agreed")
+    change_weights(question=question, weights="linear", matrix=matrix, by=lead)
+    api, address = api_for(lead), f"/api/v1/projects/{project.pk}/scales/?page_size=2"
+    first = api.get(address).json()
+    rows = first["results"] + api.get(first["next"]).json()["results"]
+    assert [row["version"] for row in rows] == [1, 2, 3]
+    assert [row["weights"] for row in rows] == ["none", "custom", "linear"]
+    assert [row["reason"] for row in rows] == ["as agreed", "", ""]
+    assert rows[1]["weight_matrix"] == matrix
+    assert [row["until"] is None for row in rows] == [False, False, True]
+    assert [row["changed_by"] for row in rows] == ["lead", "lead", None]
+    assert rows[2]["categories"][0] == {"code": 0, "label": "none", "value": 0}
