@@ -75,8 +75,14 @@ def contest(*, rater: Rater, question: Question, item: Item, text: str) -> Appea
     """The rater contests the decision on the item. Raises Refused for one that they may not know
     of, a second appeal, and a text that is empty or too long."""
     if not told(rater).filter(question=question, item=item).exists():
-        raise Refused(_("There is no decision to contest."))
+        raise nothing()
     return open_one(rater=rater, question=question, item=item, text=text, about=About.DECISION)
+
+
+def nothing() -> Refused:
+    """What is said of every item of whose decision a rater may not know, whether there is one or
+    not."""
+    return Refused(_("There is no decision to contest."))
 
 
 def open_one(

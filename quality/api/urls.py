@@ -1,6 +1,6 @@
 from django.urls import path
 
-from . import alarm_views, gold_views, views
+from . import alarm_views, decision_views, gold_views, views
 
 QUALITY = "projects/<int:project_id>/quality/"
 
@@ -8,6 +8,12 @@ urlpatterns = [
     path("projects/<int:project_id>/labels/", views.Labels.as_view(), name="api-labels"),
     path(f"{QUALITY}alarms/", alarm_views.Alarms.as_view(), name="api-alarms"),
     path(f"{QUALITY}alarms/<int:alarm_id>/", alarm_views.OneAlarm.as_view(), name="api-alarm"),
+    path(f"{QUALITY}rules/", decision_views.Rules.as_view(), name="api-rules"),
+    path(f"{QUALITY}second/", decision_views.SecondOpinions.as_view(), name="api-second-opinions"),
+    path(f"{QUALITY}appeals/", decision_views.Appeals.as_view(), name="api-appeals"),
+    path(
+        f"{QUALITY}appeals/<int:appeal_id>/", decision_views.OneAppeal.as_view(), name="api-appeal"
+    ),
     path(f"{QUALITY}gold/", gold_views.Golds.as_view(), name="api-golds"),
     path(f"{QUALITY}gold/<path:item_key>/", gold_views.OneGold.as_view(), name="api-gold"),
     path(f"{QUALITY}raters/", alarm_views.Scorecards.as_view(), name="api-scorecards"),

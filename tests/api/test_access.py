@@ -13,10 +13,12 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, reverse
+from django.utils import timezone
 from rest_framework.test import APIClient
 
 from projects.models import ApiToken, Item, Member, Project, Rater
 from projects.people import tokens
+from quality.models import Appeal
 
 CALLERS = (
     "anon", "annotator", "viewer", "lead", "stranger", "admin",
@@ -44,6 +46,9 @@ BODIES: dict[tuple[str, str], Any] = {
     ("api-labels", "POST"): {"item": "i1", "label": "minor"},
     ("api-gold", "PUT"): {"answer": "minor"},
     ("api-alarm", "POST"): {"state": "looked_at"},
+    ("api-rules", "PATCH"): {"sure_from": 0.8},
+    ("api-appeals", "POST"): {"item": "i1", "text": "It is not."},
+    ("api-appeal", "POST"): {"state": "open"},
     ("api-next", "POST"): {"item": "i1", "answers": {"severity": "minor"}},
 }
 
@@ -143,6 +148,7 @@ def path_of(route: str, project_id: int) -> str:
         {"project_id": project_id, "rater_key": "ann"},
         {"project_id": project_id, "item_key": "i1"},
         {"project_id": project_id, "alarm_id": 1},
+        {"project_id": project_id, "appeal_id": 1},
     ):
         with contextlib.suppress(NoReverseMatch):
             return reverse(route, kwargs=arguments) + QUERIES.get(route, "")
@@ -157,8 +163,12 @@ def test_access(
     give: Callable[..., None],
     make_alarm: Callable[..., Any],
 ) -> None:
-    make_alarm(project.questions.get(), project.raters.get(), pk=1)
-    Item.objects.create(project=project, key="i1", body={"text": "x"})
+    question, ann = project.questions.get(), project.raters.get()
+    make_alarm(question, ann, pk=1)
+    item = Item.objects.create(project=project, key="i1", body={"text": "x"})
+    Appeal.objects.create(
+        pk=1, question=question, item=item, rater=ann, text="No.", made_at=timezone.now()
+    )
     Rater.objects.create(project=project, key="ben")
     give(project, "ann", "i1")
     path = path_of(route, project.pk)
