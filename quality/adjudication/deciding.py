@@ -167,7 +167,12 @@ def worth_deciding(
     question: Question, *, doubt: float, narrowing: Narrowing = EVERYTHING
 ) -> QuerySet[ItemLabel]:
     """The labels that rest on two ratings or more and are in more doubt than this, the most
-    doubtful first. Those that wait for one rating more are left out."""
+    doubtful first. Those that wait for one rating more are left out. Where what raters contest is
+    wanted: the decisions that they contest, whatever the doubt, the oldest first."""
+    if narrowing.contested:
+        decided = ItemLabel.objects.filter(question=question, source=Source.DECISION)
+        found = narrowing.of_labels(decided).select_related("item")
+        return found.order_by("made_at", "item_id")
     rows = ItemLabel.objects.filter(question=question, source=Source.CONSENSUS, n_ratings__gte=2)
     asked = Escalation.objects.filter(question=question, state=Escalation.State.WAITING)
     rows = narrowing.of_labels(rows.exclude(item__in=asked.values("item")))

@@ -9,12 +9,13 @@ from typing import Any
 from django.db.models import Exists, F, Max, Min, OuterRef, QuerySet, Subquery
 
 from metrics.filters import Filter
-from quality.models import Escalation, ItemLabel
+from quality.models import Appeal, Decision, Escalation, ItemLabel
 from ratings.models import Assignment, Rating
 
 DOUBT = 0.05  # with less, a label is not worth somebody's decision unless asked for
 LESS_SURE = {"": 1 - DOUBT, "0.8": 0.8, "0.6": 0.6}  # what may be asked for -> labels less sure
 YES = "1"
+FLAGS = ("flagged", "split", "escalated", "contested")
 
 
 @dataclass(frozen=True)
@@ -26,12 +27,13 @@ class Narrowing:
     flagged: bool = False  # by a rater
     split: bool = False  # raters said different things
     escalated: bool = False  # asked for again in vain
+    contested: bool = False  # decided already, and a rater says why it is wrong
 
     @classmethod
     def of(cls, given: Mapping[str, str], items: Filter) -> Narrowing:
         """Of the parameters of an address; what is not known is passed over."""
         less_sure = given.get("less_sure", "")
-        chosen = {name: given.get(name) == YES for name in ("flagged", "split", "escalated")}
+        chosen = {name: given.get(name) == YES for name in FLAGS}
         return cls(items, less_sure if less_sure in LESS_SURE else "", **chosen)
 
     @property
@@ -42,7 +44,7 @@ class Narrowing:
         }
         if self.less_sure:
             found["less_sure"] = self.less_sure
-        chosen = [name for name in ("flagged", "split", "escalated") if getattr(self, name)]
+        chosen = [name for name in FLAGS if getattr(self, name)]
         return found | dict.fromkeys(chosen, YES)
 
     @property
@@ -71,7 +73,24 @@ class Narrowing:
                 state=Escalation.State.DECIDE,
             )
             rows = rows.filter(Exists(again))
+        if self.contested:
+            rows = rows.filter(Exists(contested(question=OuterRef("question"))))
         return rows
+
+
+def contested(*, question: Any) -> QuerySet[Appeal]:
+    """The open appeals against the decision on the item of a row, as it stands: what was decided
+    again since then waits for an answer only."""
+    later = Decision.objects.filter(
+        question=OuterRef("question"), item=OuterRef("item"), made_at__gt=OuterRef("made_at")
+    )
+    appeals = Appeal.objects.filter(
+        question=question,
+        item=OuterRef("item"),
+        about=Appeal.About.DECISION,
+        state=Appeal.State.OPEN,
+    )
+    return appeals.filter(~Exists(later))
 
 
 EVERYTHING = Narrowing()

@@ -16,7 +16,7 @@ from metrics.agreement.coefficients import fleiss
 from metrics.agreement.weights import NONE
 from metrics.scale import QuestionScale
 from projects.models import Item, Question
-from quality.models import Claim, Decision, ItemLabel, LabelRules, SecondOpinion, Source
+from quality.models import Appeal, Claim, Decision, ItemLabel, LabelRules, SecondOpinion, Source
 
 LOOKED_AT = 2_000  # decided items, the newest
 ONE_IN = 3  # of what an adjudicator gets, while there is something to decide too
@@ -36,7 +36,10 @@ class Agreement:
 
 def is_second(*, question: Question, item: Item, by: Any) -> bool:
     """Whether what this user says of the item is a second opinion: the item was drawn, somebody
-    else decided it, and nobody has given one."""
+    else decided it, and nobody has given one. Who looks at a decision that a rater contests knows
+    that there is one, and decides anew."""
+    if Appeal.objects.filter(question=question, item=item, state=Appeal.State.OPEN).exists():
+        return False
     rules = LabelRules.objects.filter(question=question).first()
     if rules is None or not _drawn(question, item.pk, rules.second_share):
         return False

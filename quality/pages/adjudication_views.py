@@ -22,7 +22,7 @@ from projects.setup.project_rules import Refused
 from quality.adjudication import deciding, examples, second
 from quality.adjudication.narrowing import LESS_SURE, Narrowing
 from quality.escalation.settings import rules_of
-from quality.models import Decision, Escalation, ItemLabel, Source
+from quality.models import Appeal, Decision, Escalation, ItemLabel, Source
 from ratings.desk import content
 from ratings.models import Rating
 
@@ -120,6 +120,9 @@ def _of_item(request: HttpRequest, chosen: Selection, item: Item) -> dict[str, A
         "label": None if blind else label,
         "expected": {} if sampled else expected,
         "escalated": escalated.exclude(state=Escalation.State.SURE).first(),
+        "appeals": Appeal.objects.filter(
+            question=question, item=item, about=Appeal.About.DECISION, state=Appeal.State.OPEN
+        ),
         "votes": _votes(chosen, item, labels),
         "named": named,
         "categories": question.active_categories(),

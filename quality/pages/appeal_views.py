@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.db.models import F
+from django.db.models import Exists, F, OuterRef, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -15,9 +15,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from projects.access import get_project
-from projects.models import Category, Member, Project, Rater
+from projects.models import Category, Member, Project, Question, Rater
 from quality.adjudication import appeals as appealing
-from quality.models import Appeal, Decision
+from quality.adjudication.narrowing import contested
+from quality.models import Appeal, Decision, ItemLabel, Source
 from ratings.desk import content, own
 
 A_PAGE = 25
@@ -94,8 +95,17 @@ def appeals(request: HttpRequest, project_id: int) -> HttpResponse:
         "page": page,
         "rows": [(row, _decided(row, labels)) for row in page],
         "open": rows.filter(state=Appeal.State.OPEN).count(),
+        "contested": Question.objects.filter(
+            project=project, pk__in=_contested(project).values("question")
+        ),
     }
     return render(request, "quality/appeals.html", context)
+
+
+def _contested(project: Project) -> QuerySet[ItemLabel]:
+    """The decided labels that wait to be decided anew."""
+    labels = ItemLabel.objects.filter(question__project=project, source=Source.DECISION)
+    return labels.filter(Exists(contested(question=OuterRef("question"))))
 
 
 def _decided(row: Appeal, labels: dict[tuple[int, int], str]) -> str:

@@ -134,3 +134,33 @@ def test_nobody_contests_what_they_may_not_know(
 ) -> None:
     with pytest.raises(appeals.Refused):
         appeals.contest(rater=rater, question=answered, item=items[2], text="No.")
+
+
+def test_what_is_contested_comes_to_be_decided_anew(
+    rater: Rater,
+    items: list[Item],
+    page: str,
+    answered: Question,
+    lead: User,
+    client_for: Callable[[User], Client],
+) -> None:
+    """Also by another adjudicator, to whom the item would come blind as a second opinion."""
+    other = User.objects.create_user("other")
+    Member.objects.create(project=rater.project, user=other, role=Member.Role.ADJUDICATOR)
+    LabelRules.objects.update(second_share=1)
+    client, queue = client_for(other), f"{page}adjudicate/?contested=1"
+    assert client.get(queue).context["item"] is None
+    for item in items[:2]:
+        appeals.contest(rater=rater, question=answered, item=item, text="It breaks callers.")
+    seen = client.get(queue)
+    # the older decision first
+    assert (seen.context["left"], seen.context["item"]) == (2, items[0])
+    assert "It breaks callers." in seen.text
+    assert "as 3.1 says" in seen.text  # the decision itself, not blind
+    to = f"{page}adjudicate/{items[0].pk}/decide/?contested=1"
+    after = client.post(to, {"code": "1", "reason": "he is right"}, follow=True)
+    assert (after.context["left"], after.context["item"]) == (1, items[1])
+    label = ItemLabel.objects.get(question=answered, item=items[0])
+    assert (label.source, label.code) == ("decision", 1)
+    # It waits for an answer all the same.
+    assert Appeal.objects.filter(state="open").count() == 2
