@@ -5,6 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount, SocialApp
+from allauth.usersessions.models import UserSession
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
@@ -21,6 +25,8 @@ from .trail import reading
 RIGHTS = ("is_staff", "is_superuser", "groups", "user_permissions")
 
 admin.site.unregister([User, Group])
+# allauth's own show secrets, and let whoever may change them make an account theirs.
+admin.site.unregister([Authenticator, EmailAddress, SocialAccount, SocialApp, UserSession])
 
 
 @admin.register(User)
@@ -46,6 +52,23 @@ class Groups(InTrail, GroupAdmin):
 def _may_touch(by: Any, user: Any) -> bool:
     """Nobody changes the account, or the password, of somebody who may do more than they."""
     return bool(by.is_superuser or user is None or not user.is_superuser)
+
+
+@admin.register(Authenticator)
+class SecondFactors(InTrail, ReadOnly):
+    """To take one away from somebody who has lost it. What it is made of is not shown."""
+
+    list_display = ("user", "type", "created_at", "last_used_at")
+    list_filter = ("type",)
+    list_select_related = ("user",)
+    search_fields = ("=user__username",)
+    fields = list_display
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(request.user.is_superuser)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(request.user.is_superuser)
 
 
 @admin.register(TrailLine)

@@ -158,6 +158,11 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "django_htmx",
     "csp",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.usersessions",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
     "projects",
     "events",
     "ratings",
@@ -184,6 +189,9 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    # What allauth's views raise is answered here; they find the request through it.
+    "allauth.account.middleware.AccountMiddleware",
+    "agreement_site.accounts.requirement.SecondFactor",
     "agreement_site.accounts.sign_in.TooMany",
 ]
 ROOT_URLCONF = "agreement_site.urls"
@@ -229,6 +237,37 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "sign_in"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "sign_in"
+
+# Who must have a second factor: nobody, staff, those who lead a project and staff, or everybody.
+REQUIRE_SECOND_FACTOR = os.environ.get("REQUIRE_SECOND_FACTOR") or "nobody"
+if REQUIRE_SECOND_FACTOR not in ("nobody", "staff", "leads", "everybody"):
+    raise ImproperlyConfigured(
+        f"REQUIRE_SECOND_FACTOR={REQUIRE_SECOND_FACTOR!r}: one of nobody, staff, leads, everybody"
+    )
+
+# allauth: what it counts itself it counts a process; tries are counted by sign_in_limit.
+ACCOUNT_ADAPTER = "agreement_site.accounts.adapters.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
+ACCOUNT_SESSION_REMEMBER = False
+ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_CHANGE_EMAIL = True  # an account has one address
+ACCOUNT_REAUTHENTICATION_TIMEOUT = 5 * 60
+MFA_ADAPTER = "agreement_site.accounts.adapters.FactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # accounts are made by leads, with or without an address
+MFA_TOTP_ISSUER = "Concord"
+MFA_TOTP_TOLERANCE = 1  # clocks of phones may differ by half a minute
+MFA_FORMS = {
+    "authenticate": "agreement_site.accounts.second_factor.CodeForm",
+    "reauthenticate": "agreement_site.accounts.second_factor.CodeAgainForm",
+    "activate_totp": "agreement_site.accounts.second_factor.FirstCodeForm",
+}
+# Browsers offer passkeys over https, and on this machine itself.
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not HTTPS
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]

@@ -1,7 +1,6 @@
 from django.contrib import admin
 from django.urls import include, path, re_path
 
-from agreement_site.accounts import language, sign_in
 from agreement_site.answers import health, metrics
 from agreement_site.trail import views as trail_views
 from groundwork.rest.errors import api_not_found
@@ -12,16 +11,11 @@ urlpatterns = [
     path("metrics", metrics.metrics, name="metrics"),
     path("livez", health.livez, name="livez"),
     path("healthz", health.healthz, name="healthz"),
-    path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
-    path("sign-out/", sign_in.SignOut.as_view(), name="sign_out"),
-    path("password/", sign_in.ChangePassword.as_view(), name="change_password"),
-    path("invitations/<uidb64>/<token>/", sign_in.Invitation.as_view(), name="invitation"),
-    path("language/", language.choose, name="choose_language"),
+    path("", include("agreement_site.accounts.urls")),
     path("trail/", trail_views.trail, name="trail"),
     path("trail.csv", trail_views.trail_file, name="trail_file"),
     path("projects/<int:project_id>/trail/", trail_views.trail, name="project_trail"),
     path("projects/<int:project_id>/trail.csv", trail_views.trail_file, name="project_trail_file"),
-    path("admin/login/", sign_in.admin_sign_in),
     path("admin/", admin.site.urls),
     path("", include("metrics.urls")),
     path("", include("quality.urls")),

@@ -42,9 +42,7 @@ class Accounts(ModelBackend):
             return super().authenticate(request, username, password, **more)
         name, address = (username or "")[:150], security.address_of(request)
         wait = sign_in_limit.count_try(name, address)
-        if wait:
-            security.event("locked_out", name_sha256=security.unproved(name))
-            raise sign_in_limit.TooManyTries(wait)
+        sign_in_limit.refuse_too_many(wait, name_sha256=security.unproved(name))
         user = super().authenticate(request, username, password, **more)
         if user is None:
             security.event("password_wrong", name_sha256=security.unproved(name))

@@ -1,12 +1,17 @@
 """Signing in and out, and choosing a password: Django's own views under our addresses and
-templates."""
+templates. Who is let in goes through allauth, which asks for the second factor."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from allauth.account.internal.flows.login import perform_password_login
+from allauth.account.models import Login
+from allauth.account.views import ReauthenticateView
+from allauth.usersessions.models import UserSession
 from django import forms
+from django.contrib import messages
 from django.contrib.auth import authenticate, views
 from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.messages.views import SuccessMessageMixin
@@ -24,15 +29,8 @@ from projects.models import ApiToken
 from projects.people import tokens
 
 from . import sign_in_limit
+from .invalid import InvalidIs400
 from .landing import first_page
-
-
-class InvalidIs400:
-    """A form that is not valid comes back with status 400, as on every page of the site."""
-
-    def form_invalid(self, form: Any) -> HttpResponse:
-        view: Any = self
-        return view.render_to_response(view.get_context_data(form=form), status=400)
 
 
 class SignIn(InvalidIs400, views.LoginView):
@@ -46,9 +44,10 @@ class SignIn(InvalidIs400, views.LoginView):
         return first_page(self.request.user)
 
     def form_valid(self, form: Any) -> HttpResponse:
-        answer = super().form_valid(form)
-        security.event("sign_in", user_id=form.get_user().pk)
-        return answer
+        user = form.get_user()
+        return perform_password_login(
+            self.request, {}, Login(user=user, redirect_url=self.get_redirect_url() or None)
+        )
 
 
 class SignOut(views.LogoutView):
@@ -119,21 +118,29 @@ class ChangePassword(InvalidIs400, SuccessMessageMixin, views.PasswordChangeView
     def get_form_kwargs(self) -> dict[str, Any]:
         return {**super().get_form_kwargs(), "request": self.request}
 
+    def form_valid(self, form: Any) -> HttpResponse:
+        answer = super().form_valid(form)
+        UserSession.objects.create_from_request(self.request)  # it has another key now
+        return answer
 
-class Invitation(InvalidIs400, SuccessMessageMixin, views.PasswordResetConfirmView):
+
+class ConfirmPassword(InvalidIs400, ReauthenticateView):
+    """Once more the password, before what a session left open must not do."""
+
+
+class Invitation(InvalidIs400, views.PasswordResetConfirmView):
     """A one-time link: whoever opens it chooses the password of a new account and is signed in."""
 
     template_name = "registration/invitation.html"
-    success_message = gettext_lazy("Welcome. Your password is set and you are signed in.")
-    post_reset_login = True
+    success_url = "/"
 
-    def get_success_url(self) -> str:
-        return first_page(self.user)
-
+    @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
-        with transaction.atomic():
-            security.event("password_chosen", by=form.user.pk)
-            return super().form_valid(form)
+        security.event("password_chosen", by=form.user.pk)
+        super().form_valid(form)
+        said = _("Welcome. Your password is set and you are signed in.")
+        messages.success(self.request, said)
+        return perform_password_login(self.request, {}, Login(user=form.user))
 
     def get_user(self, uidb64: str) -> Any:
         """Nobody for the link of an account that was closed meanwhile."""

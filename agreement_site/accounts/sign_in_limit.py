@@ -12,11 +12,13 @@ from __future__ import annotations
 import datetime
 import hashlib
 import ipaddress
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
 from agreement_site.models import SignInTries
+from groundwork import security
 
 WINDOW = datetime.timedelta(minutes=5)
 TRIES_A_NAME = 10
@@ -25,6 +27,7 @@ TRIES_AN_ADDRESS = 100
 LONG_WINDOW = datetime.timedelta(hours=1)
 TRIES_A_NAME_ANYWHERE = 50
 PAUSE = datetime.timedelta(minutes=1)
+CODES_LIVE = datetime.timedelta(minutes=2)  # of an app: 30 s, and as long before and after
 
 
 class TooManyTries(Exception):
@@ -48,6 +51,39 @@ def count_try(username: str, address: str) -> int:
     if not any(waits) and _count(_key("name", name), TRIES_A_NAME_ANYWHERE, LONG_WINDOW, now):
         waits.append(_count(_key("slowly", name), 1, PAUSE, now))
     return max(waits)
+
+
+def count_code(user_id: int) -> int:
+    """The same for a code of a second factor: whoever guesses it has the password, so the account
+    alone is counted."""
+    now, who = timezone.now(), str(user_id)
+    wait = _count(_key("code", who), TRIES_A_NAME, WINDOW, now)
+    if not wait and _count(_key("codes", who), TRIES_A_NAME_ANYWHERE, LONG_WINDOW, now):
+        wait = _count(_key("codes slowly", who), 1, PAUSE, now)
+    return wait
+
+
+def count_address(address: str) -> int:
+    """The same for what names nobody."""
+    key = _key("address", _network(address))
+    return _count(key, TRIES_AN_ADDRESS, WINDOW, timezone.now())
+
+
+def is_first_use(user_id: int, code: str) -> bool:
+    """Whether the code was not taken from this account within the time that it is good for."""
+    key = _key("code used", str(user_id), code)
+    return not _count(key, 1, CODES_LIVE, timezone.now())
+
+
+def clear_codes(user_id: int) -> None:
+    SignInTries.objects.filter(key=_key("code", str(user_id))).delete()
+
+
+def refuse_too_many(seconds: int, **told: Any) -> None:
+    """Raises TooManyTries, where ``seconds`` says so, and writes it down."""
+    if seconds:
+        security.event("locked_out", **told)
+        raise TooManyTries(seconds)
 
 
 def clear(username: str, address: str) -> None:

@@ -1,0 +1,72 @@
+"""Who must have a second factor (REQUIRE_SECOND_FACTOR), and that they see no page before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from allauth.account.authentication import get_authentication_records
+from allauth.mfa.utils import is_mfa_enabled
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect
+
+from groundwork.rest.errors import body
+from projects.models import Member
+
+# Names of routes that are open all the same: to set one up, to go, and to choose a language.
+OPEN = frozenset(
+    """
+    sign_in sign_out choose_language livez healthz metrics invitation change_password
+    account_reauthenticate mfa_reauthenticate mfa_reauthenticate_webauthn
+    mfa_index mfa_activate_totp mfa_add_webauthn mfa_view_recovery_codes
+    """.split()  # noqa: SIM905 - easier to read as words
+)
+
+
+def holds_for(user: Any) -> bool:
+    """Asks the database only where leads are meant."""
+    of_whom = settings.REQUIRE_SECOND_FACTOR
+    if of_whom == "nobody":
+        return False
+    if of_whom == "everybody" or user.is_staff or user.is_superuser:
+        return True
+    leads = Member.objects.filter(user=user.pk, role=Member.Role.LEAD)
+    return of_whom == "leads" and leads.exists()
+
+
+class SecondFactor:
+    """Sends whoever must have a second factor and has none to where one is set up. Tokens of the
+    API are asked for none: they are made behind this door."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: Any, arguments: Any, named: Any
+    ) -> HttpResponse | None:
+        if settings.REQUIRE_SECOND_FACTOR == "nobody" or _by_token(request):
+            return None
+        match = request.resolver_match
+        if match is not None and not match.namespace and match.url_name in OPEN:
+            return None
+        if not request.user.is_authenticated or not holds_for(request.user) or _has_one(request):
+            return None
+        if request.path.startswith("/api/"):
+            said = "This site asks for a second factor: set one up in the browser."
+            return JsonResponse(body(403, said), status=403)
+        return redirect("mfa_index")  # which says why
+
+
+def _by_token(request: HttpRequest) -> bool:
+    """Such a request is a token's or nobody's (projects/people/tokens.py), never the session's."""
+    given = request.headers.get("Authorization", "")
+    return request.path.startswith("/api/") and given.lower().startswith("bearer ")
+
+
+def _has_one(request: HttpRequest) -> bool:
+    records = get_authentication_records(request, request.user)
+    return any(one["method"] == "mfa" for one in records) or is_mfa_enabled(request.user)

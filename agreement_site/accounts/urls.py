@@ -1,0 +1,65 @@
+"""The doors. Names that begin with an app of allauth's are those that allauth looks for."""
+
+from allauth.mfa.recovery_codes import views as recovery_views
+from allauth.mfa.webauthn import views as webauthn_views
+from django.urls import path
+
+from . import language, second_factor, sessions, sign_in
+
+urlpatterns = [
+    path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
+    path("sign-in/", sign_in.SignIn.as_view(), name="account_login"),
+    path("sign-in/second-factor/", second_factor.Authenticate.as_view(), name="mfa_authenticate"),
+    path("sign-in/passkey/", second_factor.SignInByPasskey.as_view(), name="mfa_login_webauthn"),
+    path("sign-out/", sign_in.SignOut.as_view(), name="sign_out"),
+    path("sign-out/", sign_in.SignOut.as_view(), name="account_logout"),
+    path("admin/login/", sign_in.admin_sign_in),
+    path("password/", sign_in.ChangePassword.as_view(), name="change_password"),
+    path("invitations/<uidb64>/<token>/", sign_in.Invitation.as_view(), name="invitation"),
+    path("language/", language.choose, name="choose_language"),
+    # who is there?
+    path("account/confirm/", sign_in.ConfirmPassword.as_view(), name="account_reauthenticate"),
+    path(
+        "account/confirm/code/",
+        second_factor.AuthenticateAgain.as_view(),
+        name="mfa_reauthenticate",
+    ),
+    path(
+        "account/confirm/passkey/",
+        webauthn_views.reauthenticate_webauthn,
+        name="mfa_reauthenticate_webauthn",
+    ),
+    # a second factor
+    path("account/second-factor/", second_factor.Index.as_view(), name="mfa_index"),
+    path("account/second-factor/", second_factor.Index.as_view(), name="mfa_list_webauthn"),
+    path("account/second-factor/app/", second_factor.Activate.as_view(), name="mfa_activate_totp"),
+    path(
+        "account/second-factor/app/remove/",
+        second_factor.Deactivate.as_view(),
+        name="mfa_deactivate_totp",
+    ),
+    path(
+        "account/second-factor/passkeys/add/",
+        second_factor.AddPasskey.as_view(),
+        name="mfa_add_webauthn",
+    ),
+    path(
+        "account/second-factor/passkeys/<int:pk>/remove/",
+        second_factor.RemovePasskey.as_view(),
+        name="mfa_remove_webauthn",
+    ),
+    path(
+        "account/second-factor/codes/",
+        recovery_views.view_recovery_codes,
+        name="mfa_view_recovery_codes",
+    ),
+    path(
+        "account/second-factor/codes/new/",
+        second_factor.NewRecoveryCodes.as_view(),
+        name="mfa_generate_recovery_codes",
+    ),
+    # sessions
+    path("account/sessions/", sessions.own_sessions, name="usersessions_list"),
+    path("account/sessions/end/", sessions.end_session, name="end_other_sessions"),
+    path("account/sessions/<int:session_id>/end/", sessions.end_session, name="end_session"),
+]
