@@ -25,6 +25,7 @@ from ratings.desk import content
 register = template.Library()
 
 Reading = Mapping[str, Any]
+BAND_STEPS = 4  # between the five colours of bands (tokens.css)
 
 register.filter("figure", figures.figure)
 register.filter("signed", figures.signed)
@@ -67,10 +68,16 @@ def _drawn(html: str) -> SafeString:
     return mark_safe(html)  # noqa: S308
 
 
-@register.filter
-def band(value: float | None, scheme: str) -> str:
-    """What a coefficient of this size is called in the project's scheme."""
-    return str(words.band(bands.band_of(value, scheme)))
+@register.simple_tag
+def band_sign(value: float | None, scheme: str) -> SafeString:
+    """The band of a coefficient with its dot, whose colour says where it stands among the scheme's
+    bands."""
+    found = bands.band_of(value, scheme)
+    if found is None:
+        return SafeString("")
+    all_bands = bands.bands(scheme)
+    step = round(all_bands.index(found) / (len(all_bands) - 1) * BAND_STEPS)
+    return format_html('<span class="band band--{}">{}</span>', step, words.band(found))
 
 
 @register.filter

@@ -5,19 +5,13 @@ from __future__ import annotations
 from django import template
 
 from metrics.pages import figures
-from projects.models import Project, Question, Rater
+from projects.models import Question, Rater
 from quality.models import Alarm, DriftStanding, State
 from quality.pages import alarm_words
 
 register = template.Library()
 
 TOLD = 3  # cases on the dashboard
-
-
-@register.simple_tag
-def open_alarms(project: Project) -> int:
-    """How many cases of a project nobody has looked at yet."""
-    return Alarm.objects.filter(question__project=project, state=State.OPEN).count()
 
 
 @register.simple_tag

@@ -77,7 +77,7 @@ def test_an_api_call_is_told_with_its_user_and_without_its_token(
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/healthz", "/static/css/site.css", "/nowhere/", "/api/v1/nowhere/"]
+    "path", ["/", "/healthz", "/static/css/tokens.css", "/nowhere/", "/api/v1/nowhere/"]
 )
 def test_every_answer_has_an_id_and_a_line(path: str, db: None, client: Client, lines: Any) -> None:
     answers = [client.get(path) for _ in range(2)]

@@ -140,5 +140,5 @@ def test_queries_do_not_grow(
     client = client_for(lead)
     client.get(address)
     tasks.sweep_all()
-    with django_assert_max_num_queries(13):
+    with django_assert_max_num_queries(15):
         assert client.get(address).status_code == 200

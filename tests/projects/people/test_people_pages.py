@@ -232,7 +232,7 @@ def test_the_people_page_asks_the_database_a_fixed_number_of_times(
         Member.objects.create(project=project, user=user, role="annotator")
         Rater.objects.create(project=project, key=f"user{number}", user=user)
     client = client_for(lead)
-    with django_assert_max_num_queries(9):
+    with django_assert_max_num_queries(11):
         client.get(f"/projects/{project.pk}/people/")
 
 

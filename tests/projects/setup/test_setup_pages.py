@@ -340,5 +340,5 @@ def test_the_setup_page_asks_the_database_a_fixed_number_of_times(
         )
         add_question(project=project, question=new, by=lead)
     client = client_for(lead)
-    with django_assert_max_num_queries(8):
+    with django_assert_max_num_queries(10):
         client.get(f"/projects/{project.pk}/setup/")
