@@ -4,7 +4,7 @@ from ratings.desk import list_views
 from ratings.desk import views as desk_views
 from ratings.files import export_views, exporting, media_views
 from ratings.importing import archive_views, run_views, upload_views
-from ratings.items import deleting_views
+from ratings.items import chosen_views, deleting_views
 from ratings.items import views as item_views
 
 PROJECT = "projects/<int:project_id>/"
@@ -17,7 +17,7 @@ urlpatterns = [
     path(f"{PROJECT}rate/<int:item_id>/skip/", desk_views.rate_skip, name="rate_skip"),
     path(f"{PROJECT}new-item/", item_views.item_new, name="item_new"),
     path(f"{PROJECT}new-item/preview/", item_views.item_preview, name="item_preview"),
-    path(f"{PROJECT}chosen-items/", item_views.items_chosen, name="items_chosen"),
+    path(f"{PROJECT}chosen-items/", chosen_views.items_chosen, name="items_chosen"),
     path(f"{PROJECT}chosen-items/delete/", deleting_views.delete_items, name="items_delete"),
     path(
         f"{PROJECT}people/raters/<int:rater_id>/data.jsonl",

@@ -42,6 +42,7 @@ ACTS = {
     "item_deleted": _("deleted an item without ratings"),
     "items_withdrawn": _("withdrew items"),
     "items_restored": _("restored items"),
+    "items_asked_again": _("asked for another rating of items"),
     "deletion_asked": _("deleted for good"),
     "person_forgotten": _("made ratings pseudonymous"),
     "account_removed": _("removed an account"),

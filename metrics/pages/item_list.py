@@ -43,18 +43,12 @@ def rows(
     ratings = Rating.objects.filter(question=question, item__in=list(place), code__gte=0)
     for item, code in ratings.values_list("item_id", "code"):
         counts[place[item], code] += 1
-    return counted(items, scale.ordered(counts), scale, weights)
-
-
-def counted(
-    items: Sequence[Item], counts: np.ndarray, scale: QuestionScale, weights: str
-) -> list[ItemRow]:
-    """The same of counts that are known: (n, k), in declared order."""
+    counts = scale.ordered(counts)
     apart = disagreement(counts, scale.weightings()[weights])
     found = []
-    for item, row, distance in zip(items, counts, apart.tolist(), strict=True):
+    for one, row, distance in zip(items, counts, apart.tolist(), strict=True):
         several = row.sum() > 1
-        found.append(ItemRow(item, named(row, scale), distance if several else None))
+        found.append(ItemRow(one, named(row, scale), distance if several else None))
     return found
 
 
@@ -63,17 +57,28 @@ def orders() -> list[tuple[str, str]]:
         ("", _("in the order they were added")),
         ("disagreement", _("most disagreement first")),
         ("ratings", _("most ratings first")),
+        ("rated", _("rated last first")),
     ]
 
 
-def states() -> list[tuple[str, str]]:
-    return [
+def states(*, with_gold: bool) -> list[tuple[str, str]]:
+    """Which items may be asked for; leads alone learn which have a gold answer."""
+    found = [
         ("", _("All items")),
         ("asked", _("asked for")),
         ("waiting", _("without content")),
         ("withdrawn", _("withdrawn")),
         ("flagged", _("flagged by a rater")),
-        ("gold", _("with a gold answer")),
+        ("skipped", _("skipped by a rater")),
+    ]
+    return found + ([("gold", _("with a gold answer"))] if with_gold else [])
+
+
+def answers() -> list[tuple[str, str]]:
+    return [
+        ("", _("Any answers")),
+        ("differ", _("answers differ")),
+        ("same", _("all say the same")),
     ]
 
 
@@ -107,7 +112,7 @@ class Gold:
 
 
 def item_ratings(
-    item: Item, questions: list[Question], *, with_gold: bool
+    item: Item, questions: list[Question], *, with_gold: bool, with_history: bool = True
 ) -> list[QuestionRatings]:
     """Every rating of an item by question, with its history and with whom it differs. Withdrawn
     ones come last."""
@@ -120,7 +125,7 @@ def item_ratings(
     history = (
         Revision.objects.filter(rating__in=list(revisions)).select_related("by").order_by("id")
     )
-    for revision in history:
+    for revision in history if with_history else ():
         revisions[revision.rating_id].append(revision)
     answers = []
     for question in questions:

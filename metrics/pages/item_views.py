@@ -7,20 +7,21 @@ from typing import Any
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import BadRequest
 from django.http import (
+    Http404,
     HttpRequest,
     HttpResponse,
     HttpResponseBase,
     QueryDict,
     StreamingHttpResponse,
 )
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, render
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from groundwork import security
 from projects.catalogue.sizes import sizes
-from projects.models import Item, Member
+from projects.models import Item, Member, Rater
 from ratings.desk import content
 from ratings.items import finding
 from ratings.items.finding import Wanted
@@ -29,29 +30,45 @@ from . import item_file, item_list, item_order
 from .selection import Selection, by_key, chosen_question, one_of, page_number, place_after
 
 LONGEST_SEARCH = 255
+NOBODY = 0  # the id of no rater
+FOLDED = ("attribute", "ratings", "said", "and_said", "rater")  # filters that open when asked for
+FILTERS = ("search", "state", "answers", *FOLDED)
 
 
 @login_required
 @require_safe
 def items(request: HttpRequest, project_id: int) -> HttpResponse:
-    """The items of a project with their ratings: searched, narrowed, sorted."""
+    """The items of a project with their ratings: searched, narrowed, sorted. ``?item=`` opens one
+    beside the list; items.js asks for it alone (header ``HX-Target``)."""
     chosen = chosen_question(request, project_id)
-    wanted = _wanted(request.GET, chosen)
-    order = one_of(request.GET, "sort", item_order.ORDERS) or ""
     context: dict[str, Any] = {
         "project": chosen.project,
         "chosen": chosen,
         "is_lead": _is_lead(chosen),
+        "opened": _opened(request, chosen),
+    }
+    if request.headers.get("HX-Target") == "item-pane":
+        return render(request, "metrics/_item_pane.html", context)
+    context |= _list(request, chosen)
+    return render(request, "metrics/items.html", context)
+
+
+def _list(request: HttpRequest, chosen: Selection) -> dict[str, Any]:
+    wanted = _wanted(request.GET, chosen)
+    order = one_of(request.GET, "sort", item_order.ORDERS) or ""
+    context: dict[str, Any] = {
         "sizes": sizes(chosen.project),
         "wanted": wanted,
+        "given": {name: request.GET.get(name, "") for name in FILTERS},
         "narrowed": wanted != Wanted(question=chosen.question.pk),
-        "n_ratings": request.GET.get("ratings", ""),
-        "attribute": request.GET.get("attribute", ""),
-        "state": wanted.state,
-        "states": item_list.states(),
+        "folded": not any(request.GET.get(name) for name in FOLDED),
+        "unknown_rater": wanted.rater == NOBODY,
+        "states": item_list.states(with_gold=_is_lead(chosen)),
+        "answers": item_list.answers(),
         "sort": order,
         "orders": item_list.orders(),
         "numbers": range(10),
+        "path": _address(request, item=None),
     }
     if order:
         number = page_number(request)
@@ -63,23 +80,50 @@ def items(request: HttpRequest, project_id: int) -> HttpResponse:
             order=order,
             number=number,
         )
-        context |= {
+        return context | {
             "rows": found.rows,
             "read": None if found.whole else found.n_items,
             "page": number,
             "previous": number - 1,
             "next": number + 1 if found.more else None,
         }
-    else:
-        after = place_after(request.GET)
-        page = finding.find(chosen.project, wanted, after=after, size=item_list.ITEMS_A_PAGE)
-        context |= {
-            "rows": item_list.rows(chosen.question, page.items, chosen.scale, chosen.weights),
-            "after": after,
-            "next_after": page.after,
-            "looked_at": finding.LOOKED_AT if page.cut else None,
-        }
-    return render(request, "metrics/items.html", context)
+    after = place_after(request.GET)
+    page = finding.find(chosen.project, wanted, after=after, size=item_list.ITEMS_A_PAGE)
+    return context | {
+        "rows": item_list.rows(chosen.question, page.items, chosen.scale, chosen.weights),
+        "after": after,
+        "next_after": page.after,
+        "looked_at": finding.LOOKED_AT if page.cut else None,
+    }
+
+
+def _opened(request: HttpRequest, chosen: Selection) -> dict[str, Any] | None:
+    """The item that is open beside the list, as its own page shows it."""
+    if not request.GET.get("item"):
+        return None
+    number = request.GET["item"]
+    if not (number.isascii() and number.isdigit() and len(number) <= 18):
+        raise Http404
+    item = get_object_or_404(Item, project=chosen.project, pk=int(number))
+    project: Any = chosen.project
+    return {
+        "item": item,
+        "blocks": content.blocks(item.body),
+        "attributes": item_list.shown_attributes(item),
+        "answers": item_list.item_ratings(
+            item, chosen.questions, with_gold=_is_lead(chosen), with_history=False
+        ),
+        "may_decide": project.role in (Member.Role.LEAD, Member.Role.ADJUDICATOR),
+        "close": _address(request, item=None),
+    }
+
+
+def _address(request: HttpRequest, **changed: None) -> str:
+    """That of this page without some of its parameters."""
+    query = request.GET.copy()
+    for name in changed:
+        query.pop(name, None)
+    return f"{request.path}?{query.urlencode()}"
 
 
 @login_required
@@ -140,14 +184,36 @@ def _is_lead(chosen: Selection) -> bool:
 def _wanted(given: QueryDict, chosen: Selection) -> Wanted:
     n_ratings = one_of(given, "ratings", [str(number) for number in range(11)])
     least = int(n_ratings) if n_ratings else None
+    states = [value for value, _words in item_list.states(with_gold=_is_lead(chosen))]
     return Wanted(
-        search=given.get("search", "").replace("\0", "")[:LONGEST_SEARCH].strip(),
+        search=_text(given, "search"),
         attributes=_attributes(given.get("attribute", "")),
         least=least,
         most=None if least in (None, 10) else least,
         question=chosen.question.pk,
-        state=one_of(given, "state", finding.STATES) or "",
+        state=one_of(given, "state", states) or "",
+        answers=one_of(given, "answers", finding.ANSWERS) or "",
+        said=_said(given, chosen),
+        rater=_rater(_text(given, "rater"), chosen),
     )
+
+
+def _said(given: QueryDict, chosen: Selection) -> tuple[int, ...]:
+    """The codes of the categories that somebody said, each once."""
+    codes = dict(zip(chosen.scale.labels, chosen.scale.codes.tolist(), strict=True))
+    labels = [one_of(given, name, codes) for name in ("said", "and_said")]
+    return tuple(dict.fromkeys(codes[label] for label in labels if label))
+
+
+def _rater(key: str, chosen: Selection) -> int | None:
+    if not key:
+        return None
+    found = Rater.objects.filter(project=chosen.project, key=key).values_list("pk", flat=True)
+    return found.first() or NOBODY
+
+
+def _text(given: QueryDict, name: str) -> str:
+    return given.get(name, "").replace("\0", "")[:LONGEST_SEARCH].strip()
 
 
 def _attributes(text: str) -> tuple[tuple[str, str], ...]:

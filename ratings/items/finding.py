@@ -7,10 +7,11 @@ import datetime
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from django.db import connection
-from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, TextField
+from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet, Subquery, TextField
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Coalesce
 
@@ -18,8 +19,11 @@ from projects.models import ASKED, WAITING, WITHDRAWN, GoldAnswer, Item, Project
 from ratings.models import Assignment, Rating
 
 LOOKED_AT = 20_000  # items that one page looks at, in search of those that fit
+FEW, MANY = 200, 5_000  # of these, at a time
 READ_AT_ONCE = 1_000  # items whose texts are looked through by Python
-STATES = ("asked", "waiting", "withdrawn", "flagged", "gold")
+STATES = ("asked", "waiting", "withdrawn", "flagged", "skipped", "gold")
+OF_ITSELF = {"asked": ASKED, "waiting": WAITING, "withdrawn": WITHDRAWN}
+ANSWERS = ("differ", "same")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +33,9 @@ class Wanted:
     ``search`` is a text of its key or its body. ``attributes`` are (name, value as text).
     ``least`` and ``most`` ratings that stand: of ``question`` (an id), else of all questions.
     ``since`` is when it was changed last, at the earliest. ``state`` is one of STATES.
+
+    Of what was said to ``question``: ``answers`` that "differ", or two and more that are the
+    "same"; each of the codes ``said`` by somebody; something by the ``rater`` (an id).
     """
 
     search: str = ""
@@ -38,6 +45,9 @@ class Wanted:
     question: int | None = None
     since: datetime.datetime | None = None
     state: str = ""
+    answers: str = ""
+    said: Sequence[int] = ()
+    rater: int | None = None
 
     @property
     def narrow(self) -> bool:
@@ -48,6 +58,9 @@ class Wanted:
             or self.since
             or self.most is not None
             or (self.least or 0) > 0
+            or self.answers
+            or self.said
+            or self.rater is not None
         )
 
 
@@ -68,7 +81,12 @@ def is_name(name: str) -> bool:
 
 
 def find(project: Project, wanted: Wanted, *, after: int, size: int) -> Found:
-    """Up to ``size`` items behind the id ``after`` that fit, of the next LOOKED_AT."""
+    """Up to ``size`` items behind the id ``after`` that fit, of the next LOOKED_AT; of all, where a
+    rater is wanted who rated no more than that."""
+    few = _rated_by(wanted)
+    if few is not None:
+        page = list(islice(among(project, wanted, [pk for pk in few if pk > after]), size + 1))
+        return Found(page[:size], page[size - 1].pk if len(page) > size else None)
     rows = _behind(matching(project, wanted), wanted, after)
     bound = None
     if wanted.narrow:
@@ -82,13 +100,16 @@ def find(project: Project, wanted: Wanted, *, after: int, size: int) -> Found:
     return Found(found, bound, cut=bound is not None)
 
 
-def ids_among(project: Project, wanted: Wanted, *, first: int, last: int) -> list[int]:
-    """The ids, from ``first`` to ``last``, of the items that fit; of a bounded number of items."""
-    rows = matching(project, wanted).filter(pk__gte=first, pk__lte=last)
-    if not wanted.search:
-        return list(rows.values_list("pk", flat=True))
-    folded = wanted.search.casefold()
-    return [item.pk for item in rows.iterator(READ_AT_ONCE) if _says(item, folded)]
+def among(project: Project, wanted: Wanted, ids: Sequence[int]) -> Iterator[Item]:
+    """Those of these items that fit, in this order: a few are looked at first, then more and more
+    at a time."""
+    start, size = 0, FEW
+    while start < len(ids):
+        part = ids[start : start + size]
+        rows = matching(project, wanted).filter(pk__in=part)
+        fit = {item.pk: item for item in rows if _fits(item, wanted)}
+        yield from (fit[pk] for pk in part if pk in fit)
+        start, size = start + size, min(2 * size, MANY)
 
 
 def every(project: Project, wanted: Wanted) -> Iterator[Item]:
@@ -102,7 +123,7 @@ def every(project: Project, wanted: Wanted) -> Iterator[Item]:
 
 def matching(project: Project, wanted: Wanted) -> QuerySet[Item]:
     """The items that fit, in the order of their ids; where a text is searched for, a few more
-    (_says)."""
+    (_fits)."""
     rows = Item.objects.filter(project=project).order_by("pk")
     rows = _in_state(rows, project, wanted.state)
     for place, (name, value) in enumerate(wanted.attributes):
@@ -117,8 +138,8 @@ def matching(project: Project, wanted: Wanted) -> QuerySet[Item]:
         if wanted.most is not None:
             rows = rows.filter(n_ratings__lte=wanted.most)
     if wanted.search:
-        rows = rows.alias(said=Cast("body", TextField())).filter(_may_say(wanted.search))
-    return rows
+        rows = rows.alias(text=Cast("body", TextField())).filter(_may_say(wanted.search))
+    return _answered(rows, wanted)
 
 
 def n_ratings(item_ids: Iterable[int]) -> dict[int, int]:
@@ -128,20 +149,46 @@ def n_ratings(item_ids: Iterable[int]) -> dict[int, int]:
 
 
 def _in_state(rows: QuerySet[Item], project: Project, state: str) -> QuerySet[Item]:
-    if state == "asked":
-        return rows.filter(ASKED)
-    if state == "waiting":
-        return rows.filter(WAITING)
-    if state == "withdrawn":
-        return rows.filter(WITHDRAWN)
+    if state in OF_ITSELF:
+        return rows.filter(OF_ITSELF[state])
     if state == "flagged":
         # read off the partial index of what was set aside, which is small
         flagged = Assignment.objects.set_aside().filter(flagged=True)
         return rows.filter(pk__in=flagged.values("item_id"))
+    if state == "skipped":
+        skipped = Assignment.objects.set_aside().filter(state=Assignment.State.SKIPPED)
+        return rows.filter(pk__in=skipped.values("item_id"))
     if state == "gold":
         gold = GoldAnswer.objects.in_force().filter(question__project=project)
         return rows.filter(pk__in=gold.values("item_id"))
     return rows
+
+
+def _answered(rows: QuerySet[Item], wanted: Wanted) -> QuerySet[Item]:
+    lowest, highest = (_of_codes(wanted.question, one("code")) for one in (Min, Max))
+    if wanted.answers == "differ":
+        rows = rows.alias(lowest=lowest, highest=highest).filter(highest__gt=F("lowest"))
+    if wanted.answers == "same":
+        number = _of_codes(wanted.question, Count("pk"))
+        several = rows.alias(n_said=number).filter(n_said__gt=1)
+        rows = several.alias(lowest=lowest, highest=highest).filter(highest=F("lowest"))
+    said = Rating.objects.standing().filter(question=wanted.question, item=OuterRef("pk"))
+    for code in wanted.said:
+        rows = rows.filter(Exists(said.filter(code=code)))
+    if wanted.rater is not None:
+        rows = rows.filter(Exists(said.filter(rater=wanted.rater)))
+    return rows
+
+
+def _rated_by(wanted: Wanted) -> list[int] | None:
+    """Ids of the items that the wanted rater rated, in their order; None where that is nobody, or
+    there are more than LOOKED_AT."""
+    if wanted.rater is None:
+        return None
+    said = Rating.objects.standing().filter(rater=wanted.rater, question=wanted.question)
+    # read off the index of the rater's own ratings
+    ids = list(said.order_by("-changed_at").values_list("item_id", flat=True)[: LOOKED_AT + 1])
+    return sorted(ids) if len(ids) <= LOOKED_AT else None
 
 
 def _behind(rows: QuerySet[Item], wanted: Wanted, after: int) -> QuerySet[Item]:
@@ -153,11 +200,15 @@ def _behind(rows: QuerySet[Item], wanted: Wanted, after: int) -> QuerySet[Item]:
 
 
 def _number(question_id: int | None) -> Any:
+    return Coalesce(_of_codes(question_id, Count("pk")), 0)
+
+
+def _of_codes(question_id: int | None, value: Any) -> Subquery:
+    """A value over the ratings of each item that stand, of one question or of all."""
     ratings = Rating.objects.standing().filter(item=OuterRef("pk"))
     if question_id is not None:
         ratings = ratings.filter(question=question_id)
-    counted = ratings.order_by().values("item").annotate(n=Count("pk")).values("n")
-    return Coalesce(Subquery(counted), 0)
+    return Subquery(ratings.order_by().values("item").annotate(of=value).values("of"))
 
 
 def _bound(project: Project, after: int) -> int | None:
@@ -172,9 +223,7 @@ def _read(rows: QuerySet[Item], wanted: Wanted, after: int, size: int) -> Iterat
         return
     while True:
         part = list(rows.filter(pk__gt=after)[:READ_AT_ONCE])
-        for item in part:
-            if _says(item, wanted.search.casefold()):
-                yield item
+        yield from (item for item in part if _fits(item, wanted))
         if len(part) < READ_AT_ONCE:
             return
         after = part[-1].pk
@@ -187,12 +236,14 @@ def _may_say(text: str) -> Q:
     found = Q()
     for written in {text, text.lower(), text.upper()} if is_sqlite else {text}:
         stored = json.dumps(written, ensure_ascii=is_sqlite)[1:-1]
-        found |= Q(key__icontains=written) | Q(said__icontains=stored)
+        found |= Q(key__icontains=written) | Q(text__icontains=stored)
     return found
 
 
-def _says(item: Item, folded: str) -> bool:
-    """Whether the text is in the key, or in a text of the body: names of parts are none."""
+def _fits(item: Item, wanted: Wanted) -> bool:
+    """Whether the text that is searched for is in the key, or in a text of the body: names of parts
+    are none."""
+    folded = wanted.search.casefold()
     return folded in item.key.casefold() or any(
         folded in text.casefold() for text in _texts(item.body)
     )

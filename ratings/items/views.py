@@ -1,4 +1,4 @@
-"""Items by hand, for leads: add, edit, withdraw, restore, and set what is right."""
+"""Items by hand, for leads: add, edit, and set what is right."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from groundwork.rest.errors import BadRequest
@@ -21,7 +20,7 @@ from projects.catalogue.items import put_items
 from projects.models import Item, Member, Project
 from ratings.desk import content
 
-from . import finding, forms, removing
+from . import finding, forms
 
 LEAD = Member.Role.LEAD
 
@@ -58,35 +57,6 @@ def item_preview(request: HttpRequest, project_id: int) -> HttpResponse:
 
 @login_required
 @require_POST
-def items_chosen(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Withdraw, restore or delete the items that are ticked in the list."""
-    project = get_project(request.user, project_id, role=LEAD)
-    ids = [int(one) for one in request.POST.getlist("item") if one.isascii() and one.isdigit()]
-    withdrawn = request.POST.get("do") != "restore"
-    if not ids:
-        messages.info(request, _("Tick the items first."))
-        return _back(request, project)
-    if request.POST.get("do") == "delete":
-        query = QueryDict(mutable=True)
-        query.setlist("item", [str(one) for one in ids])
-        return redirect(f"{reverse('items_delete', args=[project.pk])}?{query.urlencode()}")
-    number = removing.withdraw_items(
-        project=project, item_ids=ids[:1_000], withdrawn=withdrawn, by=request.user
-    )
-    if withdrawn:
-        said = ngettext(
-            "%(n)s item withdrawn. Its ratings stay; nobody is asked for it any more.",
-            "%(n)s items withdrawn. Their ratings stay; nobody is asked for them any more.",
-            number,
-        )
-    else:
-        said = ngettext("%(n)s item restored.", "%(n)s items restored.", number)
-    messages.success(request, said % {"n": number})
-    return _back(request, project)
-
-
-@login_required
-@require_POST
 def item_gold(request: HttpRequest, project_id: int, item_id: int, key: str) -> HttpResponse:
     """Set the gold answer of an item to a question, or take it away."""
     project = get_project(request.user, project_id, role=LEAD)
@@ -96,7 +66,7 @@ def item_gold(request: HttpRequest, project_id: int, item_id: int, key: str) -> 
     if request.POST.get("do") == "retire":
         if gold.retire_gold(item=item, question=question, by=request.user):
             messages.success(request, _("The gold answer is taken away; its history stays."))
-        return _back(request, project)
+        return back(request, project)
     explanation = request.POST.get("explanation", "").replace("\0", "")
     explanation = explanation.replace("\r\n", "\n").strip()[: gold.LONGEST_EXPLANATION]
     try:
@@ -107,7 +77,7 @@ def item_gold(request: HttpRequest, project_id: int, item_id: int, key: str) -> 
         messages.error(request, _("Choose the answer, or the answers, that are right."))
     else:
         messages.success(request, _("Saved."))
-    return _back(request, project)
+    return back(request, project)
 
 
 # --- the form
@@ -214,7 +184,7 @@ def _item(project: Project, item_id: int) -> Item:
     return get_object_or_404(Item, project=project, pk=min(item_id, 2**63 - 1))
 
 
-def _back(request: HttpRequest, project: Project) -> HttpResponse:
+def back(request: HttpRequest, project: Project) -> HttpResponse:
     """To the page of this site that it was sent from."""
     target = request.POST.get("next", "")
     if not url_has_allowed_host_and_scheme(target, allowed_hosts=None):

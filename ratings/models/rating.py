@@ -59,6 +59,8 @@ class Rating(models.Model):
             models.Index(fields=["question", "item"], condition=UNCOUNTED, name="rating_uncounted"),
             # A rater's own ratings, newest first (My ratings, rater page).
             models.Index(fields=["rater", "-changed_at"], name="rating_by_rater"),
+            # What was rated last, of a question (the list of items by time).
+            models.Index(fields=["question", "-changed_at"], name="rating_by_time"),
             # An item's ratings over all questions (item page, deletes).
             models.Index(fields=["item"], name="rating_by_item"),
         ]

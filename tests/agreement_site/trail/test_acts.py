@@ -178,6 +178,11 @@ def _restore(world: World) -> None:
     world.post("chosen-items/", {"item": world.item().pk, "do": "restore"})
 
 
+def _ask_again(world: World) -> None:
+    world.api("POST", "items/", {"key": "i1", "body": {"text": "x"}})
+    world.post("chosen-items/", {"item": world.item().pk, "do": "ask"})
+
+
 def _delete_item(world: World) -> None:
     world.post(f"item/{world.item().pk}/delete/", {"typed": "i1"})
 
@@ -347,6 +352,7 @@ DONE: list[tuple[str, Callable[[World], Any], bool, Any, Any]] = [
         None,
     ),
     ("items_restored", _restore, True, None, None),
+    ("items_asked_again", _ask_again, True, None, None),
     ("deletion_asked", _delete_item, True, ANYTHING, None),
     (
         "deletion_asked",

@@ -8,10 +8,14 @@ from typing import Any
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
+from metrics.pages import item_list
 from projects.catalogue import gold
 from projects.catalogue.items import put_items
-from projects.models import GoldAnswer, Item, ItemVersion, Project
+from projects.models import GoldAnswer, Item, ItemVersion, Project, Rater
+from ratings.desk import queue
+from ratings.items import finding
 from ratings.models import Assignment, Rating
 
 pytestmark = pytest.mark.django_db
@@ -272,3 +276,126 @@ def test_only_leads_change_items(project: Project, client_for: Any, request: Any
     assert item.withdrawn_at is None
     assert not GoldAnswer.objects.exists()
     assert not Assignment.objects.exists()
+
+
+@pytest.fixture
+def answered(project: Project, question: Any, rate: Any) -> dict[str, int]:
+    """Five items: on a the raters differ by much, on b by little, on c they agree, d has one
+    rating, e none. Who rated last is r2, on a."""
+    put_items(project=project, rows=[{"key": key, "body": {"text": key}} for key in "abcde"])
+    said = {"d": ["none"], "c": ["none", "none"], "b": ["minor", "none"], "a": ["none", "critical"]}
+    for item, labels in said.items():
+        for number, label in enumerate(labels, start=1):
+            rate(question, item, f"r{number}", label)
+    return dict(Item.objects.values_list("key", "pk"))
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("?answers=differ", "ab"),
+        ("?answers=same", "c"),
+        ("?said=none&and_said=critical", "a"),
+        ("?said=critical&and_said=critical", "a"),
+        ("?said=minor", "b"),
+        ("?rater=r2", "abc"),
+        ("?rater=r2&answers=same", "c"),
+        ("?rater=nobody", ""),
+        ("?sort=rated", "abcd"),
+        ("?sort=rated&answers=differ&rater=r1", "ab"),
+        ("?sort=disagreement&said=none&and_said=minor", "b"),
+        ("?state=skipped", "e"),
+    ],
+)
+def test_items_are_found_by_what_was_said_of_them(
+    desk: Any, project: Project, answered: dict[str, int], query: str, found: str
+) -> None:
+    now = timezone.now()
+    Assignment.objects.create(
+        item_id=answered["e"],
+        rater=Rater.objects.create(project=project, key="r3"),
+        state="skipped",
+        leased_until=now,
+        closed_at=now,
+    )
+    assert keys(desk, project, query) == list(found)
+
+
+def test_a_rater_of_many_ratings_is_searched_in_parts(
+    desk: Any, project: Project, answered: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"/projects/{project.pk}/items/"
+    assert "has the key “x”" in text_of(desk.get(f"{address}?rater=x"))
+    monkeypatch.setattr(item_list, "ITEMS_A_PAGE", 1)
+    monkeypatch.setattr(finding, "LOOKED_AT", 2)  # r2 has three ratings
+    found, after = [], 0
+    while after is not None:
+        page = desk.get(f"{address}?rater=r2&after={after}").context
+        found += [row.item.key for row in page["rows"]]
+        after = page["next_after"]
+    assert found == ["a", "b", "c"]
+
+
+def test_one_item_is_open_beside_the_list(
+    desk: Any, project: Project, answered: dict[str, int], client_for: Any, viewer: Any
+) -> None:
+    """Without scripts by its address; items.js asks for it alone."""
+    address = f"/projects/{project.pk}/items/?answers=differ&item={answered['b']}"
+    page = text_of(desk.get(address))
+    assert 'id="item-list"' in page
+    pane = text_of(desk.get(address, headers={"HX-Target": "item-pane"}))
+    assert 'id="item-list"' not in pane
+    for words in ("<strong>minor</strong>", "<strong>none</strong>", "Set a gold answer"):
+        assert words in pane
+        assert words in page
+    assert f'href="/projects/{project.pk}/items/?answers=differ"' in pane
+    assert "gold" not in text_of(client_for(viewer).get(address)).lower()
+    for wrong in ("999999", "x", "9" * 30):
+        assert desk.get(f"/projects/{project.pk}/items/?item={wrong}").status_code == 404
+
+
+def test_which_items_are_gold_is_for_leads_alone(
+    desk: Any, project: Project, question: Any, client_for: Any, viewer: Any
+) -> None:
+    address = f"/projects/{project.pk}/items/?state=gold"
+    assert desk.get(address).status_code == 200
+    assert client_for(viewer).get(address).status_code == 404
+
+
+def test_another_rating_is_asked_of_the_ticked_items(
+    desk: Any, project: Project, answered: dict[str, int], make_project: Any
+) -> None:
+    """Each is given out once more than it has ratings; the queue keeps it so."""
+    project.overlap = 2
+    project.save()
+    Item.objects.filter(key="b").update(withdrawn_at=timezone.now())
+    foreign = Item.objects.create(project=make_project("Other"), key="f", body={"text": "f"})
+    address = reverse("items_chosen", args=[project.pk])
+    ticked = [answered[key] for key in "ab"] + [foreign.pk]
+    response = desk.post(address, {"item": ticked, "do": "ask"}, follow=True)
+    assert "One rating more is asked of 1 item." in text_of(response)
+    assert dict(Item.objects.values_list("key", "extra_places")) == {
+        **dict.fromkeys("bcdef", 0),
+        "a": 1,
+    }
+    late, later = (Rater.objects.create(project=project, key=key) for key in ("r4", "r5"))
+    Item.objects.exclude(key="a").update(withdrawn_at=timezone.now())
+    item = queue.next_item(late)
+    assert item is not None
+    assert item.key == "a"
+    assert queue.next_item(later) is None
+
+
+def test_the_ticked_items_get_a_gold_answer(
+    desk: Any, project: Project, question: Any, answered: dict[str, int]
+) -> None:
+    address = reverse("items_chosen", args=[project.pk])
+    ticked = {"item": [answered["a"], answered["c"]], "question": question.key, "do": "gold"}
+    assert "Choose the answer" in text_of(desk.post(address, ticked, follow=True))
+    assert not GoldAnswer.objects.exists()
+    code = question.categories.get(label="minor").code
+    response = desk.post(address, {**ticked, "code": code}, follow=True)
+    assert "2 items have this gold answer now." in text_of(response)
+    found = GoldAnswer.objects.in_force().values_list("item__key", "answer")
+    assert sorted(found) == [("a", [code]), ("c", [code])]
+    assert desk.post(address, {**ticked, "do": "odd"}).status_code == 400

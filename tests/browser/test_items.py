@@ -1,0 +1,40 @@
+"""The list of items walked by keys, with an item open beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from tests.browser.test_results import open_page, rated  # noqa: F401
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def test_items_are_walked_by_keys(project: Any, open_page: Any, rated: Any) -> None:  # noqa: F811
+    page = open_page(f"/projects/{project.pk}/items/?answers=differ", color_scheme="dark")
+    title, rows = page.locator("#pane-title"), page.locator("#item-list tbody tr")
+    names = [row.locator("[data-open]").inner_text() for row in rows.all()[:3]]
+    page.keyboard.press("j")
+    expect(title).to_have_text(names[0])
+    page.keyboard.press("j")
+    expect(title).to_have_text(names[1])
+    page.keyboard.press("j")
+    expect(title).to_have_text(names[2])
+    page.keyboard.press("k")
+    expect(title).to_have_text(names[1])
+    assert "item=" in page.url  # it can be shared
+    assert Axe().run(page).violations_count == 0, Axe().run(page).generate_report()
+    page.keyboard.press("x")
+    expect(page.locator("#n-ticked")).to_have_text("1")
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    page.reload()
+    expect(title).to_have_text(names[1])
+    page.keyboard.press("Escape")
+    expect(title).to_have_count(0)
+    assert "item=" not in page.url
+    page.locator("[data-tick-all]").check()
+    expect(page.locator("#n-ticked")).to_have_text(str(rows.count()))
