@@ -54,6 +54,19 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.skip(marker.args[0])
 
 
+@pytest.fixture(scope="session")
+def django_db_keepdb(django_db_modify_db_settings: None) -> bool:
+    """On SQLite the database of the tests is a copy of one that is migrated already."""
+    from django.db import connection
+
+    from tests import migrated
+
+    if connection.vendor != "sqlite":
+        return False
+    migrated.copy_to(Path(connection.settings_dict["TEST"]["NAME"]))
+    return True
+
+
 @pytest.fixture(autouse=True)
 def no_remembered_numbers() -> None:
     """Ids come again in the next test: what the process remembers of them must not."""

@@ -298,6 +298,8 @@ def running_site(*, postgres: bool, **environment: str) -> Iterator[Site]:
             server.start()
         (folder / "data").mkdir()
         site = Site(folder / "data", postgres=server, **environment)
+        if not postgres:
+            site.bring_database()
         site.start()
         yield site
     except BaseException:

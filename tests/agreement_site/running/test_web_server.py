@@ -105,6 +105,7 @@ def answer_on(connection: socket.socket, method: str = "GET") -> http.client.HTT
 @pytest.fixture(scope="module")
 def server(new_installation: Callable[[], Installation]) -> Server:
     installation = new_installation()
+    installation.bring_database()
     installation.start()
     return Server(installation)
 
@@ -328,6 +329,7 @@ def test_behind_a_proxy_with_one_seat(new_installation: Callable[[], Installatio
     installation = new_installation()
     installation.more = {"WEB_PROCESSES": "1", "WEB_THREADS": "1", "HOST": "localhost"}
     installation.more |= {"HTTPS": "1", "BEHIND_PROXY": "1"}
+    installation.bring_database()
     installation.start()
     assert len(installation.pids("web_server")) == 2  # the parent and one process
     secure = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.7"}
