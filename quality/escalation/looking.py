@@ -11,9 +11,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from django.db import transaction
-from django.db.models import Exists, Max, OuterRef, Q
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from groundwork.database import bulk
@@ -90,8 +91,10 @@ def look(question: Question) -> int:
     # Other labels alone do not bring back what goes to a decision already.
     afresh = rules.looked_at | {"made_at": rests_on["made_at"]} != rests_on
     moved = 0
-    for items in _chunks(_candidates(question, rules, afresh=afresh)):
-        moved += _look_at(question, items)
+    # What is not needed any more gives back its part of the budget before others ask for it.
+    for candidates in (_settled, partial(_in_doubt, afresh=afresh)):
+        for items in _chunks(candidates(question)):
+            moved += _look_at(question, items)
     LabelRules.objects.filter(question=question, looked_at=rules.looked_at).update(
         looked_at=rests_on
     )
@@ -114,27 +117,43 @@ def _rests_on(question: Question) -> dict[str, object] | None:
     }
 
 
-def _candidates(question: Question, rules: LabelRules, *, afresh: bool) -> list[int]:
-    """Ids of the items that may move: those that were escalated and are not in doubt any more, or
-    that nobody is left for; and those in doubt of which all that was wanted was said, the most
-    doubtful first."""
-    doubtful = ItemLabel.objects.filter(
-        question=question, source=Source.CONSENSUS, doubt__gt=1 - rules.sure_from
-    )
+def _settled(question: Question) -> list[int]:
+    """Ids of the items that were escalated and are not in doubt any more, or that nobody is left
+    for; of all that wait, where asking again was switched off."""
+    rules = LabelRules.objects.get(question=question)
     rows = Escalation.objects.filter(question=question)
-    waiting = rows.filter(state=State.WAITING).order_by("item_id")
     if not rules.escalate:
+        waiting = rows.filter(state=State.WAITING).order_by("item_id")
         return list(waiting.values_list("item_id", flat=True))
-    still = doubtful.filter(item=OuterRef("item"))
+    still = _doubtful(question, rules).filter(item=OuterRef("item"))
     settled = rows.exclude(state=State.SURE).filter(~Exists(still)).order_by("item_id")
     found = list(settled.values_list("item_id", flat=True))
     values = [question.pk, *[question.project_id] * 2]
     found += [item for (item,) in bulk.several([(_STRANDED, values)])[0]]
-    full = doubtful.filter(item__places_taken__gte=question.project.overlap)
-    if not afresh:
-        full = full.exclude(item__in=rows.filter(state=State.DECIDE).values("item"))
-    found += full.order_by("-doubt", "item_id").values_list("item_id", flat=True)
     return list(dict.fromkeys(found))
+
+
+def _in_doubt(question: Question, *, afresh: bool) -> list[int]:
+    """Ids of the items in doubt of which all that was wanted was said, the most doubtful first.
+    What goes to a decision stays there, but for what the budget was too small for, once there is
+    something of it again."""
+    rules = LabelRules.objects.get(question=question)
+    if not rules.escalate:
+        return []
+    full = _doubtful(question, rules)
+    full = full.filter(item__places_taken__gte=question.project.overlap)
+    if not afresh:
+        gone = Escalation.objects.filter(question=question, state=State.DECIDE)
+        if rules.used < rules.budget:
+            gone = gone.exclude(why=Why.BUDGET)
+        full = full.exclude(item__in=gone.values("item"))
+    return list(full.order_by("-doubt", "item_id").values_list("item_id", flat=True))
+
+
+def _doubtful(question: Question, rules: LabelRules) -> QuerySet[ItemLabel]:
+    return ItemLabel.objects.filter(
+        question=question, source=Source.CONSENSUS, doubt__gt=1 - rules.sure_from
+    )
 
 
 def _chunks(items: list[int]) -> Iterator[list[int]]:
