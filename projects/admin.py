@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from groundwork import security
 
+from .catalogue import kinds
 from .models import (
     ApiToken,
     Category,
@@ -21,6 +22,7 @@ from .models import (
     GuidelineVersion,
     Item,
     ItemVersion,
+    KindVersion,
     Member,
     Project,
     Question,
@@ -179,6 +181,14 @@ class ItemVersionAdmin(ReadOnly):
     search_fields = ("=item__key",)
 
 
+@admin.register(KindVersion)
+class KindVersionAdmin(ReadOnly):
+    list_display = ("rater", "kind", "until")
+    list_filter = ("kind",)
+    list_select_related = ("rater",)
+    search_fields = ("rater__key",)
+
+
 @admin.register(ScaleVersion)
 class ScaleVersionAdmin(ReadOnly):
     list_display = ("question", "number", "until", "by")
@@ -210,6 +220,8 @@ class RaterAdmin(InTrail):
     autocomplete_fields = ("user",)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        if "kind" in form.changed_data:
+            kinds.keep({obj.pk: form.initial["kind"]})
         super().save_model(request, obj, form, change)
         Project.objects.filter(pk=obj.project_id).catalogue_changed()
 

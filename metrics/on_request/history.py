@@ -20,6 +20,7 @@ from django.db.models import Max
 
 from metrics.counting.store import json_text
 from projects import locks
+from projects.catalogue import kinds
 from projects.models import Item, Question, Rater
 from ratings.models import NOTHING, Revision
 
@@ -29,11 +30,12 @@ ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8"), ("rated", "f8")
 @dataclass(frozen=True)
 class Standing:
     """Ratings at a moment (M,) as ROW: code as the categories have it, `rated` in seconds since
-    1970; and the keys of their items and raters by id."""
+    1970; the keys of their items and raters by id; and which raters were models then."""
 
     rows: np.ndarray
     items: dict[int, str]
     raters: dict[int, Rater]
+    models: set[int]
 
     def digest(self) -> str:
         """SHA-256 of the ratings: a JSON list [item, rater, code] a line, by the bytes of item and
@@ -70,8 +72,8 @@ def standing_at(question: Question, moment: datetime.datetime) -> Standing:
     rated = set(rows["item"].tolist())
     keys = Item.objects.filter(project=question.project_id).values_list("pk", "key")
     items = {pk: key for pk, key in keys.iterator(chunk_size=20_000) if pk in rated}
-    raters = Rater.objects.in_bulk(set(rows["rater"].tolist()))
-    return Standing(rows, items, raters)
+    raters, models = kinds.at(set(rows["rater"].tolist()), moment)
+    return Standing(rows, items, raters, models)
 
 
 @transaction.atomic

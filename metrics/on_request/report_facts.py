@@ -1,8 +1,8 @@
 """What a report tells: names and figures as plain JSON, put into words when somebody reads them.
 
-Everything rests on the ratings as they stood at a moment and on the scale declared then, so the
-same moment gives the same facts for ever. What is of now is named with it: which raters are models,
-in whose words values are told, the bar.
+Everything rests on the ratings as they stood at a moment, on the scale declared then, and on which
+raters were models, so the same moment gives the same facts for ever. What is of now is named with
+it: in whose words values are told, the bar.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from metrics.readings.first import of_ratings
 from metrics.readings.groups import Patterns
 from metrics.readings.project import whole_details
 from metrics.scale import QuestionScale
-from projects.models import Item, Question, Rater, ScaleVersion
+from projects.models import Item, Question, ScaleVersion
 
 from .history import Standing, standing_at
 
@@ -62,7 +62,7 @@ def _basis(question: Question, moment: datetime.datetime, standing: Standing) ->
     """Who rated how much, and when."""
     known = Item.objects.filter(project=question.project_id, created_at__lte=moment).count()
     raters = sorted(standing.raters.values(), key=lambda rater: rater.key)
-    models = [rater.key for rater in raters if rater.kind == Rater.Kind.MODEL]
+    models = [rater.key for rater in raters if rater.pk in standing.models]
     rated = standing.rows["rated"]
     ends = [rated.min(), rated.max()] if rated.size else []
     return {
@@ -81,8 +81,7 @@ def _basis(question: Question, moment: datetime.datetime, standing: Standing) ->
 def _numbers(standing: Standing, scale: QuestionScale) -> Facts:
     """What is read first, all coefficients of those whom it is of, and what is missing."""
     rows = _coded(standing.rows, scale)
-    models = [pk for pk, rater in standing.raters.items() if rater.kind == Rater.Kind.MODEL]
-    of_models = np.isin(rows["rater"], models)
+    of_models = np.isin(rows["rater"], list(standing.models))
     first, row = of_ratings(rows, of_models, scale)
     headline = first.whole(row)
     headline.pop("coefficients", None)

@@ -17,6 +17,7 @@ from groundwork.rest.parameters import rows_error
 from groundwork.text import has_control
 from projects.models import Member, Project, Rater
 
+from . import kinds
 from .rows import Counts, Field, Row, checked, key_problem, standing
 
 LONGEST_KEY = Rater._meta.get_field("key").max_length or 0
@@ -59,9 +60,23 @@ def put_raters(*, project: Project, rows: Sequence[Any], by: Any) -> Counts:
             counts["created" if old is None else "changed"] += 1
             writes.append((project.pk, row["key"], *new))
         _refuse_tied(project, raters, users, {row[1]: row[-1] for row in writes})
+        _keep_kinds(project, writes, stored)
         joined = _write_raters(project, writes)
         _tell(project, writes, stored=stored, joined=joined, by=by)
     return counts
+
+
+def _keep_kinds(
+    project: Project, writes: list[tuple[Any, ...]], stored: dict[str, tuple[Any, ...]]
+) -> None:
+    at = list(SAID).index("kind")
+    was = {
+        key: stored[key][at]
+        for _project, key, *new in writes
+        if key in stored and stored[key][at] != new[at]
+    }
+    known = Rater.objects.filter(project=project, key__in=list(was)).values_list("key", "pk")
+    kinds.keep({pk: was[key] for key, pk in known})
 
 
 def _name_problem(name: Any) -> str | None:

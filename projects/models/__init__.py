@@ -6,7 +6,7 @@ from .item import ASKED, WAITING, WITHDRAWN, GoldAnswer, Item, ItemVersion
 from .member import ApiToken, Member
 from .project import BandScheme, GuidelineVersion, Project, QueueOrder
 from .question import Category, Question, Scale, Weights
-from .rater import Rater
+from .rater import KindVersion, Rater
 from .scale_version import ScaleVersion
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "GuidelineVersion",
     "Item",
     "ItemVersion",
+    "KindVersion",
     "Member",
     "Project",
     "Question",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Iterable
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -58,3 +61,32 @@ class Rater(models.Model):
     def told_model(self) -> str:
         """Of a model its name and the version of its prompt, as far as they are known."""
         return " · ".join(part for part in (self.model, self.prompt_version) if part)
+
+
+class KindVersion(models.Model):
+    """What a rater's kind was until it was changed, so that what was read of the project then can
+    be read again. Written once; the kind of today is the rater's own."""
+
+    rater = models.ForeignKey(Rater, models.CASCADE, related_name="+", db_index=False)
+    kind = models.CharField(max_length=5, choices=Rater.Kind.choices)
+    until = models.DateTimeField()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["rater", "until"], name="kind_version_unique"),
+            models.CheckConstraint(
+                condition=Q(kind__in=["human", "model"]), name="kind_version_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rater_id}: {self.kind}"
+
+    @classmethod
+    def models_at(cls, raters: Iterable[Rater], moment: datetime.datetime) -> set[int]:
+        """The ids of those of the raters that were models at a moment."""
+        now = {rater.pk: rater.kind for rater in raters}
+        later = cls.objects.filter(rater__in=list(now), until__gt=moment).order_by("-until")
+        kinds = now | dict(later.values_list("rater_id", "kind"))  # the earliest of them wins
+        return {pk for pk, kind in kinds.items() if kind == Rater.Kind.MODEL}

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from groundwork import security
 from groundwork.text import has_control
+from projects.catalogue import kinds
 from projects.catalogue.raters import LONGEST_MODEL, LONGEST_NAME, LONGEST_VERSION, is_group
 from projects.models import Member, Project, Rater
 from projects.setup.project_rules import Refused
@@ -92,6 +93,8 @@ def change_rater(
             raise Refused(
                 {"user": _("This user is tied to rater '%(key)s' already.") % {"key": other.key}}
             )
+    if rater.kind != kind:
+        kinds.keep({rater.pk: rater.kind})
     if (rater.kind, rater.group) != (kind, group):
         Project.objects.filter(pk=rater.project_id).catalogue_changed()
     after = {

@@ -9,6 +9,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
@@ -17,7 +18,8 @@ from metrics.models import Reading, Report
 from metrics.on_request import reports
 from metrics.on_request.report_facts import facts_at
 from metrics.work.sweep import bring_up_to_date
-from projects.models import Question, Rater
+from projects.models import KindVersion, Question, Rater
+from projects.people.raters import change_rater
 from projects.setup.questions import change_weights
 
 pytestmark = pytest.mark.django_db
@@ -95,6 +97,37 @@ def test_people_and_models_are_told_apart(rated: Any, rate: Any, lead: Any) -> N
         assert facts["headline"][of] == pytest.approx(first[of]), of
     assert facts["models"] == ["judge"]
     assert (facts["n_people"], facts["n_models"]) == (3, 1)
+
+
+def test_who_was_a_person_then_is_one_in_a_report_of_then(
+    rated: Any, lead: Any, api_for: Any, client_for: Any
+) -> None:
+    """Whoever changes the kind: the page, the API, the administration."""
+    rater = rated.project.raters.get(key="b")
+    moments, told = [timezone.now()], [facts_at(rated, timezone.now())]
+
+    def moved() -> None:
+        moments.append(timezone.now())
+        told.append(facts_at(rated, moments[-1]))
+
+    same = {"rater": rater, "by": lead, "name": "", "group": "", "user_id": None}
+    change_rater(kind="model", **same)
+    moved()
+    address = f"/api/v1/projects/{rated.project_id}/raters/"
+    assert api_for(lead).post(address, {"key": "b", "kind": "human"}, format="json").status_code
+    moved()
+    User.objects.filter(pk=lead.pk).update(is_staff=True, is_superuser=True)
+    form = {"name": "", "kind": "model", "group": "", "model": "", "prompt_version": "", "user": ""}
+    answer = client_for(lead).post(f"/admin/projects/rater/{rater.pk}/change/", form)
+    assert answer.status_code == 302
+    moved()
+    assert [facts["models"] for facts in told] == [[], ["b"], [], ["b"]]
+    assert [facts_at(rated, moment)["headline"] for moment in moments] == [
+        facts["headline"] for facts in told
+    ]
+    # And nothing is written down where the kind stays.
+    change_rater(kind="model", **same | {"name": "Ben"})
+    assert KindVersion.objects.count() == 3
 
 
 def test_a_report_asked_for_is_made_once_and_kept(rated: Any, rate: Any, lead: Any) -> None:
