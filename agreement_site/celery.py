@@ -44,6 +44,7 @@ class Sweeper(bootsteps.StartStopStep):
         "metrics.work.deletions.sweep": 1.0,
         "quality.tasks.sweep_all": 0.4,
         "quality.tasks.sweep_gold": 0.4,
+        "quality.tasks.sweep_raters": 0.4,
         "agreement_site.housekeeping.sweep": 1.0,
         "quality.tasks.sweep_alarms": 2.0,
     }

@@ -9,6 +9,7 @@ from quality.escalation import looking
 from quality.gold import renew as gold
 from quality.planning import ordering
 from quality.repeats import renew as repeats
+from quality.scorecard import triage
 
 
 def sweep_all() -> int:
@@ -29,3 +30,8 @@ def sweep_gold() -> int:
     """Make the scores on gold anew where ratings or gold answers changed, and those of raters
     against themselves where they were asked again."""
     return gold.sweep() + repeats.sweep()
+
+
+def sweep_raters() -> int:
+    """Set every rater beside the others anew where their readings moved."""
+    return triage.sweep()

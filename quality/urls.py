@@ -8,8 +8,9 @@ from quality.pages import (
     habit_views,
     label_views,
     plan_views,
+    rater_file,
+    rater_views,
     rule_views,
-    scorecard_views,
 )
 
 PROJECT = "projects/<int:project_id>/"
@@ -27,8 +28,11 @@ urlpatterns = [
     path(f"{ALARM}/", alarm_views.alarm, name="alarm"),
     path(f"{ALARM}/step/", alarm_views.alarm_step, name="alarm_step"),
     path(f"{ALARM}/chart.<slug:form>", alarm_views.alarm_chart, name="alarm_chart"),
-    path(f"{PROJECT}scorecard/", scorecard_views.scorecard, name="scorecard"),
-    path(f"{PROJECT}scorecard.csv", scorecard_views.scorecard_file, name="scorecard_file"),
+    path(f"{PROJECT}raters/", rater_views.raters, name="raters"),
+    path(f"{PROJECT}raters.csv", rater_file.raters_file, name="raters_file"),
+    path(f"{PROJECT}funnel.<slug:form>", rater_views.funnel, name="funnel"),
+    path(f"{PROJECT}triage/", rater_views.act, name="raters_act"),
+    path(f"{PROJECT}scorecard/", rater_views.scorecard, name="scorecard"),
     path(f"{PROJECT}adjudicate/", adjudication_views.adjudicate, name="adjudicate"),
     path(f"{ITEM}decide/", adjudication_views.decide, name="adjudicate_decide"),
     path(f"{ITEM}later/", adjudication_views.later, name="adjudicate_later"),

@@ -29,25 +29,24 @@ class OneAnswer:
     told: np.ndarray
 
 
-def one_answer(tables: np.ndarray, n_items: np.ndarray) -> OneAnswer:
+def one_answer(own: np.ndarray, others: np.ndarray, n_items: np.ndarray) -> OneAnswer:
     """Who gives one answer whatever the item is.
 
-    ``tables`` (R, k, k): own category x the others' on the same items; ``n_items`` (R,): of how
-    many items. Told is who gives one category to ALMOST_ALL of LEAST_ITEMS or more, where the
-    others do not: had the rater chosen it as often as the others do on these items, so many would
-    be met with a probability of at most ALPHA / R (binomial, Bonferroni over the raters). Whoever
+    ``own``, ``others`` (R, k): how often each category is met among the own answers and among the
+    others' on the same items, compared pair by pair; ``n_items`` (R,): of how many items. Told is
+    who gives one category to ALMOST_ALL of LEAST_ITEMS or more, where the others do not: had the
+    rater chosen it as often as the others do on these items, so many would be met with a
+    probability of at most ALPHA / R (binomial, Bonferroni over the raters). Whoever
     rated nothing but harmless items and says so is not told.
     """
-    total = tables.sum(axis=(1, 2))
-    sums = np.maximum(total, 1)[:, None]
-    own, others = tables.sum(axis=2) / sums, tables.sum(axis=1) / sums
+    total = own.sum(axis=1)
     category = own.argmax(axis=1)
-    at = np.arange(len(tables)), category
-    share, peers = own[at], others[at]
+    at = np.arange(len(own)), category
+    share, peers = (side[at] / np.maximum(side.sum(axis=1), 1) for side in (own, others))
     met = np.floor(share * n_items + 0.5)
     chance = stats.binom.sf(met - 1, n_items, peers)
     enough = (n_items >= LEAST_ITEMS) & (total > 0)
-    told = enough & (share >= ALMOST_ALL) & (chance <= ALPHA / max(len(tables), 1))
+    told = enough & (share >= ALMOST_ALL) & (chance <= ALPHA / max(len(own), 1))
     return OneAnswer(category, share, peers, told)
 
 

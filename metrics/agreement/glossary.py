@@ -244,5 +244,12 @@ TERMS: dict[str, tuple[str, str]] = {
         _("People and models"),
         _("The same coefficient among people, among models, and between the two."),
     ),
+    "harm": (
+        _("Harm"),
+        _(
+            "Ratings times how far the rater’s kappa lies below the middle rater’s: how many "
+            "ratings would have to be better, and by how much."
+        ),
+    ),
     "seconds": (_("Seconds per item"), _("The median time of a rater’s newest timed ratings.")),
 }

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from metrics.agreement import glossary
+from metrics.filters import one_line
 from metrics.readings import disputes
 from metrics.readings import pairs as pair_list
 from projects.models import Rater
@@ -46,6 +47,7 @@ def rater(request: HttpRequest, project_id: int, key: str) -> HttpResponse:
         "live": rater_page.LIVE,
         "filter_bar": FilterBar.of(request, chosen),
         "rater": found,
+        "without": one_line([found.key]),
         "versions": [] if chosen.filter else model_versions.versions(chosen.question, found),
         "table_size": _table_size(chosen),
         "differences": differences,

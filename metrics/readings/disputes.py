@@ -81,7 +81,7 @@ def read(stored: dict[str, Any], scale: QuestionScale, weights: str) -> Disputes
     stored."""
     rows = stored.get(weights, [])
     ids = [item for item, _counts, _distance in rows]
-    items = Item.objects.defer("body", "attributes").in_bulk(ids)
+    items = Item.objects.defer("attributes").in_bulk(ids)
     top = [
         Dispute(items[item], named(counts, scale), distance)
         for item, counts, distance in rows

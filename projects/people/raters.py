@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -53,6 +54,14 @@ def pause_rater(*, rater: Rater, paused: bool, by: Any) -> Rater:
         after={"rater": rater.key, "paused": paused},
     )
     return rater
+
+
+@transaction.atomic
+def pause_raters(*, raters: Iterable[Rater], paused: bool, by: Any) -> list[Rater]:
+    """Stop or resume several at once, a line of the trail each; those who were otherwise before."""
+    return [
+        pause_rater(rater=rater, paused=paused, by=by) for rater in raters if rater.paused != paused
+    ]
 
 
 @transaction.atomic

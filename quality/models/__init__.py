@@ -19,6 +19,7 @@ from .gold import GoldItem, GoldReview, GoldScore, GoldState
 from .renewed import Renewed
 from .repeats import RepeatScore, RepeatState
 from .second import SecondOpinion
+from .triage import Triage
 
 __all__ = [
     "Alarm",
@@ -48,4 +49,5 @@ __all__ = [
     "SecondOpinion",
     "Source",
     "State",
+    "Triage",
 ]

@@ -381,7 +381,7 @@ DONE: list[tuple[str, Callable[[World], Any], bool, Any, Any]] = [
     ("export", lambda w: w.get("data/export.csv"), True, None, None),
     ("export", lambda w: w.get("labels.csv"), True, None, None),
     ("export", lambda w: w.get("items.csv"), True, None, None),
-    ("export", lambda w: w.get("scorecard.csv"), True, None, None),
+    ("export", lambda w: w.get("raters.csv"), True, None, None),
     ("export", lambda w: w.get("trail.csv"), True, None, None),
     ("admin_changed", _admin_change_role, True, {"role": "viewer"}, {"role": "lead"}),
     ("admin_removed", _admin_inline, True, ANYTHING, None),

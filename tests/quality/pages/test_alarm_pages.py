@@ -133,7 +133,7 @@ def test_who_may_what(
     url = f"{base}alarms/{case.pk}/"
     for user, seen, done in ((viewer, 200, 403), (annotator, 403, 403), (stranger, 404, 404)):
         client = client_for(user)
-        for path in (f"{base}alarms/", url, f"{base}scorecard/", f"{base}scorecard.csv"):
+        for path in (f"{base}alarms/", url, f"{base}raters/", f"{base}raters.csv"):
             assert client.get(path).status_code == seen, (user.username, path)
         assert client.get(f"{url}chart.json").status_code == seen
         assert client.post(f"{url}step/", {"do": "looked_at"}).status_code == done
@@ -192,20 +192,20 @@ def test_the_scorecard_as_a_page_and_a_file(
         low=0.1,
         high=0.5,
     )
-    answer = client.get(f"{base}scorecard/")
+    answer = client.get(f"{base}raters/")
     text = words(answer)
-    assert [line.card.rater.key for line in answer.context["lines"]] == [
-        "dan", "ben", "ann", "cleo",
-    ]  # fmt: skip
+    assert {row.card.rater.key: row.status for row in answer.context["rows"]} == {
+        "dan": "act", "ben": "watch", "ann": "fine", "cleo": "fine",
+    }  # fmt: skip
     assert "an alarm is open" in text
     assert "+0.30 [0.10, 0.50]" in text
     for sort in ("rater", "-ratings", "peers", "-bias", "seconds", "-drift"):
-        assert client.get(f"{base}scorecard/?sort={sort}").status_code == 200
-    order = client.get(f"{base}scorecard/?sort=-rater").context["lines"]
-    assert [line.card.rater.key for line in order] == ["dan", "cleo", "ben", "ann"]
-    assert client.get(f"{base}scorecard/?sort=name").status_code == 404
-    assert client.get(f"{base}scorecard/?page=2").status_code == 404
-    table = list(csv.DictReader(io.StringIO(client.get(f"{base}scorecard.csv").text)))
+        assert client.get(f"{base}raters/?sort={sort}").status_code == 200
+    order = client.get(f"{base}raters/?sort=-rater").context["rows"]
+    assert [row.card.rater.key for row in order] == ["dan", "cleo", "ben", "ann"]
+    assert client.get(f"{base}raters/?sort=name").status_code == 404
+    assert client.get(f"{base}raters/?page=2").status_code == 404
+    table = list(csv.DictReader(io.StringIO(client.get(f"{base}raters.csv").text)))
     assert [row["rater"] for row in table] == ["ann", "ben", "cleo", "dan"]
     assert (table[3]["status"], table[3]["reasons"]) == ("act", "drift_alarm")
     assert (table[1]["status"], table[1]["drift_low"]) == ("watch", "0.1")
@@ -214,4 +214,4 @@ def test_the_scorecard_as_a_page_and_a_file(
 def test_nothing_yet(project: Any, client: Client) -> None:
     text = words(client.get(f"/projects/{project.pk}/alarms/"))
     assert "nobody’s ratings moved enough to be sure" in text
-    assert words(client.get(f"/projects/{project.pk}/scorecard/"))
+    assert words(client.get(f"/projects/{project.pk}/raters/"))

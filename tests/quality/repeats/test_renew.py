@@ -75,7 +75,7 @@ def test_repeats_are_what_the_formulas_say_and_follow_the_desk(
     own = f"{row.kappa['value']:.2f}"
     assert f"Agrees with himself {own}, with the others" in page
     assert "Asked 12 items again: " in page
-    page = " ".join(client_for(lead).get(f"/projects/{project.pk}/scorecard/").text.split())
+    page = " ".join(client_for(lead).get(f"/projects/{project.pk}/raters/").text.split())
     assert "Raters were asked 18 items again without knowing" in page
     api = api_for(lead).get(f"/api/v1/projects/{project.pk}/quality/raters/").json()["results"]
     by_rater = {one["rater"]: one["repeats"] for one in api}

@@ -1,0 +1,193 @@
+"""The list of a project's raters: who is shown, in which order, and what is known of a page of
+them.
+
+Of all raters it reads what one row holds (quality.scorecard.triage) and the ids of those of whom
+something else is told; the whole card is read for one page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from django.core.exceptions import BadRequest
+from django.http import QueryDict
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from metrics.agreement.gold import PAUSE_AT
+from metrics.pages.selection import one_of
+from projects.models import Question, Rater
+from quality.models import DriftStanding, GoldScore, RepeatScore
+from quality.scorecard import triage
+from quality.scorecard.cards import unresolved
+
+LONGEST_SEARCH = 100
+MOST_LEAST = 1_000_000
+MOST_CHOSEN = 100  # raters, in one act
+# Chip -> its words, in the order of the page.
+SHOWN: dict[str, Promise] = {
+    "same": gettext_lazy("always the same answer"),
+    "fast": gettext_lazy("too fast"),
+    "apart": gettext_lazy("agree less"),
+    "alarm": gettext_lazy("alarm"),
+    "gold": gettext_lazy("miss gold"),
+    "few": gettext_lazy("few overlaps"),
+    "paused": gettext_lazy("paused"),
+}
+NAME_OF = {
+    triage.ONE_ANSWER: "same",
+    triage.TOO_FAST: "fast",
+    triage.APART_FROM_PEERS: "apart",
+}
+
+
+class Line(NamedTuple):
+    """A rater among all; ``standing``: None without a rating."""
+
+    pk: int
+    key: str
+    name: str
+    group: str
+    standing: triage.Standing | None
+    harm: float
+    told: set[str]  # of SHOWN
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the address asks for: a chip, a least number of ratings, a text in key, name or
+    group."""
+
+    show: str = ""
+    least: int = 0
+    search: str = ""
+
+    @classmethod
+    def of(cls, given: QueryDict) -> Wanted:
+        """Raises Http404 for an unknown chip, BadRequest for what cannot be."""
+        show = one_of(given, "show", list(SHOWN)) or ""
+        text = given.get("least") or "0"
+        if not (text.isascii() and text.isdigit() and int(text[:8]) <= MOST_LEAST):
+            raise BadRequest(
+                _("“least” is a number of ratings, from 0 to %(most)s.") % {"most": MOST_LEAST}
+            )
+        search = (given.get("search") or "").strip()
+        if len(search) > LONGEST_SEARCH:
+            raise BadRequest(_("Search for a shorter text."))
+        return cls(show, int(text), search)
+
+    def holds(self, line: Line) -> bool:
+        if self.show and self.show not in line.told:
+            return False
+        if self.least and (line.standing is None or line.standing.n_ratings < self.least):
+            return False
+        text = self.search.casefold()
+        return not text or any(
+            text in part.casefold() for part in (line.key, line.name, line.group)
+        )
+
+
+def _at(name: str) -> Callable[[RaterList, Line], Any]:
+    return lambda _all, line: getattr(line.standing, name) if line.standing else None
+
+
+# Column -> what it is sorted by; None comes last.
+SORTED_BY: dict[str, Callable[[RaterList, Line], Any]] = {
+    "harm": lambda _all, line: line.harm,
+    "rater": lambda _all, line: line.key,
+    "ratings": _at("n_ratings"),
+    "peers": _at("value"),
+    "bias": _at("bias"),
+    "seconds": _at("seconds"),
+    "gold": lambda every, line: every.gold_values.get(line.pk),
+    "repeats": lambda every, line: every.repeat_values.get(line.pk),
+    "drift": lambda every, line: every.evidence.get(line.pk),
+}
+
+
+@dataclass
+class RaterList:
+    """All people of a question's project. ``standings``: of the last sweep."""
+
+    question: Question
+    standings: triage.Standings = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.standings = triage.of(self.question)
+
+    @property
+    def waiting(self) -> bool:
+        return self.standings.made_at is None
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        people = Rater.objects.filter(project=self.question.project_id, kind=Rater.Kind.HUMAN)
+        alarms = unresolved(self.question).keys()
+        drifting = DriftStanding.objects.filter(question=self.question, watched=True)
+        watched = {*drifting.values_list("rater_id", flat=True)}
+        missing = GoldScore.objects.filter(question=self.question, evidence__gte=PAUSE_AT)
+        below = {*missing.values_list("rater_id", flat=True)}
+        of_rater = self.standings.raters
+        found = []
+        columns = ("pk", "key", "name", "group", "paused")
+        for pk, key, name, group, paused in people.order_by().values_list(*columns):
+            standing = of_rater.get(pk)
+            told = {NAME_OF[sign] for sign in standing.signs} if standing else set()
+            if pk in alarms or pk in watched:
+                told.add("alarm")
+            if pk in below:
+                told.add("gold")
+            if paused:
+                told.add("paused")
+            if standing is None or not standing.enough:
+                told.add("few")
+            harm = self.standings.harm(pk)
+            found.append(Line(pk, key, name, group, standing, harm, told))
+        return found
+
+    def chips(self) -> list[tuple[str, Promise, int]]:
+        """Chip, its words, and of how many raters it is true."""
+        return [
+            (name, words, sum(name in line.told for line in self.lines))
+            for name, words in SHOWN.items()
+        ]
+
+    def chosen(self, wanted: Wanted, sort: str = "-harm") -> list[Line]:
+        """By one column, equals by key; what has no value comes last in either order."""
+        column = SORTED_BY[sort.removeprefix("-")]
+        lines = sorted(filter(wanted.holds, self.lines), key=lambda line: line.key)
+        known = [line for line in lines if column(self, line) is not None]
+        known.sort(key=lambda line: column(self, line), reverse=sort.startswith("-"))
+        return known + [line for line in lines if column(self, line) is None]
+
+    @cached_property
+    def gold_values(self) -> dict[int, float | None]:
+        rows = GoldScore.objects.filter(question=self.question)
+        return {rater: kappa["value"] for rater, kappa in rows.values_list("rater_id", "kappa")}
+
+    @cached_property
+    def repeat_values(self) -> dict[int, float | None]:
+        rows = RepeatScore.objects.filter(question=self.question)
+        return {rater: kappa["value"] for rater, kappa in rows.values_list("rater_id", "kappa")}
+
+    @cached_property
+    def evidence(self) -> dict[int, float | None]:
+        rows = DriftStanding.objects.filter(question=self.question)
+        return dict(rows.values_list("rater_id", "evidence"))
+
+
+def ids_of(texts: Sequence[str]) -> list[int]:
+    """Ids of raters as a form or an address sends them. Raises BadRequest for what is none."""
+    if len(texts) > MOST_CHOSEN or not all(
+        text.isascii() and text.isdigit() and len(text) < 19 for text in texts
+    ):
+        raise refused_choice()
+    return [int(text) for text in texts]
+
+
+def refused_choice() -> BadRequest:
+    return BadRequest(_("Choose at most %(most)s raters of this project.") % {"most": MOST_CHOSEN})

@@ -1,0 +1,50 @@
+"""What the numbers say of a rater, in a sentence: the judgement first."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+
+from metrics.pages.figures import figure, percent, whole
+from metrics.scale import QuestionScale
+from quality.scorecard import triage
+
+
+def judgement(standings: triage.Standings, rater: int, scale: QuestionScale) -> str:
+    """Empty while nothing was made of the rater."""
+    one = standings.raters.get(rater)
+    if one is None:
+        return ""
+    if triage.ONE_ANSWER in one.signs and one.category < len(scale.labels):
+        return _(
+            "Answers “%(label)s” %(share)s of the time; the others do so for %(peers)s of the same"
+            " items."
+        ) % {
+            "label": scale.labels[one.category],
+            "share": percent(one.share),
+            "peers": percent(one.peers),
+        }  # fmt: skip
+    if not one.enough or standings.middle is None:
+        return _("Too little is known: %(n)s items that others rated too.") % {
+            "n": whole(one.n_items)
+        }
+    told = {"value": figure(one.value), "middle": figure(standings.middle)}
+    if triage.APART_FROM_PEERS in one.signs:
+        told["place"] = whole(_place(standings, rater))
+        return _(
+            "Agrees clearly less with the others than the middle rater: %(value)s against"
+            " %(middle)s. Place %(place)s of all by harm."
+        ) % told  # fmt: skip
+    if one.value is not None and one.value < standings.middle:
+        return _(
+            "Agrees somewhat less with the others than the middle rater: %(value)s against"
+            " %(middle)s."
+        ) % told  # fmt: skip
+    return _(
+        "Agrees with the others no less than the middle rater: %(value)s against %(middle)s."
+    ) % told  # fmt: skip
+
+
+def _place(standings: triage.Standings, rater: int) -> int:
+    """1 for the rater of most harm."""
+    own = standings.harm(rater)
+    return 1 + sum(standings.harm(other) > own for other in standings.raters)

@@ -1,0 +1,30 @@
+"""What the page of a rater says of them beside all others."""
+
+from __future__ import annotations
+
+from django import template
+
+from metrics.scale import QuestionScale
+from projects.models import Question, Rater
+from quality.pages import rater_words
+from quality.scorecard import triage
+
+register = template.Library()
+
+
+@register.simple_tag
+def judgement(question: Question, rater: Rater, scale: QuestionScale) -> str:
+    """A sentence on the rater; empty of models, and while nothing is known."""
+    if rater.kind != Rater.Kind.HUMAN:
+        return ""
+    return rater_words.judgement(triage.of(question), rater.pk, scale)
+
+
+@register.filter
+def initials(name: object) -> str:
+    """Up to two letters or digits for a person: AL of Ada Lovelace, w2 of w0002."""
+    words = [word for word in str(name).replace("_", " ").replace("-", " ").split() if word]
+    if len(words) > 1:
+        return (words[0][0] + words[-1][0]).upper()
+    word = words[0] if words else "?"
+    return word[0].upper() + word[-1] if len(word) > 1 and word[-1].isdigit() else word[0].upper()

@@ -1,0 +1,182 @@
+"""The page of a project's raters: whom to look at first, and what is done about many at once."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from agreement_site.models import TrailLine
+from metrics.on_request import slices
+from metrics.work.sweep import bring_up_to_date
+from projects.models import Item, Project, Question, Rater
+from quality import tasks
+from quality.pages import funnel_chart
+from ratings.recording.judgement import Judgement
+from ratings.recording.record import record
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def rated(answered: Question) -> Question:
+    """Beside four who look at the items, gus, who says "none" whatever the item is, and few, who
+    rated three."""
+    project = answered.project
+    items = list(Item.objects.filter(project=project).order_by("key"))
+    gus, few = (Rater.objects.create(project=project, key=key) for key in ("gus", "few"))
+    said = [Judgement(item.pk, gus.pk, 0) for item in items]
+    said += [Judgement(item.pk, few.pk, 3) for item in items[:3]]
+    record({answered: said}, by=None, source="api")
+    bring_up_to_date(answered.pk)
+    assert tasks.sweep_raters() == 1
+    return answered
+
+
+@pytest.fixture
+def base(project: Project) -> str:
+    return f"/projects/{project.pk}/"
+
+
+@pytest.fixture
+def client(lead: User, client_for: Any) -> Client:
+    found: Client = client_for(lead)
+    return found
+
+
+def keys(answer: Any) -> list[str]:
+    return [row.card.rater.key for row in answer.context["rows"]]
+
+
+def test_who_does_most_harm_comes_first(rated: Question, base: str, client: Client) -> None:
+    page = client.get(f"{base}raters/")
+    assert keys(page)[:2] == ["gus", "dan"]
+    gus = page.context["rows"][0]
+    assert gus.status == "watch"
+    assert "always gives the same answer" in gus.reasons
+    assert gus.judgement.startswith("Answers “none” 100 % of the time")
+    chips = {name: n for name, _words, n in page.context["chips"]}
+    assert (chips["same"], chips["few"], chips["paused"]) == (1, 1, 0)
+    middle = page.context["every"].standings.middle
+    kappa = gus.card.peers["value"]
+    assert gus.line.harm == pytest.approx(60 * (middle - kappa))
+    assert keys(client.get(f"{base}raters/?show=few")) == ["few"]
+    assert "few" not in keys(client.get(f"{base}raters/?least=4"))
+    assert keys(client.get(f"{base}raters/?search=GU")) == ["gus"]
+    assert "No rater is like that." in client.get(f"{base}raters/?search=nobody").text
+    for wrong, status in (("show=x", 404), ("sort=x", 404), ("least=x", 400)):
+        assert client.get(f"{base}raters/?{wrong}").status_code == status, wrong
+    old = client.get(f"{base}scorecard/?sort=rater")
+    assert (old.status_code, old["Location"]) == (301, f"{base}raters/?sort=rater")
+
+
+def test_before_the_sweep_the_page_waits(answered: Question, base: str, client: Client) -> None:
+    assert "are being computed" in client.get(f"{base}raters/").text
+    assert tasks.sweep_raters() == 1
+    assert tasks.sweep_raters() == 0, "nothing moved"
+    assert "are being computed" not in client.get(f"{base}raters/").text
+
+
+def test_without_some_raters_the_number_is_that_of_the_filter(
+    rated: Question, base: str, client: Client
+) -> None:
+    address = f"{base}raters/?without=gus"
+    assert client.get(address).context["comparison"].waiting
+    slices.WORK.sweep()
+    found = client.get(address).context["comparison"]
+    whole = client.get(base).context["headline"]["value"]
+    without = client.get(f"{base}?without=gus").context["headline"]["value"]
+    assert found.whole["value"] == pytest.approx(whole)
+    assert found.without["value"] == pytest.approx(without)
+    assert without > whole + 0.1
+    assert client.get(f"{base}raters/?without=nobody").status_code == 400
+
+
+def test_many_are_paused_at_once_and_taken_back(
+    rated: Question, base: str, client: Client, viewer: User, client_for: Any, make_project: Any
+) -> None:
+    gus, dan = (Rater.objects.get(key=key) for key in ("gus", "dan"))
+    chosen = {"do": "pause", "rater": [gus.pk, dan.pk], "passed": "sort=rater&page=1&x=1"}
+    assert client_for(viewer).post(f"{base}triage/", chosen).status_code == 403
+    answer = client.post(f"{base}triage/", chosen)
+    assert answer.status_code == 302
+    asked = parse_qs(urlsplit(answer["Location"]).query)
+    assert asked["sort"] == ["rater"] and "x" not in asked
+    page = client.get(answer["Location"])
+    assert {rater.key for rater in page.context["paused_now"]} == {"gus", "dan"}
+    lines = TrailLine.objects.filter(what="rater_paused").order_by("pk")
+    assert [line.after["rater"] for line in lines] == ["dan", "gus"]
+    assert set(keys(client.get(f"{base}raters/?show=paused"))) == {"gus", "dan"}
+    client.post(f"{base}triage/", chosen | {"do": "resume"})
+    assert not Rater.objects.filter(paused=True).exists()
+    assert client.get(answer["Location"]).context["paused_now"] == []
+    foreign = Rater.objects.create(project=make_project(), key="gus")
+    for wrong in ({"rater": [gus.pk, foreign.pk]}, {"rater": ["x"]}, {"do": "delete"}):
+        assert client.post(f"{base}triage/", chosen | wrong).status_code == 400, wrong
+    assert not Rater.objects.filter(paused=True).exists()
+    nobody = client.post(f"{base}triage/", {"do": "pause"}, follow=True)
+    assert "Choose a rater first." in nobody.text
+
+
+def test_the_chosen_as_a_file_and_left_out(
+    rated: Question, base: str, viewer: User, client_for: Any
+) -> None:
+    client = client_for(viewer)
+    gus = Rater.objects.get(key="gus")
+    answer = client.post(f"{base}triage/", {"do": "csv", "rater": gus.pk}, follow=True)
+    (row,) = csv.DictReader(io.StringIO(answer.text))
+    assert (row["rater"], row["main_category"], row["main_share"]) == ("gus", "none", "1.0")
+    whole = list(csv.DictReader(io.StringIO(client.get(f"{base}raters.csv").text)))
+    assert len(whole) == Rater.objects.count()
+    answer = client.post(f"{base}triage/", {"do": "without", "rater": gus.pk})
+    assert answer["Location"] == f"{base}raters/?without=gus"
+    assert client.get(f"{base}raters.csv?rater=x").status_code == 400
+
+
+def test_the_funnel_tells_many_by_squares(
+    rated: Question, base: str, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chart = client.get(f"{base}funnel.json").json()
+    drawn = [row for row in chart["rows"] if row["kind"] == "rater"]
+    points = {row["url"].split("/")[-2]: row for row in drawn}
+    assert points["gus"]["outside"] and points["gus"]["same"]
+    assert not points["ann"]["outside"]
+    assert points["gus"]["url"] == f"{base}raters/gus/?question=severity"
+    monkeypatch.setattr(funnel_chart, "POINTS", 2)
+    rows = client.get(f"{base}funnel.json").json()["rows"]
+    names = [row["rater"] for row in rows if row["kind"] == "rater"]
+    assert names[0] == "gus" and len(names) == 2
+    within = sum(row["raters"] for row in rows if row["kind"] == "many")
+    assert within == len(points) - 2, "nobody is left out"
+    assert client.get(f"{base}funnel.svg").status_code == 404
+
+
+def test_a_thousand_raters_cost_no_more_queries(
+    rated: Question, base: str, client: Client, django_assert_max_num_queries: Any
+) -> None:
+    client.get(f"{base}raters/")
+    Rater.objects.bulk_create(Rater(project=rated.project, key=f"r{n}") for n in range(300))
+    with django_assert_max_num_queries(30):
+        page = client.get(f"{base}raters/")
+    assert len(page.content) < 250_000
+    assert page.context["page"].paginator.num_pages > 1
+
+
+def test_the_page_of_a_rater_begins_with_a_judgement(
+    rated: Question, base: str, client: Client, viewer: User, client_for: Any
+) -> None:
+    page = client.get(f"{base}raters/gus/")
+    assert "Answers “none” 100 % of the time" in page.text
+    assert "without=gus#without" in page.text
+    gus = Rater.objects.get(key="gus")
+    pause = {"do": "pause", "rater": gus.pk, "passed": "question=severity", "back": "rater"}
+    answer = client.post(f"{base}triage/", pause)
+    assert answer["Location"] == f"{base}raters/gus/?question=severity"
+    assert 'value="resume"' in client.get(answer["Location"]).text
+    assert 'value="resume"' not in client_for(viewer).get(answer["Location"]).text
+    assert "text 0" in page.text, "disagreements are told by the text of the item"
