@@ -17,12 +17,13 @@ from metrics.readings import over_time, pairs
 from metrics.scale import headlines, weighted
 from projects.models import Rater
 
-from . import charts, words
+from . import charts, getting_started, words
 from .live import Live
 from .moves import Move
 from .rater_table import rater_table
 from .selection import Selection
 from .sources.source import ProjectNumbers
+from .verdict import verdict
 
 SENTENCES = 3  # said at once; the others are one click away
 TABLE_RATERS = 20  # a wider table cannot be read; the list of pairs stands in for it
@@ -31,6 +32,7 @@ LIVE = Live(
     seconds=1,
     summary=True,
     fragments=(
+        "verdict",
         "headline",
         "missing",
         "trend-table",
@@ -57,10 +59,15 @@ def context(request: HttpRequest, chosen: Selection, numbers: ProjectNumbers) ->
     # The move first, then what qualifies the number, and the rest.
     said = [*moves, *sentences]
     others = beside(chosen, reading)
+    name, headline = chosen.asked or chosen.first["name"], first_number(chosen, reading)
+    steps = [] if chosen.filter else getting_started.steps(chosen.project, reading)
+    places = f"{'trend' if points else ''}-{len(raters) if has_pairs else ''}"
     return {
         "reading": reading,
-        "headline": first_number(chosen, reading),
-        "headline_name": chosen.asked or chosen.first["name"],
+        "headline": headline,
+        "headline_name": name,
+        "verdict": verdict(chosen, numbers, name, headline),
+        "steps": steps,
         "why": why(chosen, reading),
         "groups": groups(chosen, reading, numbers),
         "trends": trends_offered(chosen),
@@ -82,7 +89,7 @@ def context(request: HttpRequest, chosen: Selection, numbers: ProjectNumbers) ->
         "matrix": matrix_rows(raters, matrix),
         "has_pairs": has_pairs,
         # The charts that the page has a place for; when others are there, the page is loaded anew.
-        "places": f"{'trend' if points else ''}-{len(raters) if has_pairs else ''}",
+        "places": "starting" if steps and reading is None else places,
         "n_raters": table.n_raters,
         "rater_page": table,
         "disputes": numbers.disputes(),

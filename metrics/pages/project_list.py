@@ -18,11 +18,12 @@ from django.utils.translation import gettext_lazy, ngettext
 from metrics.agreement import bands
 from metrics.models import Reading, Span
 from projects.catalogue.sizes import n_items_by_project
-from projects.models import Member, Project, Question
+from projects.models import Member, Project, Question, Rater
 from ratings.recording import waiting
 
 from . import sparks
 from .findings import apart_sentences, raters_apart
+from .getting_started import Step, starts, steps_of
 
 PROJECTS_A_PAGE = 50
 MOST = 500  # projects in a list: the newest
@@ -52,6 +53,7 @@ class Row:
     apart: bool = False  # some raters agree less than all do
     uncounted: int = 0
     cases: int = 0
+    steps: list[Step] = field(default_factory=list)  # that a new project still needs
 
     @property
     def group(self) -> Group:
@@ -132,7 +134,20 @@ def rows(projects: list[Project], user: Any) -> list[Row]:
             row.cases = cases[row.project.pk]
             row.apart = row.question.pk in apart
             row.attention = _attention(row, apart.get(row.question.pk, []))
+    _take_steps(found)
     return found
+
+
+def _take_steps(found: list[Row]) -> None:
+    """What new projects still need, for who leads them."""
+    new = [row for row in found if row.question and starts(row.project, row.role, row.reading)]
+    if not new:
+        return
+    raters = Rater.objects.filter(project__in=[row.project for row in new])
+    numbers = dict(raters.values_list("project").annotate(Count("pk")).order_by())
+    for row in new:
+        n_raters = numbers.get(row.project.pk, 0)
+        row.steps = steps_of(row.project, row.reading, n_items=row.n_items, n_raters=n_raters)
 
 
 def _shown(questions: list[Question], readings: Mapping[int, Reading]) -> dict[int, Question]:

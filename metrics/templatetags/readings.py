@@ -18,7 +18,8 @@ from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
 from metrics.agreement import bands
-from metrics.pages import figures, words
+from metrics.pages import figures, getting_started, words
+from metrics.pages.getting_started import Step
 from projects.models import Item
 from ratings.desk import content
 
@@ -66,6 +67,12 @@ def _drawn(html: str) -> SafeString:
     """HTML in which only numbers vary, as they are written here: nothing to escape, and a page has
     hundreds of them."""
     return mark_safe(html)  # noqa: S308
+
+
+@register.simple_tag
+def n_done(steps: Sequence[Step]) -> int:
+    """How many steps of the card for new projects are done."""
+    return getting_started.n_done(steps)
 
 
 @register.simple_tag

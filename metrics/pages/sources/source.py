@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -109,13 +110,18 @@ class ProjectNumbers(Numbers):
     def raters_apart(self) -> list[str]:
         """Keys of the raters who agree less with the others than all do, interval and all."""
 
+    @cached_property
+    def apart(self) -> list[str]:
+        """``raters_apart``, asked once."""
+        return self.raters_apart()
+
     @abstractmethod
     def found(self) -> list[dict[str, Any]]:
         """The diagnoses that apply: {"name", "figures"}."""
 
     def findings(self, raters: list[Rater]) -> list[str]:
         """What there is to say, in the reader's language; ``raters``: those of the heat map."""
-        apart = apart_sentences(self.raters_apart())
+        apart = apart_sentences(self.apart)
         scheme = self.chosen.project.band_scheme
         return [*apart, *sentences(self.found(), raters, self.chosen.scale, scheme=scheme)]
 

@@ -281,13 +281,13 @@ def test_dashboard_queries_do_not_grow(
     client = client_for(lead)
     client.get(f"/projects/{project.pk}/")  # the first one asks what there is to filter by
     tasks.sweep_all()
-    with django_assert_num_queries(28):
+    with django_assert_num_queries(29):
         client.get(f"/projects/{project.pk}/")
     for rater in "defgh":
         for item in ("i1", "i2", "i5"):
             rate(rated, item, rater, "minor")
     bring_up_to_date(rated.pk)
-    with django_assert_num_queries(28):
+    with django_assert_num_queries(29):
         client.get(f"/projects/{project.pk}/")
 
 
@@ -342,7 +342,7 @@ def test_live_counted_change_sends_the_fragments(
     ):
         assert f'id="{part}"' in text
         assert f"#{part}" in taken_over
-    assert len(taken_over) == 9
+    assert len(taken_over) == 10
 
 
 def test_live_first_count_loads_the_page_anew(

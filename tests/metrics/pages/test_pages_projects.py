@@ -106,7 +106,7 @@ def test_projects_queries_do_not_grow(
         for rater, label in zip("ab", ("none", "major"), strict=True):
             rate(one, "i1", rater, label)
         bring_up_to_date(one.pk)
-    with django_assert_num_queries(15):
+    with django_assert_num_queries(16):
         assert len(client.get("/").context["rows"]) == 6
 
 

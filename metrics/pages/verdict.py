@@ -1,0 +1,129 @@
+"""The strip over a dashboard: one sentence, one number, one thing to do next; each noun leads to
+what it names. All of it is read off what is stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from metrics.agreement import bands
+from projects.models import Member
+
+from . import figures, words
+from .selection import Selection
+from .sources.source import ProjectNumbers
+
+NAMED = 3  # raters in the sentence
+UNSURE = 2  # bands that an interval may pass before a word says more than is known
+DECIDE = (Member.Role.LEAD, Member.Role.ADJUDICATOR)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the strip says, as HTML; and where its button leads."""
+
+    sentences: list[SafeString]
+    action: str | Promise
+    url: str
+
+
+def verdict(
+    chosen: Selection, numbers: ProjectNumbers, name: str, headline: dict[str, Any] | None
+) -> Verdict | None:
+    """Of the coefficient that is read first; None while it has no value."""
+    if not headline or headline.get("value") is None:
+        return None
+    step = _step(chosen, name, headline)
+    found = _confused(chosen, numbers) + _apart(chosen, numbers)
+    if step is None:
+        sentences, (action, url) = [_too_early(headline)], _plan(chosen)
+    else:
+        sentences, (action, url) = [step, *found], _next(chosen, headline, bool(found))
+    return Verdict(sentences, action, url)
+
+
+def _step(chosen: Selection, name: str, headline: dict[str, Any]) -> SafeString | None:
+    """How far raters agree; None where the interval passes more bands than a word may."""
+    number = _link("#headline", f"{figures.figure(headline['value'])} {figures.interval(headline)}")
+    scheme = chosen.project.band_scheme
+    if name == "percent_agreement":
+        return format_html(_("Percent agreement is {number}."), number=number)
+    order = bands.bands(scheme)
+    found, low, high = (
+        bands.band_of(headline.get(end), scheme) for end in ("value", "low", "high")
+    )
+    if low and high and order.index(high) - order.index(low) > UNSURE:
+        return None
+    word = format_html("<strong>{}</strong>", words.band(found))
+    return format_html(_("Agreement is {word}: {number}."), word=word, number=number)
+
+
+def _too_early(headline: dict[str, Any]) -> SafeString:
+    number = _link("#headline", f"{figures.figure(headline['value'])} {figures.interval(headline)}")
+    said = ngettext(
+        "Too early to say: {number} of {n} item is a wide interval.",
+        "Too early to say: {number} of {n} items is a wide interval.",
+        headline["n_items"],
+    )
+    return format_html(said, number=number, n=figures.whole(headline["n_items"]))
+
+
+def _confused(chosen: Selection, numbers: ProjectNumbers) -> list[SafeString]:
+    for one in numbers.found():
+        if one["name"] == "confused_categories":
+            told, labels = one["figures"], chosen.scale.labels
+            pair = f"{labels[told['category_a']]} / {labels[told['category_b']]}"
+            said = _("Most confused: {pair} ({share} of the disagreement).")
+            share = figures.percent(told["share"])
+            return [format_html(said, pair=_link("#categories", pair), share=share)]
+    return []
+
+
+def _apart(chosen: Selection, numbers: ProjectNumbers) -> list[SafeString]:
+    keys = numbers.apart
+    if not keys:
+        return []
+    links = format_html_join(
+        ", ", "{}", ((_link(_rater(chosen, key), key),) for key in keys[:NAMED])
+    )
+    more = len(keys) - NAMED
+    if more > 0:
+        links = format_html("{} {}", links, _link("#raters", _("and %(n)s more") % {"n": more}))
+    return [format_html(_("Furthest from the others: {raters}."), raters=links)]
+
+
+def _next(chosen: Selection, headline: dict[str, Any], found: bool) -> tuple[str, str]:
+    project = chosen.project
+    order = bands.bands(project.band_scheme)
+    if not found and bands.band_of(headline["value"], project.band_scheme) is order[-1]:
+        return _("Get the labels"), _address("labels", chosen)
+    if project.role in DECIDE:
+        return _("Decide disputed items"), _address("adjudicate", chosen)
+    return _("Look at disputed items"), "#disputes"
+
+
+def _plan(chosen: Selection) -> tuple[str, str]:
+    if chosen.project.role == Member.Role.LEAD:
+        return _("How many more items?"), _address("plan", chosen)
+    return _("Look at the numbers"), "#headline"
+
+
+def _rater(chosen: Selection, key: str) -> str:
+    return f"{reverse('rater', args=[chosen.project.pk, key])}?{chosen.query}"
+
+
+def _address(name: str, chosen: Selection) -> str:
+    query = urlencode({"question": chosen.question.key})
+    return f"{reverse(name, args=[chosen.project.pk])}?{query}"
+
+
+def _link(url: str, said: str) -> SafeString:
+    return format_html('<a href="{}">{}</a>', url, said)

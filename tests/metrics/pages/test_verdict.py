@@ -1,0 +1,97 @@
+"""The strip over the dashboard, and the card of a new project."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from metrics.work.sweep import bring_up_to_date
+from projects.models import Item, Project
+from projects.setup.projects import change_project
+
+pytestmark = pytest.mark.django_db
+
+
+def strip(client: Any, project: Any) -> tuple[str, list[str]]:
+    """What the verdict says in words, and where its links and button lead."""
+    page = client.get(f"/projects/{project.pk}/").content.decode()
+    part = page.split('<section id="verdict"')[1].split("</section>")[0]
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", part.split(">", 1)[1])).strip()
+    return text, re.findall(r'href="([^"]*)"', part)
+
+
+@pytest.fixture
+def confusing(question: Any, rate: Any) -> Any:
+    """100 items that two raters mostly agree about; what they confuse is none and minor."""
+    labels = ["none", "minor", "major", "critical"]
+    for number in range(100):
+        said = labels[number % 4]
+        rate(question, f"i{number}", "ann", said)
+        other = {"none": "minor", "minor": "none"}.get(said, said) if number % 3 else said
+        rate(question, f"i{number}", "bea", other)
+    bring_up_to_date(question.pk)
+    return question
+
+
+def test_one_sentence_one_number_one_action(
+    confusing: Any, project: Any, client_for: Any, lead: Any, viewer: Any
+) -> None:
+    text, links = strip(client_for(lead), project)
+    headline = client_for(lead).get(f"/projects/{project.pk}/").context["headline"]
+    assert f"{headline['value']:.2f} [{headline['low']:.2f}, {headline['high']:.2f}]" in text
+    assert text.startswith("Agreement is ")
+    assert "Most confused: none / minor" in text
+    assert links[0] == "#headline"
+    assert links[-1] == f"/projects/{project.pk}/adjudicate/?question=severity"
+    for link in links:
+        if not link.startswith("#"):
+            assert client_for(lead).get(link).status_code == 200
+    assert strip(client_for(viewer), project)[1][-1] == "#disputes"
+
+
+def test_no_word_where_the_interval_is_wide(
+    question: Any, project: Any, rate: Any, client_for: Any, lead: Any
+) -> None:
+    for number, label in enumerate(("none", "minor", "none", "major")):
+        rate(question, f"i{number}", "ann", label)
+        rate(question, f"i{number}", "bea", "none" if number == 1 else label)
+    bring_up_to_date(question.pk)
+    text, links = strip(client_for(lead), project)
+    assert text.startswith("Too early to say: ")
+    assert "of 4 items is a wide interval" in text
+    assert links[-1].startswith(f"/projects/{project.pk}/plan/")
+
+
+def test_a_new_project_tells_its_lead_what_it_needs(
+    question: Any, project: Any, rate: Any, client_for: Any, lead: Any, viewer: Any
+) -> None:
+    project.raters.all().delete()
+    client, address = client_for(lead), f"/projects/{project.pk}/"
+
+    def done() -> list[bool]:
+        return [step.done for step in client.get(address).context["steps"]]
+
+    page = client.get(address)
+    assert [step.done for step in page.context["steps"]] == [False, False, False, True, False]
+    text = page.content.decode()
+    assert 'id="trend-title"' not in text  # no card without a number
+    for step in page.context["steps"]:
+        assert client.get(step.url.split("#")[0]).status_code == 200
+    assert "Getting started: 1 of 5" in client.get("/").content.decode()
+    assert client_for(viewer).get(address).context["steps"] == []
+    Item.objects.create(project=project, key="i0")
+    Project.objects.filter(pk=project.pk).catalogue_changed()
+    change_project(project=project, by=lead, guidelines="Look twice.")
+    rate(question, "i0", "ann", "none")
+    rate(question, "i0", "bea", "minor")
+    bring_up_to_date(question.pk)
+    assert done() == [True, True, True, True, False]
+    assert 'id="trend-title"' in client.get(address).content.decode()
+    for number in range(1, 20):
+        rate(question, f"i{number}", "ann", "none")
+        rate(question, f"i{number}", "bea", "minor")
+    bring_up_to_date(question.pk)
+    assert done() == []
+    assert "Getting started" not in client.get("/").content.decode()
