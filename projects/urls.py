@@ -35,6 +35,7 @@ urlpatterns = [
     ),
     path(PEOPLE, member_views.people, name="people"),
     path(PEOPLE + "add/", member_views.member_add, name="member_add"),
+    path(PEOPLE + "invite/", member_views.members_invite, name="members_invite"),
     path(PEOPLE + "members/<int:member_id>/link/", member_views.member_link, name="member_link"),
     path(PEOPLE + "members/<int:member_id>/role/", member_views.member_role, name="member_role"),
     path(

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from ratings.desk import list_views
+from ratings.desk import list_views, preview_views
 from ratings.desk import views as desk_views
 from ratings.files import export_views, exporting, media_views
 from ratings.importing import archive_views, run_views, upload_views
@@ -10,6 +10,7 @@ from ratings.items import views as item_views
 PROJECT = "projects/<int:project_id>/"
 
 urlpatterns = [
+    path("projects/desk-preview/", preview_views.desk_preview, name="desk_preview"),
     path(f"{PROJECT}rate/", desk_views.rate, name="rate"),
     path(f"{PROJECT}rate/next/", desk_views.rate_next, name="rate_next"),
     path(f"{PROJECT}rate/last/", desk_views.rate_last, name="rate_last"),

@@ -19,6 +19,7 @@ from projects.catalogue.raters import (
 )
 from projects.models import ApiToken, Member, Project, Rater
 
+MOST_INVITED = 100  # at a time
 MOST_TOKENS = 20  # of one user, that have not ended
 
 
@@ -85,6 +86,27 @@ class MemberForm(forms.Form):
         widget=forms.RadioSelect,
         initial="new",
     )
+
+
+class InviteForm(forms.Form):
+    """New accounts, a name a line."""
+
+    names = forms.CharField(
+        label=_("Names, one a line"),
+        max_length=MOST_INVITED * 160,
+        widget=forms.Textarea({"rows": 5}),
+        help_text=_("Each gets a new account and a link of its own."),
+    )
+    role = forms.ChoiceField(
+        label=_("Role"), choices=Member.Role.choices, initial=Member.Role.ANNOTATOR
+    )
+
+    def clean_names(self) -> list[str]:
+        lines = self.cleaned_data["names"].splitlines()
+        names = [line.strip() for line in lines if line.strip()]
+        if len(names) > MOST_INVITED:
+            raise forms.ValidationError(_("%(n)s at a time at most.") % {"n": MOST_INVITED})
+        return names
 
 
 class RoleForm(forms.Form):

@@ -25,7 +25,7 @@ from projects.setup.form_pages import show
 from projects.setup.project_rules import Refused
 
 from . import members, raters
-from .forms import MemberForm, RaterForm, RoleForm
+from .forms import InviteForm, MemberForm, RaterForm, RoleForm
 
 RATERS_A_PAGE = 50
 
@@ -54,6 +54,7 @@ def _page(
         "linkable": members.who_may_get_link(project=project, by=request.user),
         "roles": Member.Role.choices,
         "form": MemberForm(),
+        "invite_form": InviteForm(prefix="several"),
         "raters": Paginator(found, RATERS_A_PAGE).get_page(request.GET.get("page")),
         "wanted": wanted,
         **more,
@@ -86,6 +87,27 @@ def member_add(request: HttpRequest, project_id: int) -> HttpResponse:
             )
             return redirect("people", project.pk)
     return _page(request, project, form=form, status=400)
+
+
+@never_cache
+@login_required
+@require_POST
+def members_invite(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Several new accounts with a link each, which are shown this one time."""
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    form = InviteForm(request.POST, prefix="several")
+    if form.is_valid():
+        names, role = form.cleaned_data["names"], form.cleaned_data["role"]
+        try:
+            made = members.invite_members(
+                project=project, usernames=names, role=role, by=request.user
+            )
+        except Refused as refused:
+            show(form, refused.fields)
+        else:
+            links = [(one.user.get_username(), _link(request, one)) for one in made]
+            return _page(request, project, links=links)
+    return _page(request, project, invite_form=form, status=400)
 
 
 @never_cache

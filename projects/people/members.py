@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -53,6 +54,25 @@ def invite_member(*, project: Project, username: str, role: str, by: Any) -> Mem
     user.set_unusable_password()
     user.save()
     return _join(project, user, role, by)
+
+
+@transaction.atomic
+def invite_members(
+    *, project: Project, usernames: Sequence[str], role: str, by: Any
+) -> list[Member]:
+    """The same for several at once: all or nobody. Raises Refused naming each line that cannot
+    be."""
+    made, troubles = [], []
+    for number, username in enumerate(usernames, start=1):
+        try:
+            made.append(invite_member(project=project, username=username, role=role, by=by))
+        except Refused as refused:
+            said = _("Line %(number)s, %(name)s: %(trouble)s")
+            trouble = {"number": number, "name": username, "trouble": refused}
+            troubles.append(said % trouble)
+    if troubles:
+        raise Refused({"names": " ".join(troubles)})
+    return made
 
 
 def _is_in_hands_of(user: User, by: Any) -> bool:

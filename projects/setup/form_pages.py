@@ -9,23 +9,34 @@ from django.utils.text import slugify
 
 from projects.models import Project
 
-from .forms import BaseCategories, QuestionForm
+from .forms import MOST_ROWS, BaseCategories, QuestionForm
 from .question_rules import InvalidQuestions, NewQuestion
 
 PREFIX = "c"  # of the fields of categories
+LONGEST_LABEL = 200
 
 
 def with_added_row(request: HttpRequest) -> QueryDict | None:
-    """What was typed, with one more empty row where the button "Add a row" was pressed; None for a
-    GET."""
+    """What was typed, with one more empty row where the button "Add a row" was pressed, or a row
+    for each line that was pasted; None for a GET."""
     if request.method != "POST":
         return None
-    if "add_row" not in request.POST:
+    if not {"add_row", "paste_rows"} & request.POST.keys():
         return request.POST
     data = request.POST.copy()
     total = data.get(f"{PREFIX}-TOTAL_FORMS", "")
     rows = int(total) if total.isascii() and total.isdigit() and len(total) < 4 else 0
-    data[f"{PREFIX}-TOTAL_FORMS"] = str(rows + 1)
+    if "paste_rows" not in request.POST:
+        data[f"{PREFIX}-TOTAL_FORMS"] = str(rows + 1)
+        return data
+    lines = [line.strip() for line in request.POST.get("pasted", "").splitlines() if line.strip()]
+    empty = [row for row in range(rows) if not data.get(f"{PREFIX}-{row}-label", "").strip()]
+    places = [*empty, *range(rows, MOST_ROWS)]
+    for place, line in zip(places, lines, strict=False):
+        data[f"{PREFIX}-{place}-label"] = line[:LONGEST_LABEL]
+        rows = max(rows, place + 1)
+    data[f"{PREFIX}-TOTAL_FORMS"] = str(rows)
+    data["pasted"] = ""
     return data
 
 

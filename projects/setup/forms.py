@@ -14,6 +14,9 @@ from projects.models import Project, Question, QueueOrder, Scale, Weights
 from .project_rules import BOUNDS, time_zones
 from .question_rules import NewCategory
 
+MOST_ROWS = 60  # of categories
+FIRST_KEYS = "123456789"  # of categories that declare none
+
 
 class ProjectForm(forms.Form):
     """The project itself. Lengths and zones are checked by project_rules, which names what is
@@ -166,6 +169,8 @@ class BaseCategories(forms.BaseFormSet):
                 continue
             word = {"ORDER": _("Order"), "DELETE": _("Remove")}.get(name, field.label)
             field.widget.attrs["aria-label"] = f"{word} {row}".strip()
+        if index is not None and index < len(FIRST_KEYS):  # what it becomes at the desk
+            form.fields["hotkey"].widget.attrs["placeholder"] = FIRST_KEYS[index]
         for name, style in (("ORDER", "categories__order"), ("DELETE", "categories__remove")):
             if name in form.fields:
                 form.fields[name].widget.attrs["class"] = style
@@ -222,7 +227,7 @@ def categories_formset(*, extra: int, fixed: bool = False) -> type[BaseCategorie
         extra=extra,
         can_order=not fixed,
         can_delete=not fixed,
-        max_num=60,
+        max_num=MOST_ROWS,
         absolute_max=200,
     )
     return cast(type[BaseCategories], made)

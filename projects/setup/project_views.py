@@ -26,6 +26,7 @@ from .forms import ProjectForm, QuestionForm, SetupForm, categories_formset
 from .guidelines import as_html
 from .project_rules import Refused
 from .question_rules import InvalidQuestions
+from .starts import STARTS
 
 DELETIONS_SHOWN = 50
 PROJECT_FIELDS = (
@@ -43,14 +44,22 @@ PROJECT_FIELDS = (
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def project_new(request: HttpRequest) -> HttpResponse:
-    """A project with its first question, on one page."""
+    """A project with its first question, on one page; ``?start=`` fills in one of STARTS."""
     refuse_new_projects(request.user)
     data = with_added_row(request)
+    start = STARTS.get(request.GET.get("start", ""))
     form, question = ProjectForm(data), QuestionForm(data)
-    categories = categories_formset(extra=3, fixed=True)(data, prefix=PREFIX)
+    rows = None
+    if start is not None:
+        form.initial["guidelines"] = str(start.guidelines)
+        question.initial |= {"text": start.question, "scale": start.scale}
+        rows = start.rows
+    extra = 0 if rows else 3
+    initial = rows if data is None else None  # what was typed stands alone
+    categories = categories_formset(extra=extra, fixed=True)(data, prefix=PREFIX, initial=initial)
     if (
         request.method == "POST"
-        and "add_row" not in request.POST
+        and not {"add_row", "paste_rows"} & request.POST.keys()
         and all_valid(form, question, categories)
     ):
         try:
@@ -72,6 +81,8 @@ def project_new(request: HttpRequest) -> HttpResponse:
         "question_form": question,
         "categories": categories,
         "zones": project_rules.time_zones(),
+        "starts": STARTS.items(),
+        "start": start,
     }
     return render(
         request, "projects/project_new.html", context, status=status_of(form, question, categories)

@@ -11,7 +11,7 @@ from django.db.models import prefetch_related_objects
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
-from projects.models import Project, Question
+from projects.models import Category, Project, Question
 from projects.setup.question_rules import is_desk_key
 
 MOST_IN_A_ROW = 5  # answers beside each other, where their labels are short (characters)
@@ -46,16 +46,26 @@ def options(question: Question) -> list[Option]:
     A key of the desk itself, which questions of old may have declared, is as good as none: at the
     desk one key has one meaning, and "undo" must not rate the next item.
     """
-    categories = question.active_categories()
+    return offered(question.active_categories(), field_name(question))
+
+
+def offered(categories: Sequence[Category], name: str) -> list[Option]:
+    """The same of categories in their order, for the field of this name."""
     declared = {category.code: _usable(category.hotkey) for category in categories}
     taken = {key.lower() for key in declared.values() if key}
     free = iter([key for key in FREE_KEYS if key not in taken])
     found = []
     for category in categories:
         key = declared[category.code] or next(free, "")
-        element_id = f"{field_name(question)}-{category.code}"
+        element_id = f"{name}-{category.code}"
         found.append(Option(category.code, category.label, key, element_id))
     return found
+
+
+def in_a_row(options: Sequence[Option]) -> bool:
+    """Whether the answers stand beside each other: few, with short labels."""
+    short = all(len(option.label) <= SHORT_LABEL for option in options)
+    return short and len(options) <= MOST_IN_A_ROW
 
 
 def _usable(hotkey: str) -> str:
@@ -97,13 +107,12 @@ class AnswerForm(forms.Form):
 
     def _part(self, question: Question) -> dict[str, Any]:
         name = field_name(question)
-        offered = options(question)
-        short = all(len(option.label) <= SHORT_LABEL for option in offered)
+        keys = options(question)
         return {
             "question": question,
             "name": name,
-            "options": offered,
-            "in_a_row": short and len(offered) <= MOST_IN_A_ROW,
+            "options": keys,
+            "in_a_row": in_a_row(keys),
             "chosen": _as_code(self[name].value()),
             "errors": self.errors.get(name, []) if self.is_bound else [],
         }

@@ -1,4 +1,5 @@
 /* Set-up pages. Everything here is an addition: the forms work without it.
+   form[data-own-zone]    its time_zone becomes the browser's
    [data-copy="id"]      a button that copies the value of a field
    table[data-categories] rows moved by buttons, by Alt+arrow keys or by drag; rows added in place
    table[data-matrix]    a symmetric matrix: a change of one cell is copied to its mirror */
@@ -14,6 +15,11 @@
       button.textContent = button.dataset.done;
     });
   }
+
+  // A new project lives where its maker does, until another zone is chosen.
+  const zone = document.querySelector("form[data-own-zone] [name=time_zone]");
+  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (zone?.value === "UTC" && zone.list?.querySelector(`option[value="${CSS.escape(own)}"]`)) zone.value = own;
 
   for (const table of document.querySelectorAll("[data-categories]")) categories(table);
   for (const table of document.querySelectorAll("[data-matrix]")) matrix(table);
@@ -100,6 +106,8 @@
 
     function renumber() {
       [...body.rows].forEach((row, place) => {
+        const key = row.querySelector('[name$="-hotkey"]');
+        if (key) key.placeholder = place < 9 ? place + 1 : "";
         const order = row.querySelector('[name$="-ORDER"]');
         if (order) order.value = place + 1;
       });

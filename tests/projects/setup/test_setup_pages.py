@@ -4,10 +4,12 @@ how it is said."""
 from __future__ import annotations
 
 import html
+import re
 
 import pytest
 
 from projects.models import Project, Question
+from projects.setup.starts import STARTS
 
 pytestmark = pytest.mark.django_db
 
@@ -82,6 +84,47 @@ def test_a_row_is_added_without_javascript(client_for, lead):
     assert 'name="c-2-label"' in text_of(response)
     assert 'value="good"' in text_of(response)
     assert not Project.objects.exists()
+
+
+def test_a_new_project_begins_with_what_many_ask(client_for, lead):
+    """What is filled in is sent as it stands, and is a project."""
+    client = client_for(lead)
+    page = client.get("/projects/new/?start=grades")
+    text = text_of(page)
+    assert 'placeholder="5"' in text  # its key at the desk
+    rows_shown = [form.initial for form in page.context["categories"].forms]
+    sent = rows(*rows_shown, **PROJECT, text="How good?", scale="interval")
+    assert client.post("/projects/new/?start=grades", sent).status_code == 302
+    values = [category.value for category in Question.objects.get().active_categories()]
+    assert values == [1, 2, 3, 4, 5]
+    for name in STARTS:
+        assert client.get(f"/projects/new/?start={name}").status_code == 200
+    assert client.get("/projects/new/?start=odd").context["start"] is None
+
+
+def test_answers_are_pasted_one_a_line(client_for, lead):
+    """They fill the empty rows first; nothing else is lost, and nothing is made."""
+    sent = rows(("none", "", "n"), ("", "", ""), **PROJECT, text="How?", scale="ordinal")
+    pasted = {"pasted": "minor\r\n\r\n  major \r\n", "paste_rows": "1"}
+    page = client_for(lead).post("/projects/new/", sent | pasted)
+    assert [form["label"].value() for form in page.context["categories"].forms] == [
+        "none", "minor", "major",
+    ]  # fmt: skip
+    assert page.context["form"]["name"].value() == "Translations"
+    assert not Project.objects.exists()
+
+
+def test_the_desk_is_shown_beside_what_is_typed(client_for, lead):
+    """With the keys that the answers will have; what cannot be yet is left out."""
+    client = client_for(lead)
+    sent = rows(("none", "", "2"), ("", "", ""), ("<b>", "x", ""), text="How <i>?")
+    text = client.post("/projects/desk-preview/", sent).content.decode()
+    assert "How &lt;i&gt;?" in text
+    assert re.findall(r"choice__label\">(.*?)<.*?<kbd[^>]*>(.)<", text, re.DOTALL) == [
+        ("none", "2"),
+        ("&lt;b&gt;", "1"),
+    ]
+    assert client.post("/projects/desk-preview/", {}).status_code == 200
 
 
 @pytest.mark.parametrize(

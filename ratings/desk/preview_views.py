@@ -1,0 +1,37 @@
+"""The desk of a question that is not stored yet, beside the form that makes it."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_POST
+
+from projects.models import Category
+from projects.setup.form_pages import PREFIX
+from projects.setup.forms import categories_formset
+
+from .forms import in_a_row, offered
+
+LONGEST_QUESTION = 500
+
+
+@login_required
+@require_POST
+def desk_preview(request: HttpRequest) -> HttpResponse:
+    """What is typed as raters will see it; what cannot be is left out, and the form says why."""
+    formset = categories_formset(extra=0, fixed=True)(request.POST, prefix=PREFIX)
+    formset.is_valid()
+    rows = [form.cleaned_data for form in formset.forms if hasattr(form, "cleaned_data")]
+    categories = [
+        Category(code=code, label=row["label"], hotkey=row.get("hotkey", ""))
+        for code, row in enumerate(rows)
+        if row.get("label")
+    ]
+    options = offered(categories, "preview")
+    context = {
+        "text": request.POST.get("text", "")[:LONGEST_QUESTION].strip(),
+        "options": options,
+        "in_a_row": in_a_row(options),
+    }
+    return render(request, "ratings/_desk_preview.html", context)
