@@ -38,6 +38,14 @@ def env_list(name: str, default: str = "") -> list[str]:
     return [part.strip() for part in os.environ.get(name, default).split(",") if part.strip()]
 
 
+def needed(name: str) -> str:
+    """For what cannot be left out where something else is set."""
+    text = os.environ.get(name, "").strip()
+    if not text:
+        raise ImproperlyConfigured(f"{name} is needed")
+    return text
+
+
 def program(arguments: list[str]) -> str:
     """What runs: web, worker, or the name of a command."""
     name = Path(arguments[0]).name if arguments else ""
@@ -158,6 +166,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "django_htmx",
     "csp",
+    "allauth",  # its mails, and its words in other languages
     "allauth.account",
     "allauth.mfa",
     "allauth.usersessions",
@@ -245,6 +254,56 @@ if REQUIRE_SECOND_FACTOR not in ("nobody", "staff", "leads", "everybody"):
         f"REQUIRE_SECOND_FACTOR={REQUIRE_SECOND_FACTOR!r}: one of nobody, staff, leads, everybody"
     )
 
+# A provider of OpenID Connect by which people sign in beside their passwords.
+OIDC_SERVER_URL = os.environ.get("OIDC_SERVER_URL", "").rstrip("/")
+OIDC_NAME = os.environ.get("OIDC_NAME") or "OpenID Connect"
+# Who comes in by it: whose account is connected; also whose confirmed address an account has; or
+# everybody whom the provider knows.
+OIDC_ACCOUNTS = os.environ.get("OIDC_ACCOUNTS") or "connected"
+if OIDC_ACCOUNTS not in ("connected", "matched", "made"):
+    raise ImproperlyConfigured(f"OIDC_ACCOUNTS={OIDC_ACCOUNTS!r}: one of connected, matched, made")
+# Whether the provider asks for a second factor, so that we need not.
+OIDC_SECOND_FACTOR = env_bool("OIDC_SECOND_FACTOR", False)
+_oidc = urlsplit(OIDC_SERVER_URL)
+if OIDC_SERVER_URL and _oidc.scheme != "https" and _oidc.hostname not in ("localhost", "127.0.0.1"):
+    raise ImproperlyConfigured(f"OIDC_SERVER_URL={OIDC_SERVER_URL!r}: it starts with https://")
+SOCIALACCOUNT_PROVIDERS: dict = {}
+if OIDC_SERVER_URL:
+    SOCIALACCOUNT_PROVIDERS["openid_connect"] = {
+        "OAUTH_PKCE_ENABLED": True,
+        "APPS": [
+            {
+                "provider_id": "oidc",
+                "name": OIDC_NAME,
+                "client_id": needed("OIDC_CLIENT_ID"),
+                "secret": needed("OIDC_CLIENT_SECRET"),
+                "settings": {"server_url": OIDC_SERVER_URL},
+            }
+        ],
+    }
+SOCIALACCOUNT_ADAPTER = "agreement_site.accounts.outside.SocialAdapter"
+SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
+
+# Mail, for what people forget and for their addresses: smtp://user:password@host:587 (STARTTLS) or
+# smtps://. Without it none is sent.
+SMTP_URL = os.environ.get("SMTP_URL", "")
+EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
+if SMTP_URL:
+    _smtp = urlsplit(SMTP_URL)
+    if _smtp.scheme not in ("smtp", "smtps") or not _smtp.hostname:
+        raise ImproperlyConfigured("SMTP_URL: smtp://user:password@host:587 or smtps://...")
+    EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    EMAIL_HOST, EMAIL_PORT = _smtp.hostname, _smtp.port or (465 if _smtp.scheme == "smtps" else 587)
+    EMAIL_HOST_USER = unquote(_smtp.username or "")
+    EMAIL_HOST_PASSWORD = unquote(_smtp.password or "")
+    EMAIL_USE_SSL = _smtp.scheme == "smtps"
+    EMAIL_USE_TLS = not EMAIL_USE_SSL and env_bool("SMTP_TLS", True)
+    DEFAULT_FROM_EMAIL = needed("MAIL_FROM")
+EMAIL_TIMEOUT = 10  # a page waits for it
+ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Concord] "
+ACCOUNT_EMAIL_NOTIFICATIONS = bool(SMTP_URL)
+ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if HTTPS else "http"
+
 # allauth: what it counts itself it counts a process; tries are counted by sign_in_limit.
 ACCOUNT_ADAPTER = "agreement_site.accounts.adapters.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
@@ -254,6 +313,7 @@ ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_CHANGE_EMAIL = True  # an account has one address
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 5 * 60
 MFA_ADAPTER = "agreement_site.accounts.adapters.FactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
@@ -347,7 +407,8 @@ CONTENT_SECURITY_POLICY = {
         "media-src": ["'self'", *ITEM_MEDIA_ORIGINS],
         "font-src": ["'self'"],
         "connect-src": ["'self'"],
-        "form-action": ["'self'"],
+        # Browsers apply it to redirects, too, and a provider's sign-in begins with a form.
+        "form-action": ["'self'", *([f"{_oidc.scheme}://{_oidc.netloc}"] if _oidc.netloc else [])],
         "base-uri": ["'none'"],
         "frame-ancestors": ["'none'"],
     },

@@ -6,6 +6,7 @@ Everybody who comes in, by whatever key, comes through ``AccountAdapter.login``.
 from __future__ import annotations
 
 import ipaddress
+import logging
 import time
 from typing import Any
 
@@ -15,7 +16,9 @@ from allauth.account.authentication import get_authentication_records
 from allauth.core import context
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
-from django.http import HttpRequest
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponseRedirect
+from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
@@ -23,6 +26,8 @@ from groundwork import security
 
 from . import requirement
 from .landing import first_page
+
+logger = logging.getLogger(__name__)
 
 NO_ADDRESS = "0.0.0.0"  # noqa: S104 - stands for "not known", where a column wants an address
 
@@ -45,6 +50,10 @@ class AccountAdapter(DefaultAccountAdapter):
             url, allowed_hosts={request.get_host()}, require_https=request.is_secure()
         )
 
+    def respond_user_inactive(self, request: HttpRequest, user: Any) -> HttpResponseRedirect:
+        messages.error(request, _("This account is closed."))
+        return HttpResponseRedirect(reverse("sign_in"))
+
     def get_client_ip(self, request: HttpRequest) -> str:
         try:
             return str(ipaddress.ip_address(security.address_of(request)))
@@ -55,6 +64,14 @@ class AccountAdapter(DefaultAccountAdapter):
         """Only what somebody wrote for this page: allauth's own sentences speak of other sites."""
         if kwargs.get("message"):
             super().add_message(request, level, *args, **kwargs)
+
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        try:
+            super().send_mail(template_prefix, email, context)
+        except OSError:  # what smtplib raises is one
+            logger.exception("a mail was not sent")
+            said = _("The mail could not be sent. Try again later, or ask your administrator.")
+            messages.error(self.request, said)
 
     def is_reauthentication_required(self, *, app: str, **kwargs: Any) -> bool:
         """Whoever has just shown who they are is not asked again at once."""

@@ -69,4 +69,5 @@ def _by_token(request: HttpRequest) -> bool:
 
 def _has_one(request: HttpRequest) -> bool:
     records = get_authentication_records(request, request.user)
-    return any(one["method"] == "mfa" for one in records) or is_mfa_enabled(request.user)
+    enough = {"mfa", "socialaccount"} if settings.OIDC_SECOND_FACTOR else {"mfa"}
+    return any(one["method"] in enough for one in records) or is_mfa_enabled(request.user)

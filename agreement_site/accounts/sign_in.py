@@ -11,6 +11,7 @@ from allauth.account.models import Login
 from allauth.account.views import ReauthenticateView
 from allauth.usersessions.models import UserSession
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import authenticate, views
 from django.contrib.auth.forms import PasswordChangeForm
@@ -39,6 +40,10 @@ class SignIn(InvalidIs400, views.LoginView):
 
     template_name = "registration/sign_in.html"
     redirect_authenticated_user = True
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        ways = {"oidc_name": settings.OIDC_SERVER_URL and settings.OIDC_NAME}
+        return {**super().get_context_data(**kwargs), **ways, "with_mail": bool(settings.SMTP_URL)}
 
     def get_default_redirect_url(self) -> str:
         return first_page(self.request.user)
@@ -114,6 +119,13 @@ class ChangePassword(InvalidIs400, SuccessMessageMixin, views.PasswordChangeView
     success_message = gettext_lazy(
         "Your password is changed. Every other session of yours has ended."
     )
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        user: Any = request.user
+        if user.is_authenticated and not user.has_usable_password():
+            messages.info(request, _("You have no password here: you sign in by a provider."))
+            return redirect("tokens")
+        return super().dispatch(request, *args, **kwargs)
 
     def get_form_kwargs(self) -> dict[str, Any]:
         return {**super().get_form_kwargs(), "request": self.request}

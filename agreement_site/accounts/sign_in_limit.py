@@ -26,6 +26,7 @@ TRIES_AN_ADDRESS = 100
 # of a name, from wherever
 LONG_WINDOW = datetime.timedelta(hours=1)
 TRIES_A_NAME_ANYWHERE = 50
+MAILS_AN_ADDRESS = 5
 PAUSE = datetime.timedelta(minutes=1)
 CODES_LIVE = datetime.timedelta(minutes=2)  # of an app: 30 s, and as long before and after
 
@@ -67,6 +68,12 @@ def count_address(address: str) -> int:
     """The same for what names nobody."""
     key = _key("address", _network(address))
     return _count(key, TRIES_AN_ADDRESS, WINDOW, timezone.now())
+
+
+def count_mail(address: str) -> int:
+    """The same for mails to one address, or of one account."""
+    key = _key("mail", address.casefold())
+    return _count(key, MAILS_AN_ADDRESS, LONG_WINDOW, timezone.now())
 
 
 def is_first_use(user_id: int, code: str) -> bool:

@@ -2,9 +2,10 @@
 
 from allauth.mfa.recovery_codes import views as recovery_views
 from allauth.mfa.webauthn import views as webauthn_views
-from django.urls import path
+from allauth.socialaccount import views as social_views
+from django.urls import path, re_path
 
-from . import language, second_factor, sessions, sign_in
+from . import language, mailed, outside, second_factor, sessions, sign_in
 
 urlpatterns = [
     path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
@@ -58,6 +59,33 @@ urlpatterns = [
         second_factor.NewRecoveryCodes.as_view(),
         name="mfa_generate_recovery_codes",
     ),
+    # by others
+    path("oidc/<slug:provider_id>/login/", outside.sign_in, name="openid_connect_login"),
+    path(
+        "oidc/<slug:provider_id>/login/callback/",
+        outside.callback,
+        name="openid_connect_callback",
+    ),
+    path(
+        "sign-in/cancelled/",
+        social_views.login_cancelled,
+        name="socialaccount_login_cancelled",
+    ),
+    path("account/connected/", outside.Connections.as_view(), name="socialaccount_connections"),
+    # by mail
+    path("password/forgotten/", mailed.Forgotten.as_view(), name="account_reset_password"),
+    path(
+        "password/forgotten/sent/",
+        mailed.ForgottenSent.as_view(),
+        name="account_reset_password_done",
+    ),
+    re_path(
+        r"^password/forgotten/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>[^/]+)/$",
+        mailed.NewPassword.as_view(),
+        name="account_reset_password_from_key",
+    ),
+    path("account/address/", mailed.Address.as_view(), name="account_email"),
+    path("account/address/<key>/", mailed.Confirm.as_view(), name="account_confirm_email"),
     # sessions
     path("account/sessions/", sessions.own_sessions, name="usersessions_list"),
     path("account/sessions/end/", sessions.end_session, name="end_other_sessions"),

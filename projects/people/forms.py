@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import time
 from typing import Any
 
+from allauth.account.authentication import get_authentication_records
 from django import forms
 from django.contrib.auth import authenticate
 from django.http import HttpRequest
@@ -20,6 +22,7 @@ from projects.catalogue.raters import (
 from projects.models import ApiToken, Member, Project, Rater
 
 MOST_INVITED = 100  # at a time
+FRESH = 5 * 60  # seconds
 MOST_TOKENS = 20  # of one user, that have not ended
 
 
@@ -53,6 +56,8 @@ class TokenForm(forms.Form):
         user: Any = request.user
         project: Any = self.fields["project"]
         project.queryset = Project.objects.visible_to(user).order_by("name")
+        if not user.has_usable_password():
+            del self.fields["password"]
 
     def clean_password(self) -> str:
         given: str = self.cleaned_data["password"]
@@ -63,6 +68,8 @@ class TokenForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         user: Any = self.request.user
+        if not user.has_usable_password() and not _came_in_just_now(self.request):
+            raise forms.ValidationError(_("Sign out and in again first: it is too long ago."))
         kept = ApiToken.objects.filter(user=user.pk, revoked_at=None)
         if kept.exclude(expires_at__lte=timezone.now()).count() >= MOST_TOKENS:
             said = _("You have %(most)s tokens, which is as many as are allowed. Revoke one first.")
@@ -71,6 +78,12 @@ class TokenForm(forms.Form):
 
     def expires_at(self) -> datetime.datetime:
         return timezone.now() + datetime.timedelta(days=self.cleaned_data["days"])
+
+
+def _came_in_just_now(request: HttpRequest) -> bool:
+    """Who has no password, because they sign in by a provider, shows who they are by that."""
+    records = get_authentication_records(request, request.user)
+    return bool(records) and time.time() - records[-1]["at"] < FRESH
 
 
 class MemberForm(forms.Form):

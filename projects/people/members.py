@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from allauth.socialaccount.models import SocialAccount
 from django.contrib.auth import get_user_model
 from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.contrib.auth.models import User
@@ -28,7 +29,7 @@ def add_member(*, project: Project, username: str, role: str, by: Any) -> Member
     is unknown but to those who lead a project of it, and lead all of them.
     """
     user = get_user_model().objects.filter(username=username, is_active=True).first()
-    if user is not None and not user.has_usable_password() and not _is_in_hands_of(user, by):
+    if user is not None and not _is_owned(user) and not _is_in_hands_of(user, by):
         user = None
     if user is None:
         said = _(
@@ -73,6 +74,11 @@ def invite_members(
     if troubles:
         raise Refused({"names": " ".join(troubles)})
     return made
+
+
+def _is_owned(user: User) -> bool:
+    """Whether somebody comes in by it: by a password, or by a provider."""
+    return user.has_usable_password() or SocialAccount.objects.filter(user=user.pk).exists()
 
 
 def _is_in_hands_of(user: User, by: Any) -> bool:
@@ -176,7 +182,7 @@ def who_may_get_link(*, project: Project, by: Any) -> set[int]:
     fresh = User.objects.filter(
         memberships__project=project, is_active=True, is_staff=False, is_superuser=False
     )
-    fresh = fresh.filter(password__startswith=UNUSABLE_PASSWORD_PREFIX)
+    fresh = fresh.filter(password__startswith=UNUSABLE_PASSWORD_PREFIX, socialaccount__isnull=True)
     if not by.is_superuser:
         led = Member.objects.filter(user=by, role=Member.Role.LEAD).values("project")
         fresh = fresh.exclude(pk__in=Member.objects.exclude(project__in=led).values("user"))

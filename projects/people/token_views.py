@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
@@ -40,6 +41,7 @@ def own_tokens(request: HttpRequest) -> HttpResponse:
         .order_by("-pk")
     )
     context = {"form": form, "made": made, "tokens": own, "now": timezone.now()}
+    context |= {"by_provider": settings.OIDC_SERVER_URL, "with_mail": settings.SMTP_URL}
     status = 400 if form.errors else 200
     return render(request, "projects/tokens.html", context, status=status)
 

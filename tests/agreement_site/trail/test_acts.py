@@ -393,6 +393,12 @@ DONE: list[tuple[str, Callable[[World], Any], bool, Any, Any]] = [
 ELSEWHERE = {"account_removed", "guidelines_numbered"}
 # In several steps: tests/agreement_site/accounts
 AT_THE_DOOR = {
+    "password_forgotten",
+    "password_reset",
+    "email_confirmed",
+    "account_made",
+    "sign_in_connected",
+    "sign_in_disconnected",
     "second_factor_added",
     "second_factor_removed",
     "second_factor_wrong",

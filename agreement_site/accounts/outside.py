@@ -1,0 +1,140 @@
+"""Signing in by an OpenID Connect provider of the site's own (OIDC_SERVER_URL), and connecting an
+account with it.
+
+Whose account it is, is said by the account that was connected before, or by OIDC_ACCOUNTS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from allauth.account.models import EmailAddress
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.helpers import render_authentication_error
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialLogin
+from allauth.socialaccount.providers.oauth2.client import OAuth2Error
+from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView, OAuth2LoginView
+from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
+from allauth.socialaccount.views import ConnectionsView
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from requests import RequestException
+
+from groundwork import security
+
+from .invalid import InvalidIs400
+
+
+class SocialAdapter(DefaultSocialAccountAdapter):
+    def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
+        """Raises PermissionDenied for tokens of two people; connects the account that has the
+        same, confirmed address, where the site wants that."""
+        told = sociallogin.account.extra_data
+        if "id_token" not in told or told.get("userinfo", told["id_token"]).get("sub") != told[
+            "id_token"
+        ].get("sub"):
+            raise PermissionDenied
+        if sociallogin.is_existing or sociallogin.state.get("process") == "connect":
+            return
+        user = _matching(sociallogin) if settings.OIDC_ACCOUNTS != "connected" else None
+        if user is not None:
+            sociallogin.connect(request, user)
+            security.event("sign_in_connected", by=user.pk, after=_told(sociallogin.account))
+
+    def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
+        """Not with an address that somebody here has: they sign in and connect."""
+        addresses = [one.email for one in sociallogin.email_addresses]
+        return settings.OIDC_ACCOUNTS == "made" and not any(map(_having, addresses))
+
+    @transaction.atomic
+    def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> Any:
+        user = super().save_user(request, sociallogin, form)
+        after = {"name": user.get_username(), **_told(sociallogin.account)}
+        security.event("account_made", by=user.pk, after=after)
+        return user
+
+    def get_connect_redirect_url(self, request: HttpRequest, socialaccount: SocialAccount) -> str:
+        """Asked when the account is connected, or is another one's."""
+        if SocialAccount.objects.filter(pk=socialaccount.pk, user=request.user.pk).exists():
+            security.event("sign_in_connected", after=_told(socialaccount))
+            messages.success(request, _("Connected: you can sign in by it from now on."))
+        else:
+            messages.error(request, _("It belongs to another account here."))
+        return super().get_connect_redirect_url(request, socialaccount)
+
+
+def _told(account: SocialAccount) -> dict[str, str]:
+    return {"provider": settings.OIDC_NAME, "uid": account.uid}
+
+
+def _having(address: str) -> set[int]:
+    """Ids of the accounts that have the address."""
+    own = set(User.objects.filter(email__iexact=address).values_list("pk", flat=True))
+    more = EmailAddress.objects.filter(email__iexact=address, verified=True)
+    return own | set(more.values_list("user", flat=True))
+
+
+def _matching(sociallogin: SocialLogin) -> User | None:
+    """The one account with an address that the provider has confirmed. Never one of staff: the
+    provider's administrators would be ours."""
+    confirmed = [one.email for one in sociallogin.email_addresses if one.verified is True]
+    found = set().union(*map(_having, confirmed))
+    if len(found) != 1:
+        return None
+    return User.objects.filter(
+        pk=found.pop(), is_active=True, is_staff=False, is_superuser=False
+    ).first()
+
+
+class Provider(OpenIDConnectOAuth2Adapter):
+    """Looks at the token's signature too, which allauth leaves to TLS."""
+
+    def _decode_id_token(self, app: SocialApp, id_token: str) -> dict[str, Any]:
+        self.did_fetch_access_token = False
+        try:
+            found: dict[str, Any] = super()._decode_id_token(app, id_token)
+        except (KeyError, TypeError, ValueError) as error:
+            raise OAuth2Error("Invalid id_token") from error
+        return found
+
+
+def _by(view: Any) -> Callable[..., HttpResponse]:
+    """allauth's view, with our provider: 404 where there is none, a page where it is silent."""
+
+    def answer(request: HttpRequest, provider_id: str) -> HttpResponse:
+        adapter = Provider(request, provider_id)
+        try:
+            found: HttpResponse = view.adapter_view(adapter)(request)
+        except SocialApp.DoesNotExist:
+            raise Http404 from None
+        except (RequestException, ValueError, KeyError) as error:
+            return render_authentication_error(request, adapter.get_provider(), exception=error)
+        return found
+
+    return answer
+
+
+sign_in = _by(OAuth2LoginView)
+callback = _by(OAuth2CallbackView)
+
+
+class Connections(InvalidIs400, ConnectionsView):
+    """What one can sign in by, and ending that."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        if not settings.OIDC_SERVER_URL:
+            raise Http404
+        return super().dispatch(request, *args, **kwargs)
+
+    @transaction.atomic
+    def form_valid(self, form: Any) -> HttpResponse:
+        security.event("sign_in_disconnected", before=_told(form.cleaned_data["account"]))
+        answer: HttpResponse = super().form_valid(form)
+        messages.success(self.request, _("It is removed."))
+        return answer
