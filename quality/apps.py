@@ -7,9 +7,12 @@ class QualityConfig(AppConfig):
     def ready(self) -> None:
         from metrics.auditing import others
         from metrics.pages import project_list
+        from ratings.desk import exams
 
         from .alarms import waiting
         from .consensus import audit
+        from .exam import judging
 
         project_list.CASES.append(waiting.open_by_project)
+        exams.HOLDER[:] = [judging.HOLDER]
         others.ALL.append(others.Stored(audit.differences, audit.repair))

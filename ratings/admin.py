@@ -10,7 +10,17 @@ from django.contrib import admin
 from projects.admin import ReadOnly
 from ratings.recording.judgement import KEPT
 
-from .models import Apart, Assignment, DayMove, Desk, ImportRun, Rating, Revision, UncountedItem
+from .models import (
+    Apart,
+    Assignment,
+    DayMove,
+    Desk,
+    Exam,
+    ImportRun,
+    Rating,
+    Revision,
+    UncountedItem,
+)
 
 
 class RevisionInline(admin.TabularInline):
@@ -61,6 +71,16 @@ class ApartAdmin(ReadOnly):
     list_filter = ("why",)
     list_select_related = ("item", "rater", "question")
     search_fields = ("=item__key", "=rater__key")
+    ordering = ("-pk",)
+    show_full_result_count = False
+
+
+@admin.register(Exam)
+class ExamAdmin(ReadOnly):
+    list_display = ("rater", "question", "number", "state", "began_at", "ended_at", "reason")
+    list_filter = ("state",)
+    list_select_related = ("rater", "question")
+    search_fields = ("=rater__key",)
     ordering = ("-pk",)
     show_full_result_count = False
 

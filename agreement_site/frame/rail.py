@@ -50,8 +50,10 @@ PLACES = (
     Place("labels", _("Labels"), RESULTS, ("adjudicate", "appeals", "plan"), key="l"),
     Place("alarms", _("Alarms"), RESULTS, key="a"),
     Place("rate", _("Rate"), RATES, apart=True, key="n"),
-    Place("my_ratings", _("My ratings"), frozenset({Role.ANNOTATOR}), ("decisions",), key="m"),
-    Place("gold", _("Gold"), LEAD, apart=True),
+    Place(
+        "my_ratings", _("My ratings"), frozenset({Role.ANNOTATOR}), ("decisions", "exam"), key="m"
+    ),
+    Place("gold", _("Gold"), LEAD, ("exams",), apart=True),
     Place("data", _("Data"), RESULTS, key="f"),
     Place("people", _("People"), LEAD, ("trail",), key="p"),
     Place("setup", _("Set-up"), LEAD, ("guidelines", "archive", "delete"), key="s"),

@@ -115,6 +115,34 @@ def exam(
     return Exam("passed" if llr >= 0 else "failed", most, llr)
 
 
+def exam_passes(
+    p: float,
+    *,
+    p_fail: float = 0.6,
+    p_pass: float = 0.8,
+    alpha: float = 0.05,
+    beta: float = 0.05,
+    most: int = 50,
+) -> float:
+    """The probability that a rater who is right with probability p passes `exam`, exactly: by what
+    is left undecided after each answer."""
+    if not 0 < p_fail < p_pass < 1:
+        raise ValueError(f"0 < p_fail < p_pass < 1, not p_fail {p_fail:g}, p_pass {p_pass:g}")
+    right, wrong = math.log(p_pass / p_fail), math.log((1 - p_pass) / (1 - p_fail))
+    upper, lower = math.log((1 - beta) / alpha), math.log(beta / (1 - alpha))
+    passed = 0.0
+    undecided = np.ones(1)  # by the number of right answers
+    for at in range(1, most + 1):
+        moved = np.zeros(at + 1)
+        moved[1:] += undecided * p
+        moved[:-1] += undecided * (1 - p)
+        n_right = np.arange(at + 1)
+        llr = n_right * right + (at - n_right) * wrong
+        passed += float(moved[llr >= upper].sum())
+        undecided = np.where((llr < upper) & (llr > lower), moved, 0.0)
+    return passed + float(undecided[llr >= 0].sum())
+
+
 def evidence(answers: Sequence[int | bool], p0: float = 0.7) -> Floats:
     """Right (1) or wrong (0) answers (n,) in their order -> E after each (n,)."""
     right = np.asarray(answers, bool)

@@ -39,8 +39,8 @@ class Gold:
 @dataclass(frozen=True)
 class Said:
     """What a rater says of an item that has gold: a standing rating, or ``apart`` from these, when
-    the desk asked it as hidden gold. ``code`` is the place among the declared categories, ``day``
-    counts from 1970-01-01 in the project's time zone."""
+    the desk asked it as hidden gold or in an exam. ``code`` is the place among the declared
+    categories, ``day`` counts from 1970-01-01 in the project's time zone."""
 
     item: int
     rater: int
@@ -49,6 +49,7 @@ class Said:
     day: int
     at: datetime.datetime
     apart: bool = False
+    exam: bool = False
 
 
 def golds_of(question: Question, scale: QuestionScale) -> dict[int, Gold]:
@@ -68,7 +69,7 @@ def said_of(question: Question, scale: QuestionScale) -> list[Said]:
     """All that raters say of items with gold, in the order in which it was given. Who rated an item
     that was hidden gold for them too, by a file perhaps, says what they said there."""
     gold = GoldAnswer.objects.in_force().filter(question=question).values("item")
-    apart = Apart.objects.filter(why=Assignment.Why.GOLD)
+    apart = Apart.objects.filter(why__in=(Assignment.Why.GOLD, Assignment.Why.EXAM))
     found = [*_rows(apart, question, scale, gold), *_rows(Rating.objects, question, scale, gold)]
     first: dict[tuple[int, int], Said] = {}
     for one in found:
@@ -81,8 +82,11 @@ def _rows(rows: Any, question: Question, scale: QuestionScale, items: Any) -> It
     zone = ZoneInfo(question.project.time_zone)
     is_apart = rows.model is Apart
     chosen = rows.standing().filter(question=question, item__in=items).order_by("rated_at", "id")
-    columns = ("item_id", "rater_id", "rater__kind", "code", "rated_at")
-    for item, rater, kind, code, at in chosen.values_list(*columns).iterator(ROWS_AT_ONCE):
+    columns = ["item_id", "rater_id", "rater__kind", "code", "rated_at"]
+    columns += ["why"] if is_apart else []
+    listed = chosen.values_list(*columns).iterator(ROWS_AT_ONCE)
+    for item, rater, kind, code, at, *why in listed:
         if code in places:
             human = kind == Rater.Kind.HUMAN
-            yield Said(item, rater, human, places[code], day_of(at, zone), at, is_apart)
+            exam = why == [Assignment.Why.EXAM]
+            yield Said(item, rater, human, places[code], day_of(at, zone), at, is_apart, exam)

@@ -1,9 +1,10 @@
 """Each rater's answers on gold -> a score: what is known of how often the rater is right.
 
-An answer is a standing rating of an item that has gold. Where gold allows several categories, any
-of them is right, and such answers enter the accuracy and the evidence; into the table, and so into
-kappa, chance, bias and classes, goes only gold of one category. Gold that is shares of categories
-is not scored.
+An answer is a standing rating of an item that has gold, or one to hidden gold. Those of an exam
+are none: there the rater knew of the test, and it ended when they had done well or badly. Where
+gold allows several categories, any of them is right, and such answers enter the accuracy and the
+evidence; into the table, and so into kappa, chance, bias and classes, goes only gold of one
+category. Gold that is shares of categories is not scored.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def scored(
     ``without``: items whose gold is suspected."""
     found: dict[int, list[Said]] = {}
     for one in said:
-        if golds[one.item].right and one.item not in without:
+        if not one.exam and golds[one.item].right and one.item not in without:
             found.setdefault(one.rater, []).append(one)
     return found
 

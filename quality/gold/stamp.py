@@ -20,8 +20,9 @@ def stamps(only: int | None = None) -> renewing.Stamps:
     for question_id in gold.keys() & counted.keys():
         review = reviewed.get(question_id, 0)
         found[question_id] = {**counted[question_id], "gold": gold[question_id], "review": review}
-    for question_id, newest in renewing.apart(found, Assignment.Why.GOLD).items():
-        found[question_id]["apart"] = newest
+    for name, why in (("apart", Assignment.Why.GOLD), ("exam", Assignment.Why.EXAM)):
+        for question_id, newest in renewing.apart(found, why).items():
+            found[question_id][name] = newest
     return found
 
 

@@ -8,28 +8,22 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Exists, F, OuterRef, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from projects.access import get_project
-from projects.models import Category, Member, Project, Question, Rater
+from projects.models import Category, Member, Project, Question
 from quality.adjudication import appeals as appealing
 from quality.adjudication.narrowing import contested
 from quality.models import Appeal, Decision, ItemLabel, Source
-from ratings.desk import content, own
+from ratings.desk import content
+
+from .own_rater import own_rater
 
 A_PAGE = 25
-
-
-def _rater(request: HttpRequest, project_id: int) -> Rater:
-    project = get_project(request.user, project_id, role=Member.Role.ANNOTATOR)
-    rater = own.rater_of(project, request.user)
-    if rater is None:
-        raise Http404
-    return rater
 
 
 def _labels(project: Project) -> dict[tuple[int, int], str]:
@@ -42,7 +36,7 @@ def _labels(project: Project) -> dict[tuple[int, int], str]:
 @require_safe
 def decisions(request: HttpRequest, project_id: int) -> HttpResponse:
     """The decisions on items that the user rated, beside what they said."""
-    rater = _rater(request, project_id)
+    rater = own_rater(request, project_id)
     page = Paginator(appealing.told(rater), A_PAGE).get_page(request.GET.get("page"))
     labels = _labels(rater.project)
     rows = [
@@ -62,7 +56,7 @@ def decisions(request: HttpRequest, project_id: int) -> HttpResponse:
 @require_POST
 def contest(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
     """The user contests the decision on an item: ``question`` (its key) and ``text``."""
-    rater = _rater(request, project_id)
+    rater = own_rater(request, project_id)
     found = appealing.told(rater).filter(
         item=item_id, question__key=request.POST.get("question", "")
     )

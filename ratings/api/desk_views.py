@@ -3,6 +3,7 @@ say of it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -17,7 +18,8 @@ from groundwork.rest.schema import reads, writes
 from groundwork.rest.strict_fields import Flag, StrictSerializer, Text, Whole
 from projects.api.view import ApiView
 from projects.models import ApiToken, Item, Member, Project, Question, Rater
-from ratings.desk import answering, own, queue
+from ratings.desk import answering, exams, own, queue
+from ratings.models import Exam
 from ratings.recording import permitted
 from ratings.recording.judgement import UnknownCode
 
@@ -31,8 +33,28 @@ class AskedItem(serializers.Serializer):
     version = serializers.IntegerField(help_text="To be sent back as `item_version`")
 
 
+class AskedExam(serializers.Serializer):
+    question = serializers.CharField()
+    state = serializers.ChoiceField(
+        choices=["open", "passed", "failed", "too_few", "over"],
+        help_text="open: `item` is one of the exam; too_few: gold items for one; over: no try left",
+    )
+    try_ = serializers.IntegerField(help_text="Its number, from 1; 0: none has begun")
+    answers = serializers.IntegerField(help_text="Given so far")
+    right = serializers.IntegerField(allow_null=True, help_text="null while it is under way")
+    most = serializers.IntegerField(help_text="It ends after so many answers at the latest")
+
+    def get_fields(self) -> dict[str, Any]:
+        fields = super().get_fields()
+        return {name.rstrip("_"): field for name, field in fields.items()}
+
+
 class Asked(serializers.Serializer):
     item = AskedItem(allow_null=True, help_text="null: nothing is left for this rater")
+    exam = AskedExam(
+        allow_null=True,
+        help_text="The exam that is to be passed first, or that ended by this answer",
+    )
     guidelines_version = serializers.IntegerField(help_text="To be sent back as `guidelines`")
 
 
@@ -52,11 +74,37 @@ class Said(StrictSerializer):
     item_version = Whole(required=False, min_value=0, help_text="The version that the rater saw")
 
 
+# The first that the refusal is one of.
+REFUSALS: list[tuple[type[permitted.Refused], Callable[[str], Exception], str]] = [
+    (permitted.NotExamined, PermissionDenied, "Pass the exam first: GET gives its items."),
+    (permitted.ExamStands, PermissionDenied, "Answers of an exam stay as they were given."),
+    (
+        permitted.CorrectionsClosed,
+        PermissionDenied,
+        "Ratings cannot be changed in this project any more. What you said before stands.",
+    ),
+    (
+        permitted.Archived,
+        PermissionDenied,
+        "This project is archived: nobody rates in it.",
+    ),
+    (
+        answering.NoPlaceLeft,
+        Conflict,
+        "The rater's time for this item was over and others have rated it meanwhile; "
+        "nothing was stored.",
+    ),
+    (answering.AlreadyRated, Conflict, "The item is rated; it cannot be skipped any more."),
+    (answering.ExamSkipped, Conflict, "In an exam every item is answered."),
+]
+
+
 class Next(ApiView):
     @reads("nextItem", "The item that the caller's own rater is asked next", Asked)
     def get(self, request: Request, project_id: int) -> Response:
         """The same one until it is answered or skipped. It takes one of the item's places for a
-        while, so a token for reading alone may not ask."""
+        while, so a token for reading alone may not ask. Who has an exam to pass is asked its items
+        alone; the next try begins by asking."""
         rater = self._rater(request, project_id)
         parameters(request)
         token: Any = request.auth
@@ -73,29 +121,17 @@ class Next(ApiView):
         given.is_valid(raise_exception=True)
         said = given.validated_data
         item = _given(rater, said["item"])
+        ended = None
         try:
             if "skip" in said:
                 if "answers" in said:
                     raise _invalid("skip", "either 'answers' or 'skip'")
                 answering.skip(rater=rater, item=item, reason=said["skip"])
             else:
-                _answer(rater, item, said, request.user)
-        except permitted.CorrectionsClosed:
-            raise PermissionDenied(
-                "Ratings cannot be changed in this project any more. What you said before stands."
-            ) from None
-        except permitted.Archived:
-            raise PermissionDenied("This project is archived: nobody rates in it.") from None
-        except answering.NoPlaceLeft:
-            raise Conflict(
-                "The rater's time for this item was over and others have rated it meanwhile; "
-                "nothing was stored."
-            ) from None
-        except answering.AlreadyRated:
-            raise Conflict("The item is rated; it cannot be skipped any more.") from None
-        except permitted.Refused:
-            raise _no_item() from None
-        return Response(_asked(rater))
+                ended = _answer(rater, item, said, request.user)
+        except permitted.Refused as refusal:
+            raise _refused(refusal) from None
+        return Response(_asked(rater, ended=ended))
 
     def _rater(self, request: Request, project_id: int) -> Rater:
         project = self.project(request, project_id, role=Member.Role.ANNOTATOR)
@@ -107,10 +143,36 @@ class Next(ApiView):
         return rater
 
 
-def _asked(rater: Rater) -> dict[str, Any]:
+def _asked(rater: Rater, *, ended: Exam | None = None) -> dict[str, Any]:
+    """``ended``: the exam that ended just now; who failed asks again to begin the next try."""
     project = rater.project
     item = queue.next_item(rater) if project.questions.exists() else None
-    return {"item": _shown(item), "guidelines_version": project.guidelines_version}
+    standing = exams.standing(rater)
+    if standing is not None and standing.state == "to_begin" and ended is None:
+        exams.begin(question=standing.question, rater=rater)
+        item, standing = queue.next_item(rater), exams.standing(rater)
+    return {
+        "item": _shown(item),
+        "exam": _exam(ended, standing),
+        "guidelines_version": project.guidelines_version,
+    }
+
+
+def _exam(ended: Exam | None, standing: exams.Standing | None) -> dict[str, Any] | None:
+    exam = ended
+    if exam is None and standing is not None:
+        exam = standing.exam or Exam(question=standing.question, number=0)
+    if exam is None:
+        return None
+    stuck = standing is not None and standing.state in ("too_few", "over")
+    return {
+        "question": exam.question.key,
+        "state": standing.state if standing is not None and stuck else exam.state,
+        "try": exam.number or 0,
+        "answers": len(exam.answered),
+        "right": exam.right if exam.ended_at is not None else None,
+        "most": exam.most,
+    }
 
 
 def _shown(item: Item | None) -> dict[str, Any] | None:
@@ -126,9 +188,9 @@ def _given(rater: Rater, key: str) -> Item:
     return item
 
 
-def _answer(rater: Rater, item: Item, said: dict[str, Any], user: Any) -> None:
+def _answer(rater: Rater, item: Item, said: dict[str, Any], user: Any) -> Exam | None:
     try:
-        answering.answer(
+        return answering.answer(
             rater=rater,
             item=item,
             codes=_codes(rater.project, said.get("answers", {})),
@@ -161,6 +223,13 @@ def _codes(project: Project, answers: dict[str, Any]) -> dict[Question, int]:
     if wrong:
         raise BadRequest("The answers are not acceptable.", fields={"answers": wrong})
     return codes
+
+
+def _refused(refusal: permitted.Refused) -> Exception:
+    for kind, error, said in REFUSALS:
+        if isinstance(refusal, kind):
+            return error(said)
+    return _no_item()
 
 
 def _no_item() -> Http404:

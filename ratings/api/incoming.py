@@ -90,7 +90,7 @@ def resolve(sent: Sent) -> Said:
     """The judgements of each question, and what of them may be no correction.
 
     Raises BadRequest naming every bad row, PermissionDenied when an annotator names a rater that is
-    not theirs, and Paused (of ratings.recording.permitted).
+    not theirs, Paused, and NotExamined (of ratings.recording.permitted).
     """
     rows = list(sent.rows.values())
     is_annotator = _is_annotator(sent.project)
@@ -101,6 +101,7 @@ def resolve(sent: Sent) -> Said:
     if is_annotator:
         _refuse_others(known.own_rater, rows)
         permitted.refuse_paused(known.is_paused)
+        permitted.refuse_unexamined(known.exam_due)
     only_question = known.only_question
     now = timezone.now()
     wrong = dict(sent.wrong)

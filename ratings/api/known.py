@@ -13,6 +13,7 @@ from typing import Any
 
 from groundwork.database import bulk
 from projects.models import Project, Question
+from ratings.recording import examined
 from ratings.recording.permitted import HELD
 
 
@@ -33,6 +34,7 @@ class Known:
     raters: dict[str, int]
     own_rater: str | None  # key of the rater that the user is, where that was asked
     is_paused: bool = False  # this rater
+    exam_due: int | None = None  # the question whose exam this rater has to pass first
     # Where items that were given to this rater were asked for alone: those not yet answered.
     open_items: frozenset[int] = frozenset()
     may_correct: bool = True
@@ -51,13 +53,13 @@ _QUESTIONS = """
     WHERE q.project_id = %s
     ORDER BY q.position, q.id, c.position, c.code
     """
-_OWN_RATER = """
-    SELECT r.key, r.id, r.paused, p.corrections, m.id IS NOT NULL
+_OWN_RATER = f"""
+    SELECT r.key, r.id, r.paused, p.corrections, m.id IS NOT NULL, ({examined.DUE})
     FROM projects_rater r
     JOIN projects_project p ON p.id = r.project_id
     LEFT JOIN projects_member m ON m.project_id = r.project_id AND m.user_id = r.user_id
     WHERE r.project_id = %s AND r.user_id = %s
-    """
+    """  # noqa: S608
 _OWN = "SELECT id FROM projects_rater WHERE project_id = %s AND user_id = %s"
 # As the desk finds them (ratings/desk/own.py); what was skipped or given up is not held.
 # Only fixed names are put into the text.
@@ -111,13 +113,14 @@ def look_up(
     )
     if not given_alone or not own:
         return known
-    [(_key, _pk, is_paused, may_correct, is_member)] = own
+    [(_key, _pk, is_paused, may_correct, is_member, exam_due)] = own
     if not is_member:  # since a moment ago
         return replace(known, own_rater=None)
     open_items = {pk for part in found_items for _key, pk, is_open in part if is_open}
     return replace(
         known,
         is_paused=bool(is_paused),
+        exam_due=exam_due,
         may_correct=bool(may_correct),
         open_items=frozenset(open_items),
         or_not_given=_OR_NOT_GIVEN,

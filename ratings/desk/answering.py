@@ -12,14 +12,14 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from projects.models import Item, Project, Question, Rater
-from ratings.models import Assignment, Desk, Rating, Revision
-from ratings.recording import places
+from ratings.models import Assignment, Desk, Exam, Rating, Revision
+from ratings.recording import permitted, places
 from ratings.recording.apart import record_apart
 from ratings.recording.judgement import Judgement
 from ratings.recording.permitted import HELD, NotAsked, Refused
 from ratings.recording.record import record
 
-from . import own, queue
+from . import exams, own, queue
 
 State = Assignment.State
 FORM = Revision.Source.FORM
@@ -31,6 +31,10 @@ class NoPlaceLeft(Refused):
 
 class AlreadyRated(Refused):
     """What is rated cannot be skipped any more."""
+
+
+class ExamSkipped(Refused):
+    """An item of an exam is answered."""
 
 
 class AnsweredElsewhere(Refused):
@@ -80,14 +84,15 @@ def answer(
     flagged: bool,
     by: Any,
     shown: Shown = NOT_SAID,
-) -> None:
+) -> Exam | None:
     """Store the rater's answers to the item, one a question; the first time this turns the held
-    place into a rating.
+    place into a rating. The exam that the answer brought to its end.
 
     Answering again corrects, and saying the same again changes nothing. Raises NotAsked,
-    NoPlaceLeft, CorrectionsClosed, AnsweredElsewhere (all of them Refused), or UnknownCode (of
-    ratings.recording.judgement); then nothing has changed.
+    NoPlaceLeft, NotExamined, CorrectionsClosed, ExamStands, AnsweredElsewhere (all of them
+    Refused), or UnknownCode (of ratings.recording.judgement); then nothing has changed.
     """
+    ended: list[Exam] = []
     store = functools.partial(
         _store,
         rater=rater,
@@ -97,11 +102,13 @@ def answer(
         flagged=flagged,
         by=by,
         shown=shown,
+        ended=ended,
     )
     # A place is taken back before anything else is locked: locks go in one order
     # (ratings.desk.queue).
     if not store() and not (queue.take_place(rater, item) and store()):
         raise NoPlaceLeft
+    return ended[-1] if ended else None
 
 
 @transaction.atomic
@@ -114,16 +121,17 @@ def _store(
     flagged: bool,
     by: Any,
     shown: Shown,
+    ended: list[Exam],
 ) -> bool:
     """False, and nothing has changed, where the rater gave up or lost the item's place."""
-    mine, last_closed_at = own.lock(rater, item)
-    if mine is None and not own_ratings(rater, item).standing().exists():
-        raise NotAsked
+    mine, last_closed_at, exam_due = own.lock(rater, item)
+    in_exam = mine is not None and mine.why == Assignment.Why.EXAM
+    _refuse_unasked(rater, item, mine, exam_due)
     if mine is not None and mine.state not in HELD:
         return False
     first = mine is not None and mine.state == State.OPEN
     closed = None
-    if not rater.project.corrections:
+    if not rater.project.corrections or in_exam:
         closed = [] if first else [item.pk]
     if not first and closed is None:
         _refuse_unseen(own.standing_of(rater, item), codes, comment, shown)
@@ -142,9 +150,11 @@ def _store(
             guidelines=shown.guidelines,
             item_version=shown.item_version,
         )
+    exam = None
     if mine is not None and mine.why:
         is_closed = closed is not None and not first
         record_apart(judgements, why=mine.why, by=by, source=FORM, closed=is_closed)
+        exam = exams.answered(rater, item, codes) if in_exam and first else None
     else:
         each = {question: [judgement] for question, judgement in judgements.items()}
         record(each, by=by, source=FORM, closed=closed)
@@ -155,7 +165,21 @@ def _store(
         mine.save(update_fields=["state", "closed_at", "flagged"])
     if first:
         Desk.objects.filter(rater=rater).update(last_closed_at=now)
+    ended += [exam] if exam is not None else []
     return True
+
+
+def _refuse_unasked(
+    rater: Rater, item: Item, mine: Assignment | None, exam_due: int | None
+) -> None:
+    """Raises NotAsked, and NotExamined where an exam comes first and this is none of its items."""
+    if mine is not None and mine.why == Assignment.Why.EXAM:
+        if mine.state != State.DONE and exams.under_way(rater, item) is None:
+            raise NotAsked
+        return
+    permitted.refuse_unexamined(exam_due)
+    if mine is None and not own_ratings(rater, item).standing().exists():
+        raise NotAsked
 
 
 def _refuse_unseen(
@@ -175,11 +199,14 @@ def _refuse_unseen(
 def skip(*, rater: Rater, item: Item, reason: str) -> None:
     """Put the item aside with a reason: its place is free for others, and the rater is not asked
     again."""
-    mine, _last_closed_at = own.lock(rater, item)
+    mine, _last_closed_at, exam_due = own.lock(rater, item)
     if mine is None:
         raise NotAsked
     if mine.state == State.DONE:
         raise AlreadyRated
+    if mine.why == Assignment.Why.EXAM:
+        raise ExamSkipped
+    permitted.refuse_unexamined(exam_due)
     mine.state = State.SKIPPED
     mine.skip_reason = reason
     mine.closed_at = timezone.now()

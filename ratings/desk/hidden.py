@@ -31,6 +31,12 @@ Why = Assignment.Why
 LOOKED_AT = 64  # gold answers, or ratings of old, behind a start that is drawn
 CHOSEN_FROM = 16  # gold items: the one that was shown least often
 
+_LOCK_DESK = "SELECT last_closed_at FROM ratings_desk WHERE rater_id = %s"
+_NEW_DESK = """
+    INSERT INTO ratings_desk (rater_id, position, handed_out) VALUES (%s, 0, 0)
+    ON CONFLICT DO NOTHING
+    """
+_LOCK = " FOR NO KEY UPDATE"
 _HANDED_OUT = "SELECT handed_out FROM ratings_desk WHERE rater_id = %s"
 _COUNT = "UPDATE ratings_desk SET handed_out = handed_out + 1 WHERE rater_id = %s"
 
@@ -110,13 +116,13 @@ _GIVE_REPEAT = """
         closed_at = NULL
     WHERE id = %s
     """
-_GIVE_GOLD = """
+_GIVE = """
     INSERT INTO ratings_assignment
         (item_id, rater_id, state, why, created_at, leased_until, skip_reason, flagged)
-    VALUES (%s, %s, 'open', 'gold', %s, %s, '', false)
+    VALUES (%s, %s, 'open', %s, %s, %s, '', false)
     ON CONFLICT (item_id, rater_id) DO UPDATE SET
         state = 'open',
-        why = 'gold',
+        why = excluded.why,
         created_at = excluded.created_at,
         leased_until = excluded.leased_until,
         closed_at = NULL,
@@ -127,6 +133,16 @@ _GIVE_GOLD = """
 def lease_time() -> datetime.timedelta:
     """So long an item is a rater's who was given it, a test or not."""
     return datetime.timedelta(seconds=settings.LEASE_SECONDS)
+
+
+def locking_desk(rater: Rater) -> list[bulk.Statement]:
+    """Made first where there is none, so that nothing that follows is locked before it."""
+    return [(_NEW_DESK, [rater.pk]), (_LOCK_DESK + locking(), [rater.pk])]
+
+
+def locking() -> str:
+    """What a SELECT says at its end to lock its rows."""
+    return _LOCK if connection.features.has_select_for_update else ""
 
 
 class Due(NamedTuple):
@@ -156,6 +172,11 @@ def give(rater: Rater, test: Due) -> int | None:
     if given is not None:
         bulk.several([(_COUNT, [rater.pk])])
     return given
+
+
+def put_before(rater: Rater, item_id: int, why: str) -> None:
+    """Open an item for the rater that takes no place. In the same transaction."""
+    bulk.several([(_GIVE, [item_id, rater.pk, str(why), *_times()])])
 
 
 def _wanted(rater: Rater, handed_out: int) -> str:
@@ -210,7 +231,7 @@ def _give_gold(rater: Rater, handed_out: int) -> int | None:
     if not found:
         return None
     item_id = min(found, key=lambda row: row[1])[0]
-    bulk.several([(_GIVE_GOLD, [item_id, rater.pk, *_times()])])
+    put_before(rater, item_id, Why.GOLD)
     return item_id
 
 

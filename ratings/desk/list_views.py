@@ -48,6 +48,7 @@ def my_ratings(request: HttpRequest, project_id: int) -> HttpResponse:
         "page": page,
         "rows": rows,
         "progress": done,
+        "examined": rater is not None and rater.exams.exists(),
         "several_questions": len(questions) > 1,
     }
     return render(request, "ratings/my_ratings.html", context)

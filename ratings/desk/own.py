@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import models
 
@@ -18,9 +18,10 @@ from groundwork.database.rows import Row
 from projects.access import LARGEST_ID
 from projects.models import Item, Project, Question, Rater
 from ratings.models import NOTHING, Apart, Assignment, Rating
+from ratings.recording import examined
 from ratings.recording.days import aware
 
-from . import queue
+from . import hidden, queue
 
 _RATER = Row(Rater)
 _ASSIGNMENT = Row(Assignment)
@@ -134,13 +135,25 @@ def labels(questions: Sequence[Question], codes: Mapping[int, int]) -> list[str]
     return found
 
 
-def lock(rater: Rater, item: Item) -> tuple[Assignment | None, datetime.datetime | None]:
-    """The rater's assignment of the item and when they closed one last, both locked until the
-    transaction ends."""
-    assignment = (_ASSIGNMENT_OF + queue.locking(), [item.pk, rater.pk])
-    *_, desks, assignments = bulk.several([*queue.locking_desk(rater), assignment])
+class Locked(NamedTuple):
+    """The rater's assignment of an item, when they closed one last, and the question whose exam
+    they have to pass first."""
+
+    assignment: Assignment | None
+    last_closed_at: datetime.datetime | None
+    exam_due: int | None
+
+
+def lock(rater: Rater, item: Item) -> Locked:
+    """How rater and item stand; the assignment and the desk are locked until the transaction
+    ends."""
+    assignment = (_ASSIGNMENT_OF + hidden.locking(), [item.pk, rater.pk])
+    *_, desks, assignments, exams = bulk.several(
+        [*hidden.locking_desk(rater), assignment, examined.asking(rater.pk)]
+    )
     [(last_closed_at,)] = desks
-    return _assignment(assignments), last_closed_at and aware(last_closed_at)
+    [(exam_due,)] = exams
+    return Locked(_assignment(assignments), last_closed_at and aware(last_closed_at), exam_due)
 
 
 def _assignment(rows: list[tuple[Any, ...]]) -> Assignment | None:

@@ -23,11 +23,11 @@ from groundwork.database import bulk
 from groundwork.database.rows import Row
 from projects.models import Item, Rater
 from ratings.models import Assignment
-from ratings.recording import places
+from ratings.recording import examined, places
 from ratings.recording.days import aware
 
-from . import hidden, search
-from .hidden import lease_time
+from . import exams, hidden, search
+from .hidden import lease_time, locking, locking_desk
 
 State = Assignment.State
 
@@ -48,15 +48,11 @@ _OPEN = f"""
         ),
         (SELECT count(*) FROM projects_question q WHERE q.project_id = i.project_id)
     FROM ratings_assignment a JOIN projects_item i ON i.id = a.item_id
-    WHERE a.rater_id = %s AND a.state = 'open' AND i.has_content AND i.withdrawn_at IS NULL
+    WHERE a.rater_id = %s AND a.state = 'open' AND a.why <> 'exam'
+        AND i.has_content AND i.withdrawn_at IS NULL
     """
 _OVER = "SELECT 1 FROM ratings_assignment WHERE state = 'open' AND leased_until <= %s LIMIT 1"
 _DESK = "SELECT position, handed_out FROM ratings_desk WHERE rater_id = %s"
-_LOCK_DESK = "SELECT last_closed_at FROM ratings_desk WHERE rater_id = %s"
-_NEW_DESK = """
-    INSERT INTO ratings_desk (rater_id, position, handed_out) VALUES (%s, 0, 0)
-    ON CONFLICT DO NOTHING
-    """
 _LOCK_ITEM = "SELECT 1 FROM projects_item WHERE id = %s"
 _LOCK = " FOR NO KEY UPDATE"
 
@@ -89,17 +85,21 @@ def next_item(rater: Rater, *, besides: int | None = None) -> Item | None:
     is left for them.
 
     ``besides`` is the id of an item that they have before them already: then the answer is the one
-    after it.
+    after it. Who has an exam to pass is asked its items alone, one by one.
     """
     if rater.paused or rater.project.archived_at is not None:
         return None
     has_open = (_OPEN, [rater.pk])
     now = connection.ops.adapt_datetimefield_value(timezone.now())
-    mine, over, desk, *bounds = bulk.several(
-        [has_open, (_OVER, [now]), (_DESK, [rater.pk]), *search.ask_bounds(rater)]
+    asking_exam = examined.asking(rater.pk)
+    mine, [(exam_of,)], over, desk, *bounds = bulk.several(
+        [has_open, asking_exam, (_OVER, [now]), (_DESK, [rater.pk]), *search.ask_bounds(rater)]
     )
-    found = _open_on_desk(mine, besides)
-    if found is not None:
+    if exam_of is not None:
+        found = exams.next_item(rater, exam_of, besides=besides)
+    else:
+        found = _open_on_desk(mine, besides)
+    if found is not None or exam_of is not None:
         return found
     if over:  # whoever looks for an item frees what others left lying
         release_expired()
@@ -147,16 +147,6 @@ def release_expired() -> None:
             state=State.EXPIRED, closed_at=now
         )
         places.recount({row.item_id for row in rows})
-
-
-def locking_desk(rater: Rater) -> list[bulk.Statement]:
-    """Made first where there is none, so that nothing that follows is locked before it."""
-    return [(_NEW_DESK, [rater.pk]), (_LOCK_DESK + locking(), [rater.pk])]
-
-
-def locking() -> str:
-    """What a SELECT says at its end to lock its rows."""
-    return _LOCK if connection.features.has_select_for_update else ""
 
 
 def _can_skip_locked() -> bool:

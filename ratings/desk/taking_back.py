@@ -12,7 +12,13 @@ from projects.models import Item, Question, Rater
 from ratings.models import NOTHING, Assignment, Revision
 from ratings.recording.apart import record_apart
 from ratings.recording.judgement import Judgement
-from ratings.recording.permitted import Archived, CorrectionsClosed, NotAsked
+from ratings.recording.permitted import (
+    Archived,
+    CorrectionsClosed,
+    ExamStands,
+    NotAsked,
+    refuse_unexamined,
+)
 from ratings.recording.record import record
 
 from . import own, queue
@@ -31,11 +37,14 @@ def take_back(*, rater: Rater, item: Item, by: Any) -> dict[int, int]:
     Raises NotAsked for an item that the rater is not done with, CorrectionsClosed, Archived, and
     NoPlaceLeft for a skipped one that others have taken meanwhile; then nothing has changed.
     """
-    mine, _last_closed_at = own.lock(rater, item)
+    mine, _last_closed_at, exam_due = own.lock(rater, item)
     if mine is None or mine.state not in (State.DONE, State.SKIPPED):
         raise NotAsked
     if rater.project.archived_at is not None:
         raise Archived
+    if mine.why == Assignment.Why.EXAM:
+        raise ExamStands
+    refuse_unexamined(exam_due)
     if mine.state == State.SKIPPED:
         if not queue.take_place(rater, item):
             raise NoPlaceLeft

@@ -18,11 +18,11 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from projects.access import get_project
 from projects.models import Item, Member, Rater
-from ratings.models import Assignment
+from ratings.models import Assignment, Exam
 from ratings.recording import permitted
 from ratings.recording.judgement import UnknownCode
 
-from . import answering, content, own, progress, queue
+from . import answering, content, exams, own, progress, queue
 from .forms import AnswerForm, SkipForm, field_name, questions_of
 from .next_project import next_project
 from .taking_back import take_back
@@ -36,6 +36,9 @@ REFUSALS = {
             " was not stored. Please go on with the next one."
         ),
     ),
+    permitted.NotExamined: (403, _lazy("You have an exam to pass before you rate here.")),
+    permitted.ExamStands: (403, _lazy("Answers of an exam stay as they were given.")),
+    answering.ExamSkipped: (409, _lazy("In an exam every item is answered.")),
     permitted.CorrectionsClosed: (
         403,
         _lazy("Ratings cannot be changed in this project any more. What you said before stands."),
@@ -132,7 +135,7 @@ def rate_item(request: HttpRequest, rater: Rater, item_id: int) -> HttpResponse:
     if not form.is_valid():
         return _page(request, rater, item, form=form, status=400)
     try:
-        answering.answer(
+        ended = answering.answer(
             rater=rater,
             item=item,
             codes=form.codes(),
@@ -154,7 +157,7 @@ def rate_item(request: HttpRequest, rater: Rater, item_id: int) -> HttpResponse:
         return _page(request, rater, item, form=form, elsewhere=True, status=409)
     except permitted.Refused as refusal:
         return _refused(request, rater, refusal)
-    return _go_on(request, rater)
+    return _go_on(request, rater, ended=ended)
 
 
 @require_POST
@@ -199,7 +202,7 @@ def _page(
     """The whole desk with this item on it, or its sheet alone."""
     context = _context(rater, item, **forms)
     if item is None:
-        context["next_project"] = next_project(request.user, besides=rater.project_id)
+        context |= _without_item(request, rater)
     template = "_rate_sheet" if _wants_sheet(request) else "rate"
     return render(request, f"ratings/{template}.html", context, status=status)
 
@@ -209,17 +212,30 @@ def _sheet(
 ) -> HttpResponse:
     context = _context(rater, item, **forms) | {"taken_back": taken_back}
     if item is None:
-        context["next_project"] = next_project(request.user, besides=rater.project_id)
+        context |= _without_item(request, rater)
     return render(request, "ratings/_rate_sheet.html", context)
+
+
+def _without_item(request: HttpRequest, rater: Rater) -> dict[str, Any]:
+    """Why there is none: an exam comes first, or all is done and another project may go on."""
+    return {
+        "examining": exams.standing(rater),
+        "next_project": next_project(request.user, besides=rater.project_id),
+    }
 
 
 def _ahead(request: HttpRequest, rater: Rater, item: Item | None) -> HttpResponse:
     return HttpResponse(status=204) if item is None else _sheet(request, rater, item)
 
 
-def _go_on(request: HttpRequest, rater: Rater) -> HttpResponse:
+def _go_on(request: HttpRequest, rater: Rater, *, ended: Exam | None = None) -> HttpResponse:
     """After something was stored: the next page; or for rate.js the item after the one that it
-    shows already."""
+    shows already. After an exam its result."""
+    if ended is not None:
+        if not _wants_sheet(request):
+            return redirect("exam", rater.project_id)
+        context = _context(rater, None) | {"ended": ended, "examining": exams.standing(rater)}
+        return render(request, "ratings/_rate_sheet.html", context)
     if not _wants_sheet(request):
         return redirect("rate", rater.project_id)
     showing = _number(request.POST.get("showing"))
@@ -289,5 +305,8 @@ def _context(
         else [],
         "is_new": mine is not None and mine.state == Assignment.State.OPEN,
         "is_rated": mine is None or mine.state == Assignment.State.DONE,
+        "may_change": rater.project.corrections,
     }
+    if mine is not None and mine.why == Assignment.Why.EXAM:
+        context |= {"in_exam": exams.under_way(rater, item), "may_change": False}
     return context

@@ -15,7 +15,7 @@ from django.utils import timezone
 from events.models import Event
 from groundwork import security
 from projects.models import Category, Deletion, Project, Rater
-from ratings.models import Apart, Assignment, ImportRun, Rating, Revision
+from ratings.models import Apart, Assignment, Exam, ImportRun, Rating, Revision
 
 PSEUDONYM = "former"
 # What the summary of an import shows of single rows.
@@ -24,7 +24,8 @@ SHOWN_ROWS = ("preview", "repeat_examples", "double_examples", "unmatched", "sug
 
 def lines(rater: Rater) -> Iterator[bytes]:
     """JSON Lines of all that is kept of the rater: who they are here, their ratings with all that
-    they ever said, what they said of items that tested them, and what was put before them."""
+    they ever said, what they said of items that tested them, their exams, and what was put before
+    them."""
     user = rater.user
     who = {
         "project": rater.project.name,
@@ -80,6 +81,19 @@ def lines(rater: Rater) -> Iterator[bytes]:
                 "guidelines": line.guidelines,
                 "item_version": line.item_version,
                 "stands": line.stands,
+            }
+        )
+    for exam in Exam.objects.filter(rater=rater).select_related("question"):
+        yield _line(
+            {
+                "exam": exam.question.key,
+                "try": exam.number,
+                "state": exam.state,
+                "began_at": exam.began_at,
+                "ended_at": exam.ended_at,
+                "answers": len(exam.answered),
+                "right": exam.right,
+                "reason": exam.reason,
             }
         )
     given = Assignment.objects.filter(rater=rater).select_related("item").order_by("pk")

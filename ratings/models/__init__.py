@@ -3,6 +3,7 @@
 from .apart import Apart
 from .day_move import DayMove
 from .desk import Assignment, Desk
+from .exam import Exam, ExamRules
 from .import_run import ImportRun
 from .rating import NOTHING, Rating, Revision, UncountedItem
 
@@ -12,6 +13,8 @@ __all__ = [
     "Assignment",
     "DayMove",
     "Desk",
+    "Exam",
+    "ExamRules",
     "ImportRun",
     "Rating",
     "Revision",

@@ -1,4 +1,4 @@
-"""What raters say of hidden gold and of items that they are asked again."""
+"""What raters say of hidden gold, in exams, and of items that they are asked again."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ class Apart(models.Model):
                 name="apart_one_stands",
             ),
             models.CheckConstraint(condition=Q(code__gte=NOTHING), name="apart_code_valid"),
-            models.CheckConstraint(condition=Q(why__in=["gold", "repeat"]), name="apart_why_known"),
+            models.CheckConstraint(
+                condition=Q(why__in=["gold", "repeat", "exam"]), name="apart_why_known"
+            ),
             models.CheckConstraint(
                 condition=Q(seconds__isnull=True) | Q(seconds__gte=0), name="apart_seconds_valid"
             ),

@@ -14,12 +14,14 @@ class Assignment(models.Model):
     """An item that a rater has been asked to rate."""
 
     class Why(models.TextChoices):
-        """What the lead knows of it and the rater does not: they look alike at the desk."""
+        """What the lead knows of it and the rater does not, but for exams: they look alike at the
+        desk."""
 
         ORDINARY = "", _("ordinary")
         # What the rater says of it stands apart (ratings.models.Apart), and it takes no place.
         GOLD = "gold", _("hidden gold")
         REPEAT = "repeat", _("blind repeat")
+        EXAM = "exam", _("exam")  # openly
 
     class State(models.TextChoices):
         OPEN = "open", _("open")
@@ -53,7 +55,7 @@ class Assignment(models.Model):
                 name="assignment_state_known",
             ),
             models.CheckConstraint(
-                condition=Q(why__in=["", "gold", "repeat"]), name="assignment_why_known"
+                condition=Q(why__in=["", "gold", "repeat", "exam"]), name="assignment_why_known"
             ),
             models.CheckConstraint(
                 condition=Q(state="open") | Q(closed_at__isnull=False),

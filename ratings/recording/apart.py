@@ -26,7 +26,8 @@ def record_apart(
     source: str,
     closed: bool = False,
 ) -> None:
-    """Write what the rater says of one hidden item, a judgement a question; NOTHING takes it back.
+    """Write what the rater says of one hidden item, or one of an exam, a judgement a question;
+    NOTHING takes it back.
 
     All or nothing. What stands already changes nothing. ``closed``: the rater is done with the item
     and may not correct. Raises UnknownCode, Archived, and CorrectionsClosed as
@@ -47,7 +48,8 @@ def record_apart(
         if line is None:
             continue
         if closed:
-            raise permitted.CorrectionsClosed
+            in_exam = why == Assignment.Why.EXAM
+            raise permitted.ExamStands if in_exam else permitted.CorrectionsClosed
         line.question, line.why, line.by, line.source = question, why, by, source
         if why == Assignment.Why.REPEAT and pair in ratings:
             line.first = ratings[pair].code

@@ -2,6 +2,8 @@
 asked.
 
 * A paused rater says nothing.
+* Who has an exam to pass (ratings.recording.examined) says nothing but its answers, and these
+  stand.
 * Only of items that were given to the rater, or that they rated (a lead may bring ratings in by a
   file); not of one that they skipped or whose time was over, until they take its place again.
 * Where the project's ``corrections`` are closed, what they have said stands.
@@ -26,6 +28,10 @@ class Paused(Refused):
     """The lead has paused the rater."""
 
 
+class NotExamined(Refused):
+    """The rater has an exam to pass first."""
+
+
 class NotAsked(Refused):
     """The item was never given to this rater."""
 
@@ -38,10 +44,20 @@ class CorrectionsClosed(Refused):
     """The project does not let raters change what they rated."""
 
 
+class ExamStands(CorrectionsClosed):
+    """Answers of an exam are given once."""
+
+
 def refuse_paused(paused: bool) -> None:
     """Raises Paused."""
     if paused:
         raise Paused
+
+
+def refuse_unexamined(due: int | None) -> None:
+    """Raises NotExamined where an exam of this question is due."""
+    if due is not None:
+        raise NotExamined
 
 
 def refuse_correction(item_id: int, standing: int | None, closed: Collection[int] | None) -> None:

@@ -37,6 +37,7 @@ SENT: dict[str, dict[str, Any]] = {
     "rate/ITEM/skip/": {"reason": ""},
     "first/": {"band_scheme": "none such"},
     "reports/": {"as_of": "soon"},
+    "exams/": {"p_fail": "0.8", "p_pass": "0.6"},
     "labels/rules/": {"sure_from": "2", "most": "4", "budget": "1"},
     "new-item/": {},
     "data/media/": {},

@@ -58,7 +58,7 @@ from quality.models import (
     RepeatScore,
     SecondOpinion,
 )
-from ratings.models import Apart, Assignment, ImportRun, Rating, Revision
+from ratings.models import Apart, Assignment, Exam, ExamRules, ImportRun, Rating, Revision
 
 pytestmark = pytest.mark.django_db
 
@@ -172,6 +172,13 @@ BROKEN: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "escalation_state_known": (Escalation, {"item": "second", "state": "odd"}),
     "escalation_why_known": (Escalation, {"item": "second", "why": "odd"}),
     "event_kind_given": (Event, {"kind": ""}),
+    "exam_rules_apart": (ExamRules, {"p_fail": 0.9}),
+    "exam_rules_errors": (ExamRules, {"beta": 0.6}),
+    "exam_rules_some_items": (ExamRules, {"tries": 0}),
+    "exam_number_unique": (Exam, {"state": "failed", "ended_at": NOW}),
+    "exam_one_open": (Exam, {"number": 2}),
+    "exam_state_known": (Exam, {"rater": "late", "state": "odd", "ended_at": NOW}),
+    "exam_ended_has_time": (Exam, {"rater": "late", "state": "passed"}),
     "gold_bar_reachable": (GoldState, {"bar": 1.0}),
     "gold_score_unique": (GoldScore, {}),
     "gold_score_of_answers": (GoldScore, {"rater": "late", "right": 2}),
@@ -338,6 +345,8 @@ def standing(project, lead, stranger):
             "watched": False,
             "n": 1,
         },
+        ExamRules: {"question": question},
+        Exam: {"question": question, "rater": early, "number": 1, "began_at": NOW},
         GoldState: {"question": question},
         GoldScore: {
             "question": question,
@@ -388,6 +397,7 @@ def standing(project, lead, stranger):
         ApiToken,
         Assignment,
         Apart,
+        Exam,
         *counts,
         *asked,
         *labels,

@@ -126,6 +126,13 @@ def _change(world: World, path: str, **fields: Any) -> None:
     world.post(path, {name: value for name, value in (sent | fields).items() if value is not False})
 
 
+def _grant(world: World) -> None:
+    Item.objects.filter(pk=world.item().pk).update(body={"text": "x"}, has_content=True)
+    _gold(world)
+    _change(world, "exams/", most="1", everybody=False)
+    world.post(f"exams/{world.rater().pk}/", {"do": "grant", "reason": "was ill"})
+
+
 def _categories(world: World) -> None:
     labels = ["none", "small", "major", "critical"]
     sent: dict[str, Any] = {"scale": "ordinal", "seen_version": "1"}
@@ -334,6 +341,21 @@ DONE: list[tuple[str, Callable[[World], Any], bool, Any, Any]] = [
         {"method": "majority", "with_models": True},
     ),
     ("rules_changed", lambda w: _change(w, "labels/rules/", budget="10"), True, ANYTHING, ANYTHING),
+    (
+        "exam_rules_changed",
+        lambda w: _change(w, "exams/", most="40", everybody=False),
+        True,
+        ANYTHING,
+        ANYTHING,
+    ),
+    ("exam_granted", _grant, True, None, {"try": 1, "reason": "was ill"}),
+    (
+        "exam_waived",
+        lambda w: w.post(f"exams/{w.rater().pk}/", {"do": "waive", "reason": "is sure"}),
+        True,
+        None,
+        {"try": 1, "reason": "is sure"},
+    ),
     ("gold_changed", _gold, True, {}, {"i1": "major"}),
     ("gold_changed", _retire_gold, True, {"i1": "major"}, {}),
     (

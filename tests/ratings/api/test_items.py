@@ -278,6 +278,7 @@ def test_a_form_of_ones_own(
         == mine.get(address("next/")).json()
         == {
             "item": {"key": "i0", "body": {"text": "x"}, "version": 1},
+            "exam": None,
             "guidelines_version": 0,
         }
     )
