@@ -52,7 +52,7 @@ def project_new(request: HttpRequest) -> HttpResponse:
     rows = None
     if start is not None:
         form.initial["guidelines"] = str(start.guidelines)
-        question.initial |= {"text": start.question, "scale": start.scale}
+        question.initial.update(text=start.question, scale=start.scale)
         rows = start.rows
     extra = 0 if rows else 3
     initial = rows if data is None else None  # what was typed stands alone
