@@ -9,7 +9,8 @@ from celery import shared_task
 
 from metrics.auditing import schedule
 from metrics.on_request import attributing, reports, slices
-from metrics.work import heartbeat, hints, pacing, sweep
+from metrics.readings import project
+from metrics.work import heartbeat, hints, pacing, sweep, together
 from ratings.importing import leases
 
 
@@ -23,8 +24,14 @@ def count_question(question_id: int) -> None:
     started = time.monotonic()
     if question_id in leases.questions_being_filled():  # the import's end sends a hint of its own
         return
-    _items, left = sweep.work_on(question_id, seconds=sweep.TURN_SECONDS)
-    if left is sweep.Left.MORE:
+    # Small ones that wait beside it cost hardly more than it alone, and their hints find nothing.
+    together.work()
+    if not sweep.is_waiting(question_id):
+        return
+    items, left = sweep.work_on(question_id, seconds=sweep.TURN_SECONDS)
+    if left is sweep.Left.NOTHING and not items:
+        project.finish(question_id)  # put off until no rating came for a moment
+    if left is sweep.Left.MORE or (items and project.is_put_off(question_id)):
         hints.send(question_id)  # behind the questions that wait
     else:
         pacing.counted(question_id, started)

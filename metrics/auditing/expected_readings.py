@@ -10,7 +10,7 @@ import numpy as np
 from metrics import periods
 from metrics.counting import store
 from metrics.models import ALL_START, EVER, CountState, RaterReading, Reading
-from metrics.readings import project, raters
+from metrics.readings import due, raters
 from metrics.readings.first import Counted, First
 from metrics.readings.groups import Patterns, by_row
 from metrics.scale import QuestionScale
@@ -66,9 +66,7 @@ def _expected_of_periods(state: CountState, recount: Recount, scale: QuestionSca
         expected[key] = [own.pooled, until.pooled, headline, sums]
     # Of the stored kappas and their sums, which are compared themselves.
     whole = made[0]
-    means = project.mean_pairwise(
-        state.question_id, state.pair_sums, whole.pooled["percent_agreement"]
-    )
+    means = due.mean_pairwise(state.question_id, state.pair_sums, whole.pooled["percent_agreement"])
     headline = first.whole(whole)
     pooled = whole.pooled | means
     expected[keys[0]] = [pooled, pooled, headline, {}]
@@ -89,7 +87,7 @@ def readings_of_raters(
     groups = _groups(rows)
     expected = _peer_readings(rows, groups, recount, scale)
     ids = sorted({rater for rater, _span, _first in groups})
-    means = raters.mean_pairwise_by_rater(question_id, ids)
+    means = raters.mean_pairwise_by_rater([question_id], ids)
     for (rater, span, _first), (_n_ratings, readings) in expected.items():
         if span == "all":
             readings.update(raters.means_beside(readings, means[rater]))

@@ -134,8 +134,9 @@ def add(state: CountState, change: Change, scale: QuestionScale) -> None:
     change.kinds.write(state)
     sums = store.no_sums() | state.pair_sums
     store.add_patterns(state.question_id, change.patterns, scale.width)
-    store.add_pairs(state.question_id, change.pairs, scale, sums)
-    come = peer_rows.add_peers(state.question_id, change.peers, change.own)
+    whose = store.Whose.one(state.question_id)
+    store.add_pairs(whose, change.pairs, scale, {state.question_id: sums})
+    come = peer_rows.add_peers(whose, change.peers, change.own)
     for rater, step in come.items():
         if rater in change.kinds.models:
             state.n_models += step

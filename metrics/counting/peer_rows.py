@@ -13,10 +13,12 @@ from metrics.agreement.counts import tally
 from metrics.agreement.counts.grouping import rank_rows
 from metrics.models import EVER, PeerTally
 
-from .store import chunks, compact_blobs, stacked
+from .store import Whose, chunks, compact_blobs, stacked
 
 
-def add_peers(question_id: int, change: tally.PeerTables, own: np.ndarray) -> dict[int, int]:
+def add_peers(
+    whose: Whose, change: tally.PeerTables, own: np.ndarray, *, stale: bool = True
+) -> dict[int, int]:
     """Add tables and moments, and ``own`` (n, 3): rater, day, change in the number of own ratings.
     Mark the rows stale.
 
@@ -51,7 +53,7 @@ def add_peers(question_id: int, change: tally.PeerTables, own: np.ndarray) -> di
             n_ratings=n_ratings[part],
         )
         before = -arrays.n_ratings
-        _save_peers(question_id, keys[part], arrays)
+        _save_peers(whose, keys[part], arrays, stale=stale)
         before += arrays.n_ratings
         for (rater, day), old, new in zip(keys[part], before, arrays.n_ratings, strict=True):
             if day == EVER and bool(old) != bool(new):
@@ -79,10 +81,12 @@ class _PeerArrays:
     n_ratings: np.ndarray
 
 
-def _save_peers(question_id: int, keys: Sequence[tuple[int, int]], change: _PeerArrays) -> None:
+def _save_peers(
+    whose: Whose, keys: Sequence[tuple[int, int]], change: _PeerArrays, *, stale: bool
+) -> None:
     """Add the change to what is stored of these (rater, day) and write the sums."""
     width = change.tables.shape[-1]
-    _add_stored(question_id, keys, change)
+    _add_stored(whose, keys, change)
     cubes = [b""] * len(keys) if change.moments is None else compact_blobs(change.moments)
     each = zip(
         keys,
@@ -92,7 +96,9 @@ def _save_peers(question_id: int, keys: Sequence[tuple[int, int]], change: _Peer
         change.n_ratings.tolist(),
         strict=True,
     )
-    rows = [(question_id, rater, day, width, *rest, True) for (rater, day), *rest in each]
+    rows = [
+        (whose.question(rater), rater, day, width, *rest, stale) for (rater, day), *rest in each
+    ]
     columns = (
         "question_id",
         "rater_id",
@@ -107,11 +113,11 @@ def _save_peers(question_id: int, keys: Sequence[tuple[int, int]], change: _Peer
     bulk.upsert("metrics_peertally", columns, rows, key=("question_id", "rater_id", "day"))
 
 
-def _add_stored(question_id: int, keys: Sequence[tuple[int, int]], change: _PeerArrays) -> None:
+def _add_stored(whose: Whose, keys: Sequence[tuple[int, int]], change: _PeerArrays) -> None:
     """Add what is stored of these (rater, day) to the change."""
     place = {key: index for index, key in enumerate(keys)}
     stored = PeerTally.objects.filter(
-        question_id=question_id,
+        question__in=whose.questions,
         rater__in=sorted({rater for rater, _ in keys}),
         day__in=sorted({day for _, day in keys}),
     ).values_list("rater_id", "day", "width", "n_items", "n_ratings", "table", "moments")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Sequence
 
 import numpy as np
@@ -80,6 +81,36 @@ def of_items(question_id: int, items: Sequence[int]) -> np.ndarray:
         cursor.execute(_READ + chosen, [question_id, *values])
         parts = iter(lambda: cursor.fetchmany(ROWS_AT_ONCE), [])
         return np.fromiter(itertools.chain.from_iterable(parts), dtype=ROW)
+
+
+def of_keys(keys: Sequence[tuple[int, int]]) -> np.ndarray:
+    """All ratings of these (question, item), read by one statement. Array of ROW."""
+    if not keys:
+        return np.zeros(0, ROW)
+    if connection.vendor == "postgresql":
+        source, part = f"{bulk.LIST} AS k (value)", "(k.value->>{})::bigint"
+    else:
+        source, part = "json_each(%s) AS k", "json_extract(k.value, '$[{}]')"
+    # CROSS: SQLite reads the list first.
+    sql = f"""
+        SELECT r.id, item_id, rater_id, code, counted, day, counted_day
+        FROM {source} CROSS JOIN ratings_rating r
+        WHERE r.question_id = {part.format(0)} AND r.item_id = {part.format(1)}
+        """
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [json.dumps(keys)])
+        return np.array(cursor.fetchall(), ROW)
+
+
+def mark_few(rows: np.ndarray) -> None:
+    """`mark` for rows of several questions, each of a project of its own: one statement each, which
+    takes the lock, in the order in which writers of one project take theirs."""
+    rows = rows[np.lexsort([rows["rater"], rows["item"]])]
+    each = zip(*(rows[name].tolist() for name in ("code", "day", "id")), strict=True)
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            "UPDATE ratings_rating SET counted = %s, counted_day = %s WHERE id = %s", list(each)
+        )
 
 
 def mark(question_id: int, rows: np.ndarray) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,22 @@ from metrics.scale import QuestionScale
 
 INT = np.dtype("<i8")  # of patterns
 ROWS_AT_ONCE = 2_000
+
+
+@dataclass(frozen=True)
+class Whose:
+    """Whose counts are in hand: one question's, or those of several questions of different
+    projects. There a rater, who belongs to one project, tells the question."""
+
+    questions: Sequence[int]
+    of_rater: Mapping[int, int] | None = None
+
+    @classmethod
+    def one(cls, question_id: int) -> Whose:
+        return cls([question_id])
+
+    def question(self, rater: int) -> int:
+        return self.questions[0] if self.of_rater is None else self.of_rater[rater]
 
 
 # One encoder for all readings: json.dumps makes a new one a call. A number that is none is refused,
@@ -88,26 +105,43 @@ def decode_patterns(
 def add_patterns(question_id: int, change: tally.Patterns, width: int) -> None:
     """Add to the rows of the days in ``change`` and to the row of all days together; mark them
     stale. Its patterns have one or two columns for each of the ``width`` codes."""
-    if change.day is None or not len(change.n_items):
-        return
-    apart = change.counts.shape[1] > width
-    days = [EVER, *np.unique(change.day).tolist()]
-    for part in chunks(len(days)):
-        wanted = days[part]
-        stored = PatternTally.objects.filter(question_id=question_id, day__in=wanted)
-        stored_of = {row.day: row for row in stored}
+    add_patterns_of({question_id: change}, width)
+
+
+def add_patterns_of(
+    changes: Mapping[int, tally.Patterns], width: int, *, stale: bool = True
+) -> None:
+    """The same for the changes of several questions, all of this width."""
+    wanted = [
+        (question_id, day)
+        for question_id, change in changes.items()
+        if change.day is not None and len(change.n_items)
+        for day in [EVER, *np.unique(change.day).tolist()]
+    ]
+    for part in chunks(len(wanted)):
+        stored = _stored_patterns(wanted[part])
         rows = []
-        for day in wanted:
+        for question_id, day in wanted[part]:
+            change = changes[question_id]
+            apart = change.counts.shape[1] > width
             mine = slice(None) if day == EVER else change.day == day
             counts, n_items = change.counts[mine], change.n_items[mine]
-            if day in stored_of:
-                old_counts, old_items = decode_patterns(stored_of[day], width, apart=apart)
+            if (question_id, day) in stored:
+                row = stored[question_id, day]
+                old_counts, old_items = decode_patterns(row, width, apart=apart)
                 counts = np.concatenate([old_counts, counts])
                 n_items = np.concatenate([old_items, n_items])
             data = _merged(counts, n_items).astype(INT).tobytes()
-            rows.append((question_id, day, width, apart, data, True))
+            rows.append((question_id, day, width, apart, data, stale))
         columns = ("question_id", "day", "width", "apart", "patterns", "stale")
         bulk.upsert("metrics_patterntally", columns, rows, key=("question_id", "day"))
+
+
+def _stored_patterns(keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], PatternTally]:
+    """The rows of these (question, day), and perhaps others of the same questions."""
+    questions, days = (sorted(set(part)) for part in zip(*keys, strict=True))
+    rows = PatternTally.objects.filter(question__in=questions, day__in=days)
+    return {(row.question_id, row.day): row for row in rows}
 
 
 def _merged(counts: np.ndarray, n_items: np.ndarray) -> np.ndarray:
@@ -143,24 +177,24 @@ def add_sums(sums: PairSums, kappas: dict[str, np.ndarray], sign: int = 1) -> No
 
 
 def add_pairs(
-    question_id: int, change: tally.PairTables, scale: QuestionScale, sums: PairSums
+    whose: Whose, change: tally.PairTables, scale: QuestionScale, sums: Mapping[int, PairSums]
 ) -> None:
-    """Add to the tables of the pairs in ``change``, renew their kappas, and keep ``sums`` in
-    step."""
+    """Add to the tables of the pairs in ``change``, renew their kappas, and keep ``sums`` (of each
+    question) in step."""
     for part in chunks(len(change.tables)):
         a = change.rater_a[part]
         b = change.rater_b[part]
         tables = change.tables[part].astype(np.int64)
         place = {key: index for index, key in enumerate(zip(a.tolist(), b.tolist(), strict=True))}
         stored = PairTally.objects.filter(
-            question_id=question_id,
+            question__in=whose.questions,
             rater_a__gte=int(a.min()),
             rater_a__lte=int(a.max()),
             rater_b__in=np.unique(b).tolist(),
         )
         if len(place) < 50:
             stored = stored.filter(rater_a__in=np.unique(a).tolist())
-        before = []
+        raters, before = [], []
         # Their sums rest on the values alone, not on the ends of the intervals.
         values = [f"kappa_{name}" for name in KAPPAS]
         columns = ("rater_a_id", "rater_b_id", "width", "table", *values)
@@ -168,33 +202,53 @@ def add_pairs(
             index = place.get((row_a, row_b))
             if index is not None:
                 tables[index, :width, :width] += array(data, width, width)
+                raters.append(row_a)
                 before.append(kappas)
         old = np.array(before, float).reshape(-1, len(KAPPAS))
-        add_sums(sums, dict(zip(KAPPAS, old.T, strict=True)), -1)
-        _save_pairs(question_id, list(place), tables, scale=scale, sums=sums)
+        _add_sums_of(whose, raters, dict(zip(KAPPAS, old.T, strict=True)), sums, sign=-1)
+        _save_pairs(whose, list(place), tables, scale=scale, sums=sums)
+
+
+def _add_sums_of(
+    whose: Whose,
+    raters: Sequence[int],
+    kappas: dict[str, np.ndarray],
+    sums: Mapping[int, PairSums],
+    *,
+    sign: int = 1,
+) -> None:
+    """Kappas of pairs, each of the question of one of ``raters``."""
+    if whose.of_rater is None:
+        add_sums(sums[whose.questions[0]], kappas, sign)
+        return
+    of = np.array([whose.of_rater[rater] for rater in raters], np.int64)
+    for question_id in np.unique(of).tolist():
+        mine = of == question_id
+        add_sums(sums[question_id], {name: part[mine] for name, part in kappas.items()}, sign)
 
 
 def _save_pairs(
-    question_id: int,
+    whose: Whose,
     pairs: list[tuple[int, int]],
     tables: np.ndarray,
     *,
     scale: QuestionScale,
-    sums: PairSums,
+    sums: Mapping[int, PairSums],
 ) -> None:
     width = tables.shape[-1]
     n_items = tables.sum(axis=(1, 2)).tolist()
     kappas = scale.pair_kappas(tables)
-    add_sums(sums, {name: parts[:, 0] for name, parts in kappas.items()})
+    values = {name: parts[:, 0] for name, parts in kappas.items()}
+    _add_sums_of(whose, [a for a, _b in pairs], values, sums)
     numbers = np.concatenate([kappas[name] for name in KAPPAS], axis=1)
     columns = [nulls(column) for column in numbers.T]
     each = zip(pairs, compact_blobs(tables), n_items, *columns, strict=True)
-    rows = [(question_id, a, b, width, *rest) for (a, b), *rest in each]
+    rows = [(whose.question(a), a, b, width, *rest) for (a, b), *rest in each]
     key = ("question_id", "rater_a_id", "rater_b_id")
     names = (*key, "width", "table", "n_items", *KAPPA_COLUMNS)
     bulk.upsert("metrics_pairtally", names, rows, key=key)
     if 0 in n_items:
-        PairTally.objects.filter(question_id=question_id, n_items=0).delete()
+        PairTally.objects.filter(question__in=whose.questions, n_items=0).delete()
 
 
 def nulls(values: np.ndarray) -> list[float | None]:
@@ -220,7 +274,8 @@ def renew_pairs(question_id: int, scale: QuestionScale) -> PairSums:
         a, b, widths, blobs = zip(*rows, strict=True)
         pairs = list(zip(a, b, strict=True))
         tables = stacked(blobs, widths, scale.width, axes=2)
-        _save_pairs(question_id, pairs, tables, scale=scale, sums=sums)
+        whose = Whose.one(question_id)
+        _save_pairs(whose, pairs, tables, scale=scale, sums={question_id: sums})
         last = pairs[-1]
 
 

@@ -17,9 +17,9 @@ from metrics.agreement.counts import tally
 from metrics.agreement.weights import weighted
 from metrics.models import Reading
 from metrics.readings import bootstrap, findings
+from metrics.readings.due import whole_details
 from metrics.readings.first import of_ratings
 from metrics.readings.groups import Patterns
-from metrics.readings.project import whole_details
 from metrics.scale import QuestionScale
 from projects.models import Item, Question, ScaleVersion
 

@@ -14,7 +14,7 @@ import numpy as np
 from metrics import periods
 from metrics.agreement.counts import tally
 from metrics.models import Reading
-from metrics.readings import bootstrap, disputes, findings, project
+from metrics.readings import bootstrap, disputes, due, findings
 from metrics.readings.first import of_ratings
 from metrics.readings.groups import Patterns
 from metrics.readings.value import resting_on
@@ -57,7 +57,7 @@ def dashboard(ratings: np.ndarray, scale: QuestionScale, *, models: Sequence[int
         "n_ratings": len(ratings),
         "coefficients": coefficients | resting_on(pairwise, coefficients["percent_agreement"]),
         "headline": headline,
-        "details": project.whole_details(everything, items, scale),
+        "details": due.whole_details(everything, items, scale),
         "trend": trend(_of_latest_day(told, ratings), scale),
         "n_raters": len(raters),
         "raters": slice_raters.rater_rows(

@@ -3,13 +3,13 @@ and between them. Made with the readings, of the counts alone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
-from django.db.models import Q, QuerySet
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from metrics.agreement import headline as table
 from metrics.agreement.coefficients import cohen
@@ -106,9 +106,31 @@ class Counted:
         else:
             rows = {ALL: pairs, PEOPLE: pairs}
         only_models = bool(models) and not state.apart
-        return cls(
-            state.n_people, state.n_models, only_models, lambda of: _stored_tables(rows[of], scale)
-        )
+
+        @cache
+        def tables(of: str) -> np.ndarray:
+            return _stored_tables(rows[of], scale)
+
+        return cls(state.n_people, state.n_models, only_models, tables)
+
+    @classmethod
+    def of_many(cls, states: Collection[CountState], scale: QuestionScale) -> dict[int, Counted]:
+        """By question, where no models are; their tables are read together when the first is asked
+        for."""
+        ids = [state.pk for state in states]
+        none = np.zeros((0, scale.k, scale.k), np.int64)
+
+        @cache
+        def all_tables() -> dict[int, np.ndarray]:
+            return _tables_of_many(ids, scale)
+
+        def tables(question_id: int, _of: str) -> np.ndarray:
+            return all_tables().get(question_id, none)
+
+        return {
+            state.pk: cls(state.n_people, state.n_models, False, partial(tables, state.pk))
+            for state in states
+        }
 
     def groups(self, patterns: Patterns, n_items: np.ndarray, row: Row) -> Groups:
         """People, models and all. Where nothing is apart, the people are all there are."""
@@ -132,6 +154,23 @@ def _stored_tables(pairs: QuerySet[PairTally], scale: QuestionScale) -> np.ndarr
     rows = pairs.filter(rater_a=first.rater_a_id).order_by("rater_b_id")
     widths, blobs = zip(*rows.values_list("width", "table"), strict=True)
     return scale.ordered(store.stacked(blobs, widths, scale.width, axes=2), axes=2)
+
+
+def _tables_of_many(questions: Sequence[int], scale: QuestionScale) -> dict[int, np.ndarray]:
+    """The same of each question that has any."""
+    own = PairTally.objects.filter(question=OuterRef("question")).order_by("rater_a_id")
+    rows = PairTally.objects.filter(
+        question__in=questions, rater_a=Subquery(own.values("rater_a")[:1])
+    ).order_by("question_id", "rater_b_id")
+    found: dict[int, list[Any]] = {}
+    for question_id, width, blob in rows.values_list("question_id", "width", "table"):
+        found.setdefault(question_id, []).append((width, blob))
+    tables = {}
+    for question_id, stored in found.items():
+        widths, blobs = zip(*stored, strict=True)
+        stacked = store.stacked(blobs, widths, scale.width, axes=2)
+        tables[question_id] = scale.ordered(stacked, axes=2)
+    return tables
 
 
 @dataclass(frozen=True)

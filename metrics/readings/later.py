@@ -8,6 +8,9 @@ older ones meanwhile. ``CountState.bootstrapped`` is the version for which they 
 from __future__ import annotations
 
 import logging
+import math
+import random
+import time
 
 from django.db import transaction
 from django.db.models import F
@@ -15,17 +18,26 @@ from django.db.models import F
 from metrics import changes
 from metrics.models import CountState
 from metrics.scale import QuestionScale
+from ratings.recording import waiting
 
 from . import bootstrap, findings, means
 
 logger = logging.getLogger(__name__)
 
 
-def sweep() -> None:
+def sweep(*, seconds: float = math.inf) -> None:
     """Renew what is older than the readings; a failure of one question does not keep the others
-    waiting."""
+    waiting. After ``seconds`` ratings that wait to be counted come first.
+
+    In any order, so that workers who sweep at the same time seldom make the same.
+    """
+    until = time.monotonic() + seconds
     behind = CountState.objects.exclude(bootstrapped=F("version"))
-    for question_id in list(behind.order_by("pk").values_list("pk", flat=True)):
+    ids = list(behind.values_list("pk", flat=True))
+    random.shuffle(ids)
+    for question_id in ids:
+        if time.monotonic() > until and waiting.questions():
+            return
         try:
             renew(question_id)
         except Exception:

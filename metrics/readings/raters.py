@@ -27,6 +27,7 @@ from metrics.agreement.estimate import Estimate
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.agreement.weights import CUSTOM, WEIGHTINGS, weighted
 from metrics.counting import store
+from metrics.counting.store import Whose
 from metrics.models import ALL_START, EVER, PeerTally, RaterReading, Span
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater
@@ -57,7 +58,7 @@ def refresh_some(question_id: int, scale: QuestionScale) -> bool | None:
     moved: dict[int, list[int]] = {}
     for rater, day in rows:
         moved.setdefault(rater, []).extend([day] if day != EVER else [])
-    _refresh_raters(question_id, moved, scale)
+    make(Whose.one(question_id), moved, scale)
     if len(rows) < ROWS_AT_ONCE:  # all of them: nobody else marks any while the lock is held
         stale.update(stale=False)
         return False
@@ -88,19 +89,21 @@ def refresh_whole(question_id: int, scale: QuestionScale) -> bool:
         stale.filter(rater__in=raters).exclude(day=EVER).values_list("rater_id", "day")
     ):
         moved[rater].append(day)
-    _refresh_raters(question_id, moved, scale)
+    make(Whose.one(question_id), moved, scale)
     stale.filter(rater__in=raters).update(stale=False)
     return True
 
 
-def _refresh_raters(question_id: int, moved: dict[int, list[int]], scale: QuestionScale) -> None:
+def make(whose: Whose, moved: Mapping[int, Collection[int]], scale: QuestionScale) -> None:
     """``moved``: rater -> the days that moved. Only the periods that contain one of them are made
     anew."""
+    if not moved:
+        return
     whole = periods.whole(sorted({day for days in moved.values() for day in days}))
     wanted = Q(day__in=[EVER, *whole])
     if len(whole) >= MANY_DAYS:
         wanted = Q(day=EVER) | Q(day__gte=whole[0], day__lte=whole[-1])
-    tallies = PeerTally.objects.filter(wanted, question_id=question_id, rater__in=list(moved))
+    tallies = PeerTally.objects.filter(wanted, question__in=whose.questions, rater__in=list(moved))
     sums = _Sums.of(tallies.values_list(*_COLUMNS), scale)
     ever = sums.keys[:, 1] == EVER
     parts: list[tuple[str, _Sums]] = [(Span.ALL, sums.at(ever))]
@@ -108,18 +111,16 @@ def _refresh_raters(question_id: int, moved: dict[int, list[int]], scale: Questi
     for span in STORED:
         keys = [(rater, start) for rater, own in moved.items() for start in _starts(own, span)]
         parts.append((span, daily.by(span).only(keys)))
-    _save(
-        question_id, parts, scale=scale, pairwise=mean_pairwise_by_rater(question_id, list(moved))
-    )
-    _save_seconds(question_id, list(moved))
+    pairwise = mean_pairwise_by_rater(whose.questions, list(moved))
+    _save(whose, parts, scale=scale, pairwise=pairwise)
+    _save_seconds(whose, list(moved))
 
 
-def _save_seconds(question_id: int, raters: list[int]) -> None:
+def _save_seconds(whose: Whose, raters: list[int]) -> None:
     """The median seconds of those whose newest rating was timed; two queries more for each of these
     alone."""
-    own = Rating.objects.filter(question_id=question_id, code__gt=NOTHING).order_by(
-        "-changed_at", "-id"
-    )
+    own = Rating.objects.filter(question__in=whose.questions, code__gt=NOTHING)
+    own = own.order_by("-changed_at", "-id")
     newest = Subquery(own.filter(rater=OuterRef("pk")).values("seconds")[:1])
     timed = Rater.objects.filter(pk__in=raters).annotate(newest=newest).filter(newest__isnull=False)
     for rater in timed.values_list("pk", flat=True):
@@ -128,12 +129,14 @@ def _save_seconds(question_id: int, raters: list[int]) -> None:
             for one in own.filter(rater=rater).values_list("seconds", flat=True)[:TIMED]
             if one is not None
         ]
-        row = RaterReading.objects.filter(question_id=question_id, rater=rater, span=Span.ALL)
+        row = RaterReading.objects.filter(
+            question=whose.question(rater), rater=rater, span=Span.ALL
+        )
         row.update(seconds=median(seconds))
 
 
-def _starts(days: list[int], span: str) -> list[int]:
-    return np.unique(periods.starts(np.array(days, np.int64), span)).tolist()
+def _starts(days: Collection[int], span: str) -> list[int]:
+    return np.unique(periods.starts(np.array(list(days), np.int64), span)).tolist()
 
 
 @dataclass(frozen=True)
@@ -202,7 +205,7 @@ class _Sums:
 
 
 def _save(
-    question_id: int,
+    whose: Whose,
     parts: list[tuple[str, _Sums]],
     *,
     scale: QuestionScale,
@@ -229,7 +232,7 @@ def _save(
             details = {"table": scale.ordered(sums.tables[index], axes=2).tolist()}
         rows.append(
             _row(
-                question_id,
+                whose.question(rater),
                 rater,
                 span,
                 date,
@@ -244,7 +247,7 @@ def _save(
     bulk.upsert("metrics_raterreading", columns, rows, key=key)
     for rater, span, date in gone:
         RaterReading.objects.filter(
-            question_id=question_id, rater_id=rater, span=span, start=date
+            question=whose.question(rater), rater_id=rater, span=span, start=date
         ).delete()
 
 
@@ -304,7 +307,9 @@ def means_beside(readings: dict[str, Any], means: dict[str, Any]) -> dict[str, A
     return resting_on(means, readings["vs_peers"])
 
 
-def mean_pairwise_by_rater(question_id: int, raters: list[int]) -> dict[int, dict[str, Any]]:
+def mean_pairwise_by_rater(
+    questions: Sequence[int], raters: list[int]
+) -> dict[int, dict[str, Any]]:
     """Rater -> {"mean_pairwise_kappa": READING, ...}: the mean of the rater's defined kappas with
     each other rater."""
     if not raters:
@@ -317,13 +322,14 @@ def mean_pairwise_by_rater(question_id: int, raters: list[int]) -> dict[int, dic
     # By hand, for it is asked after every change: the ORM needs two queries, and longer to build
     # them than they take.
     sides, values = [], []
+    of_questions, ids = bulk.among("question_id", questions)
     for side in ("rater_a_id", "rater_b_id"):
         condition, wanted = bulk.among(side, raters)
         sides.append(
-            f"SELECT {side} AS rater, {columns} FROM metrics_pairtally WHERE question_id = %s AND "
+            f"SELECT {side} AS rater, {columns} FROM metrics_pairtally WHERE {of_questions} AND "
             f"{condition}"
         )
-        values += [question_id, *wanted]
+        values += [*ids, *wanted]
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT rater, {sums} FROM ({' UNION ALL '.join(sides)}) AS met GROUP BY rater", values

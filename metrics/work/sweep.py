@@ -7,6 +7,7 @@ import enum
 import logging
 import math
 import time
+from itertools import takewhile
 
 from django.db import transaction
 from django.db.models import F, Q
@@ -29,7 +30,7 @@ from ratings.importing import leases
 from ratings.models import NOTHING, Rating
 from ratings.recording import waiting
 
-from . import hints
+from . import hints, together
 
 logger = logging.getLogger(__name__)
 
@@ -100,6 +101,24 @@ def _read_now_and_then(question_id: int) -> None:
         project.refresh(question_id)
 
 
+def is_waiting(question_id: int) -> bool:
+    """Whether the question has uncounted ratings, or readings to be made: two short queries."""
+    if waiting.some(question_id):
+        return True
+    return CountState.objects.filter(_behind(), pk=question_id).exists()
+
+
+def _behind() -> Q:
+    """Of CountState: readings are to be made, whatever is counted."""
+    return (
+        ~Q(scale_version=F("question__scale_version"))
+        | Q(cumulative_from__isnull=False)
+        | Q(unread__gt=0)
+        | Q(backlog_from__isnull=False)
+        | kinds.behind()
+    )
+
+
 def waiting_questions() -> list[int]:
     """Ids of the questions with uncounted ratings, stale counts, readings of an older scale, or
     some put off.
@@ -110,14 +129,7 @@ def waiting_questions() -> list[int]:
     for model in (PatternTally, PeerTally):
         stale = model.objects.filter(stale=True).order_by()
         found = found.union(stale.values_list("question_id", flat=True).distinct())
-    behind = (
-        ~Q(scale_version=F("question__scale_version"))
-        | Q(cumulative_from__isnull=False)
-        | Q(unread__gt=0)
-        | Q(backlog_from__isnull=False)
-        | kinds.behind()
-    )
-    found = found.union(CountState.objects.filter(behind).values_list("pk", flat=True))
+    found = found.union(CountState.objects.filter(_behind()).values_list("pk", flat=True))
     return sorted(found - leases.questions_being_filled())
 
 
@@ -140,14 +152,22 @@ def waiting_ratings(question: Question, state: CountState | None) -> int:
 
 
 def sweep() -> int:
-    """Bring every waiting question up to date; neither a failure nor a backlog of one keeps the
-    others waiting."""
-    found = waiting_questions()
-    turn = found
+    """Bring every waiting question up to date, then make what follows the readings; how many
+    questions waited."""
+    found = count_waiting()
+    later.sweep(seconds=TURN_SECONDS)
+    return found
+
+
+def count_waiting() -> int:
+    """Count and read every waiting question, small ones together; neither a failure nor a backlog
+    of one keeps the others waiting."""
+    found = turn = waiting_questions()
+    if any(list(takewhile(bool, (together.work() for _each in found[1:])))):
+        turn = waiting_questions()
     while turn:
         # Who has not finished gets another turn, after all others.
         turn = [question_id for question_id in turn if _sweep_one(question_id) is Left.MORE]
-    later.sweep()
     return len(found)
 
 

@@ -14,7 +14,7 @@ costs a look.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,6 +121,44 @@ def noted(
         rows = rows.filter(Func(F("item_id"), Subquery(chosen), **_ONE_OF))
     found = list(rows.order_by("item_id").values_list("item_id", "pk"))
     return Noted(list(dict.fromkeys(item for item, _ in found)), [pk for _, pk in found])
+
+
+def some(question_id: int) -> bool:
+    """Whether the question has uncounted ratings."""
+    model: Any = UncountedItem.objects if _notes() else Rating.objects.uncounted()
+    return bool(model.filter(question_id=question_id).exists())
+
+
+def numbers(look: int) -> dict[int, int]:
+    """Question -> how many of the last ``look`` signs that a rating waits are of it: notes, the
+    newest first, or ratings."""
+    model: Any = UncountedItem.objects if _notes() else Rating.objects.uncounted()
+    rows = model.order_by("-pk") if _notes() else model.order_by()
+    found: dict[int, int] = {}
+    for question_id in rows.values_list("question_id", flat=True)[:look]:
+        found[question_id] = found.get(question_id, 0) + 1
+    return found
+
+
+def noted_of(
+    question_ids: Iterable[int], look: int
+) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+    """`noted` of several questions: items and notes of each. Beyond ``look`` of them all the rest
+    are left out, with the question in whose midst that comes."""
+    ids = list(question_ids)
+    model: Any = UncountedItem.objects if _notes() else Rating.objects.uncounted()
+    rows = model.filter(question_id__in=ids).order_by("question_id", "item_id")
+    columns = ("question_id", "item_id", "pk")
+    found = list(rows.values_list(*columns)[: look + 1])
+    items: dict[int, dict[int, None]] = {}
+    notes: dict[int, list[int]] = {}
+    for question_id, item, note in found:
+        items.setdefault(question_id, {})[item] = None
+        notes.setdefault(question_id, []).append(note)
+    if len(found) > look:
+        items.pop(found[-1][0])
+        notes.pop(found[-1][0])
+    return {pk: list(own) for pk, own in items.items()}, notes if _notes() else {}
 
 
 def forget(notes: Collection[int]) -> None:
