@@ -71,6 +71,26 @@ class SecondFactors(InTrail, ReadOnly):
         return bool(request.user.is_superuser)
 
 
+@admin.register(UserSession)
+class Sessions(ReadOnly):
+    """Who is signed in where; superusers end it."""
+
+    list_display = ("user", "ip", "user_agent", "created_at", "last_seen_at")
+    list_select_related = ("user",)
+    search_fields = ("=user__username", "=ip")
+    fields = list_display
+    actions = ["end"]
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(request.user.is_superuser)
+
+    @admin.action(description=gettext_lazy("End these sessions"), permissions=["view"])
+    def end(self, request: HttpRequest, chosen: QuerySet[UserSession]) -> None:
+        for session in chosen.select_related("user"):
+            security.event("session_revoked", before={"of": session.user.get_username()})
+            session.end()
+
+
 @admin.register(TrailLine)
 class Trail(ReadOnly):
     """Who did what, when, and from where. Nobody changes it here."""

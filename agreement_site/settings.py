@@ -181,6 +181,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "agreement_site.answers.logs.RequestLog",
+    "agreement_site.answers.middleware.KnownMethods",
     "agreement_site.answers.middleware.NoNul",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -188,6 +189,7 @@ MIDDLEWARE = [
     "agreement_site.answers.middleware.ContentSecurityPolicy",
     "agreement_site.answers.middleware.OnlyAsPages",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "agreement_site.accounts.session_store.Seen",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     # After the session and its user, who may have chosen a language; before all that answers in
     # words.
@@ -201,6 +203,7 @@ MIDDLEWARE = [
     # What allauth's views raise is answered here; they find the request through it.
     "allauth.account.middleware.AccountMiddleware",
     "agreement_site.accounts.requirement.SecondFactor",
+    "agreement_site.accounts.pace.Pace",
     "agreement_site.accounts.sign_in.TooMany",
 ]
 ROOT_URLCONF = "agreement_site.urls"
@@ -242,6 +245,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "OPTIONS": {"min_length": 12},
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "agreement_site.accounts.passwords.NotGuessable"},
 ]
 LOGIN_URL = "sign_in"
 LOGIN_REDIRECT_URL = "/"
@@ -386,7 +390,16 @@ SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^livez$", r"^metrics$", r"^api/"]
 CSRF_FAILURE_VIEW = "agreement_site.answers.error_pages.csrf_failure"
 # A host's name in a cookie's: no neighbour under the same domain can set one for us.
-SESSION_COOKIE_NAME = "__Host-sessionid" if HTTPS else "sessionid"
+_host = "__Host-" if HTTPS else ""
+SESSION_COOKIE_NAME = f"{_host}sessionid"
+CSRF_COOKIE_NAME = f"{_host}csrftoken"
+LANGUAGE_COOKIE_NAME = f"{_host}django_language"
+MESSAGE_STORAGE = "agreement_site.answers.messages.Messages"
+# An open browser that nobody has used for so long has to sign in again; none outlives 14 days.
+SESSION_ENGINE = "agreement_site.accounts.session_store"
+SESSION_IDLE_HOURS = env_int("SESSION_IDLE_HOURS", 72)
+if not 1 <= SESSION_IDLE_HOURS <= 14 * 24:
+    raise ImproperlyConfigured(f"SESSION_IDLE_HOURS={SESSION_IDLE_HOURS}: 1 to 336")
 if env_bool("BEHIND_PROXY", False):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 X_FRAME_OPTIONS = "DENY"

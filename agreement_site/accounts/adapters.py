@@ -24,7 +24,7 @@ from django.utils.translation import gettext as _
 
 from groundwork import security
 
-from . import requirement
+from . import requirement, session_store
 from .landing import first_page
 
 logger = logging.getLogger(__name__)
@@ -39,6 +39,7 @@ class AccountAdapter(DefaultAccountAdapter):
     def login(self, request: HttpRequest, user: Any) -> None:
         records = get_authentication_records(request, user)
         super().login(request, user)
+        request.session[session_store.BEGAN] = int(time.time())
         security.event("sign_in", user_id=user.pk, by_way_of=[_step(one) for one in records])
 
     def get_login_redirect_url(self, request: HttpRequest) -> str:

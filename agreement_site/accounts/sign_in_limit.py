@@ -76,6 +76,11 @@ def count_mail(address: str) -> int:
     return _count(key, MAILS_AN_ADDRESS, LONG_WINDOW, timezone.now())
 
 
+def count_act(user_id: int, name: str, allowed: int) -> int:
+    """The same for anything else that an account does, so many times an hour."""
+    return _count(_key("act", str(user_id), name), allowed, LONG_WINDOW, timezone.now())
+
+
 def is_first_use(user_id: int, code: str) -> bool:
     """Whether the code was not taken from this account within the time that it is good for."""
     key = _key("code used", str(user_id), code)

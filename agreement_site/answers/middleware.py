@@ -7,7 +7,7 @@ from typing import Any
 
 from csp.utils import build_policy
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.utils.cache import patch_vary_headers
 
 from groundwork.rest.errors import body
@@ -17,6 +17,21 @@ from groundwork.text import without_nul
 ESCAPED_NUL = "%00"
 ESCAPED_REPLACEMENT = "%EF%BF%BD"
 COOKIE_NUL = "\\000"
+
+
+class KnownMethods:
+    """405 for what no page and no call of ours answers: Django's admin takes whatever comes, TRACE
+    too."""
+
+    KNOWN = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.method not in self.KNOWN:
+            return HttpResponseNotAllowed(self.KNOWN)
+        return self.get_response(request)
 
 
 class NoNul:

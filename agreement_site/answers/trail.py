@@ -14,7 +14,7 @@ from agreement_site.models import TrailLine
 from . import logs
 
 # Anybody may bring these about without end: they are in the log alone.
-NOT_KEPT = ("locked_out",)
+NOT_KEPT = ("locked_out", "token_wrong", "too_many")
 LONGEST_VALUE = (
     10_000  # characters of a text before and after; guidelines have versions of their own
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import secrets
+import time
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -22,6 +23,7 @@ from projects.models import ApiToken
 
 PREFIX = "ccd_"  # so that secret scanners and people recognise one
 # how exact last_used_at is; a write a request would be waste
+TELL_EVERY = 10  # seconds
 USED_EVERY = datetime.timedelta(minutes=5)
 
 
@@ -139,6 +141,7 @@ class TokenAuthentication(authentication.BaseAuthentication):
             digest(header[1].decode("latin-1")), match.kwargs.get("project_id") if match else None
         )
         if token is None:
+            _tell_wrong(request)
             raise exceptions.AuthenticationFailed("This token is unknown, expired or revoked.")
         if token.scope == ApiToken.Scope.READ and request.method not in ("GET", "HEAD", "OPTIONS"):
             raise exceptions.PermissionDenied("This token may only read.")
@@ -146,6 +149,19 @@ class TokenAuthentication(authentication.BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         return self.keyword
+
+
+_last_told = 0.0
+
+
+def _tell_wrong(request: Request) -> None:
+    """An event for the log, at most one in TELL_EVERY seconds and process: who tries many makes no
+    more lines than who tries one. Each try has its request's line, too (401)."""
+    global _last_told  # noqa: PLW0603 - a clock of the process
+    now = time.monotonic()
+    if now - _last_told >= TELL_EVERY:
+        _last_told = now
+        security.event("token_wrong", address=security.address_of(request))
 
 
 class BrowserAuthentication(authentication.SessionAuthentication):

@@ -217,8 +217,8 @@
   // --- to the server and back
 
   function csrfToken() {
-    const cookie = document.cookie.split("; ").find((part) => part.startsWith("csrftoken="));
-    return cookie ? cookie.slice("csrftoken=".length) : document.querySelector("[name=csrfmiddlewaretoken]").value;
+    const cookie = document.cookie.split("; ").find((part) => /^(__Host-)?csrftoken=/.test(part));
+    return cookie ? cookie.slice(cookie.indexOf("=") + 1) : document.querySelector("[name=csrfmiddlewaretoken]").value;
   }
 
   /** {ok, section} or {problem}: never throws. */

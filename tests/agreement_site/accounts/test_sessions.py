@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
+import time_machine
 from allauth.usersessions.models import UserSession
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from agreement_site.accounts.sessions import browser_of
 from agreement_site.models import TrailLine
@@ -72,3 +77,47 @@ def test_a_browser_is_named_by_what_it_is() -> None:
     assert browser_of(edge) == "Edge, Windows"
     assert browser_of(phone) == "Safari, iOS"
     assert browser_of("curl/8.0") == "curl/8.0"
+
+
+def test_a_session_that_nobody_uses_ends(lead: User, settings: Any) -> None:
+    settings.SESSION_IDLE_HOURS = 2
+    with time_machine.travel("2026-03-01T12:00:00Z", tick=False) as traveller:
+        client = signed_in()
+        for _hour in range(3):  # used each hour, it goes on
+            traveller.shift(3600)
+            assert client.get("/tokens/").status_code == 200
+        assert UserSession.objects.get().last_seen_at.hour == 15
+        traveller.shift(2 * 3600 + 1)
+        assert client.get("/tokens/").status_code == 302
+    assert not Session.objects.exists()
+
+
+def test_no_session_outlives_its_days_however_it_is_used(lead: User) -> None:
+    with time_machine.travel("2026-03-01T12:00:00Z", tick=False) as traveller:
+        client = signed_in()
+        for _day in range(13):
+            traveller.shift(86400)
+            assert client.get("/tokens/").status_code == 200
+        traveller.shift(86400 + 1)
+        assert client.get("/tokens/").status_code == 302
+
+
+def test_a_session_is_written_now_and_then_alone(lead: User) -> None:
+    with time_machine.travel("2026-03-01T12:00:00Z", tick=False) as traveller:
+        client = signed_in()
+        client.get("/account/sessions/")
+        with CaptureQueriesContext(connection) as first:
+            client.get("/account/second-factor/")
+        traveller.shift(11 * 60)
+        with CaptureQueriesContext(connection) as second:
+            client.get("/account/second-factor/")
+        assert not [one for one in first if one["sql"].startswith("UPDATE")]
+        assert len([one for one in second if one["sql"].startswith("UPDATE")]) == 2
+
+
+def test_superusers_end_sessions(lead: User, admin: User, client_for: Any) -> None:
+    client = signed_in()
+    chosen = {"action": "end", "_selected_action": [UserSession.objects.get(user=lead).pk]}
+    assert client_for(admin).post("/admin/usersessions/usersession/", chosen).status_code == 302
+    assert client.get("/tokens/").status_code == 302
+    assert TrailLine.objects.get(what="session_revoked").before == {"of": "lead"}

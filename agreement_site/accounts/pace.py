@@ -1,0 +1,51 @@
+"""How often an hour one account may do what makes accounts, links, projects or tokens,
+by the pages: counted in the database, as tries to sign in are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+
+from agreement_site.answers.error_pages import answer
+from groundwork import security
+
+from . import sign_in_limit
+
+# Name of a route -> posts an hour.
+AN_HOUR = {
+    "member_add": 60,
+    "members_invite": 10,  # up to 100 at a time
+    "member_link": 120,
+    "project_new": 60,
+    "tokens": 30,
+}
+
+
+class Pace:
+    """429 for more."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: Any, arguments: Any, named: Any
+    ) -> HttpResponse | None:
+        match = request.resolver_match
+        allowed = AN_HOUR.get(match.url_name or "") if match and request.method == "POST" else None
+        if allowed is None or not request.user.is_authenticated:
+            return None
+        name = str(match.url_name)
+        wait = sign_in_limit.count_act(request.user.pk, name, allowed)
+        if not wait:
+            return None
+        security.event("too_many", act=name)
+        said = _("You have done this very often within the hour. Try again in %(minutes)s minutes.")
+        refusal = answer(request, 429, said % {"minutes": -(-wait // 60)})
+        refusal["Retry-After"] = str(wait)
+        return refusal
