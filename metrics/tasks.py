@@ -64,5 +64,5 @@ def sweep_all() -> int:
     slices.WORK.sweep()
     reports.WORK.sweep()
     heartbeat.beat()
-    schedule.audit_one()
+    schedule.audit_some()
     return waiting

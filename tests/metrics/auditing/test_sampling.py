@@ -90,7 +90,7 @@ def large(counted: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_of_a_large_question_one_rater_is_audited(large: Any) -> None:
-    assert schedule.audit_one() == large.pk
+    assert schedule.audit_some() == [large.pk]
     result = AuditResult.objects.get()
     assert (result.ratings, result.shown) == (9, [])  # of three items, three ratings each
 
@@ -102,13 +102,13 @@ def test_what_is_stored_of_the_audited_rater_is_compared(large: Any, model: Any)
     others = model.objects.filter(question=large).exclude(**{name: rater})
     others = others.exclude(rater_b=rater) if model is PairTally else others
     others.delete()
-    schedule.audit_one()
+    schedule.audit_some()
     assert AuditResult.objects.get().shown == []
     rows = model.objects.filter(question=large, **{name: rater})
     # The rater is chosen by the row of all days.
     (rows.exclude(day=EVER) if model is PeerTally else rows)[:1].get().delete()
     be_due()
-    schedule.audit_one()
+    schedule.audit_some()
     difference, *more = AuditResult.objects.get().shown
     assert str(rater.pk) in difference
     assert len(more) == (model is PairTally)  # the rater's mean rests on the pair
@@ -118,22 +118,29 @@ def test_without_an_audit_there_is_nothing_to_say(client_for: Any, lead: Any) ->
     assert client_for(lead).get("/healthz").json()["audit"] is None
 
 
-def test_one_at_a_time_and_the_oldest_first(counted: Any, make_project: Any, rate: Any) -> None:
-    others = [make_project().questions.get() for _number in range(2)]
+def test_as_many_as_fit_and_the_oldest_first(
+    counted: Any, make_project: Any, rate: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = [make_project().questions.get() for _number in range(3)]
     for other in others:
         rate(other, "item", "rater", "minor")
+    monkeypatch.setattr(schedule, "PRICE", 10)
+    monkeypatch.setattr(schedule, "RATINGS", 23)  # two of one rating each
     tasks.sweep_all()
     assert AuditResult.objects.count() == 1  # the last one is not long ago
     AuditResult.objects.update(audited_at=timezone.now() - schedule.EVERY)
     CountState.objects.update(counted_at=timezone.now() - schedule.AGAIN)
-    audited = []
+    rounds = []
     for _time in range(3):
-        audited.append(schedule.audit_one())
+        rounds.append(schedule.audit_some())
         AuditResult.objects.filter(audited_at__gt=timezone.now() - schedule.EVERY).update(
             audited_at=timezone.now() - schedule.EVERY
         )
-    assert audited[:2] == [other.pk for other in others]
-    assert audited[2] is None  # an hour has not passed, and nothing was counted since
+    assert rounds == [
+        [others[0].pk, others[1].pk],
+        [others[2].pk],
+        [],  # an hour has not passed, and nothing was counted since
+    ]
 
 
 def test_what_was_counted_since_its_audit_is_audited_before_the_hour_is_over(
