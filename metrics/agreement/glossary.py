@@ -229,8 +229,8 @@ TERMS: dict[str, tuple[str, str]] = {
     "pairs": (
         _("Who agrees with whom"),
         _(
-            "Cohen’s kappa of every two raters on the items that both rated. Faded: too few items "
-            "to be sure."
+            "Cohen’s kappa of every two raters on the items that both rated. Outlined: too few "
+            "items to be sure."
         ),
     ),
     "sensitivity": (

@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from metrics.readings import pairs
 from metrics.scale import weighted
 from projects.access import get_project
 from projects.models import Member, Rater
@@ -136,10 +137,12 @@ def _trend_rows(points: list[trends.Point], *, cumulative: bool = True) -> Rows:
 
 def _pairs(request: HttpRequest, chosen: Selection) -> Made:
     numbers = source_of(chosen).project()
-    raters = numbers.heat_map_raters()
+    raters = numbers.heat_map_raters(chosen.who)
     address = f"{reverse('pair', args=[chosen.project.pk])}?{chosen.query}"
     rows = []
-    for pair in numbers.pairs_among(raters):
+    found = numbers.pairs_among(raters)
+    raters = pairs.by_agreement(raters, found)
+    for pair in found:
         if pair.reading["value"] is None:
             continue
         for one, other in ((pair.rater_a, pair.rater_b), (pair.rater_b, pair.rater_a)):
@@ -149,7 +152,10 @@ def _pairs(request: HttpRequest, chosen: Selection) -> Made:
             row["wide"] = pair.wide
             row["url"] = f"{address}&{urlencode({'a': one.key, 'b': other.key})}"
             rows.append(row)
-    return charts.pair_matrix([rater.key for rater in raters]), rows
+    met = {(row["a"], row["b"]) for row in rows}
+    keys = [rater.key for rater in raters]
+    apart = [(a, b) for a in keys for b in keys if a != b and (a, b) not in met]
+    return charts.pair_matrix(keys, apart), rows
 
 
 def _rater_confusion(request: HttpRequest, chosen: Selection) -> Made:

@@ -19,6 +19,7 @@ from django.utils.translation import pgettext
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 # Agreement on viridis from 0 (chance) to 1; below chance looks like chance, the tooltip says more.
 AGREEMENT = {"scheme": "viridis", "domain": [0, 1], "clamp": True}
+MANY_NAMES = 12  # raters of a heat map from which on names stand upright, and figures go
 QUIET = {"domain": False, "ticks": False, "labelPadding": 6}
 
 Spec = dict[str, Any]
@@ -250,18 +251,21 @@ def _domain(rows: list[dict[str, Any]], *, bias: bool) -> list[float]:
     return [max(-1.0, min(0.0, min(values) - 0.05)), 1]
 
 
-def pair_matrix(raters: list[str]) -> Spec:
-    """Who agrees with whom. rows: a, b, value, low, high, n_items, wide, url. Wide intervals are
-    faded."""
-    axis = {**QUIET, "labelLimit": 120}
+def pair_matrix(raters: list[str], apart: Sequence[tuple[str, str]] = ()) -> Spec:
+    """Who agrees with whom. rows: a, b, value, low, high, n_items, wide, url. Wide ones are an
+    outline; ``apart``: pairs without a value, which are struck through."""
+    many = len(raters) > MANY_NAMES
+    axis = {**QUIET, "labelLimit": 120, **({"labelFontSize": 9} if many else {})}
     x = _field(
         "b",
         "nominal",
         sort=raters,
-        axis={**axis, "orient": "top", "labelAngle": -45},
+        axis={**axis, "orient": "top", "labelAngle": -90 if many else -45, "labelOverlap": True},
         scale={"domain": raters},
     )
-    y = _field("a", "nominal", sort=raters, axis=axis, scale={"domain": raters})
+    y = _field(
+        "a", "nominal", sort=raters, axis={**axis, "labelOverlap": True}, scale={"domain": raters}
+    )
     tooltip = [
         _field("a", "nominal", _("rater")),
         _field("b", "nominal", _("with")),
@@ -270,15 +274,28 @@ def pair_matrix(raters: list[str]) -> Spec:
         _two("high", pgettext("upper end of an interval", "to")),
         _count("n_items", _("items in common")),
     ]
-    rect = {
-        "mark": {"type": "rect", "cursor": "pointer", "cornerRadius": 1, "style": "tile"},
-        "encoding": {
-            "color": _field("value", "quantitative", _("kappa"), scale=AGREEMENT, legend=_legend()),
-            "opacity": {"condition": {"test": "datum.wide", "value": 0.35}, "value": 1},
-        },
+    colour = _field("value", "quantitative", _("kappa"), scale=AGREEMENT, legend=_legend())
+    shape: Spec = {"type": "rect", "cursor": "pointer", "cornerRadius": 1}
+    sure = {"mark": {**shape, "style": "tile"}, "encoding": {"color": colour}}
+    outline = {"filled": False, "fill": "transparent", "strokeWidth": 1.5 if many else 2.5}
+    unsure = {
+        "mark": {**shape, **outline},
+        "encoding": {"stroke": {**colour, "legend": None}},
     }
-    layers = [rect]
-    if len(raters) <= 12:
+    layers: list[Spec] = [
+        {"transform": [{"filter": "!datum.wide"}], **sure},
+        {"transform": [{"filter": "datum.wide"}], **unsure},
+    ]
+    if apart:
+        stroke = {"type": "point", "shape": "M-1,1L1,-1", "strokeWidth": 1, "style": "faint"}
+        layers.append(
+            {
+                "data": {"values": [{"a": a, "b": b, "n_items": 0} for a, b in apart]},
+                "mark": {**stroke, "size": 40 if many else 160},
+                "encoding": {"href": None, "tooltip": [tooltip[0], tooltip[1], tooltip[-1]]},
+            }
+        )
+    if len(raters) <= MANY_NAMES:
         layers.append(
             _figures(
                 {

@@ -49,12 +49,14 @@ def context(request: HttpRequest, chosen: Selection, numbers: ProjectNumbers) ->
     """Everything that the dashboard shows below its head."""
     reading = numbers.reading
     course = numbers.newest_course(chosen.coefficient)
-    raters = numbers.heat_map_raters()
+    busiest = numbers.heat_map_raters()
+    raters = numbers.heat_map_raters(chosen.who) if chosen.who else busiest
     matrix = numbers.pairs_among(raters)
+    raters = pairs.by_agreement(raters, matrix)
     table = rater_table(request, chosen, numbers)
     (points,) = course.lines
     has_pairs = bool(matrix)
-    moves, findings = numbers.moves(), numbers.findings(raters)
+    moves, findings = numbers.moves(), numbers.findings(busiest)
     sentences = [Move(text, "") for text in findings]
     # The move first, then what qualifies the number, and the rest.
     said = [*moves, *sentences]

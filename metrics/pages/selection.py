@@ -20,6 +20,10 @@ from metrics.scale import QuestionScale, headlines, weighted
 from projects.access import get_project
 from projects.models import Item, Member, Project, Question, Rater
 
+# Raters of a heat map: those with the most ratings when nothing is said, or with the most or the
+# least agreement with the others.
+WHO = ("highest", "lowest")
+
 Named = TypeVar("Named", Item, Rater)
 
 
@@ -33,6 +37,7 @@ class Selection:
     period: str | None
     asked: str | None  # the coefficient that the address names
     filter: Filter = field(default_factory=Filter)
+    who: str = ""  # whom the heat map shows: one of WHO
 
     @cached_property
     def first(self) -> Mapping[str, Any]:
@@ -100,6 +105,7 @@ def select(request: HttpRequest, project: Project, *, filtered: bool = False) ->
         period=one_of(request.GET, "period", periods.SPANS),
         asked=one_of(request.GET, "coefficient", headlines(scale)),
         filter=Filter.of(request.GET) if filtered else Filter(),
+        who=one_of(request.GET, "who", WHO) or "",
     )
 
 

@@ -11,14 +11,16 @@ from django.db.models import Q, QuerySet
 
 from metrics.agreement.counts.tally import PairTables
 from metrics.counting import store
-from metrics.models import PairTally, RaterReading, Span
+from metrics.models import PairTally, RaterReading, Span, number_at
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater
 
 SHOWN_RATERS = 40  # a heat map of more cannot be read
 PAIRS_OF_A_RATER = 100  # on the rater's page
 LISTED = 10_000  # pairs on the pages of the list; the API has all
-WIDE = 0.4  # an interval wider than this is faded
+LEAST_ITEMS = 30  # compared items below which nobody is among the highest or the lowest
+WIDE = 0.4  # an interval wider than this is not sure,
+FEW_ITEMS = 10  # nor are fewer items, of which the interval may be a point
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,9 @@ class Pair:
 
     @property
     def wide(self) -> bool:
+        """Whether too little is known to draw the eye."""
         low, high = self.reading["low"], self.reading["high"]
-        return low is None or high is None or high - low > WIDE
+        return self.n_items < FEW_ITEMS or low is None or high is None or high - low > WIDE
 
 
 def busiest(question_id: int) -> QuerySet[RaterReading]:
@@ -60,6 +63,37 @@ def busiest_raters(question_id: int) -> list[Rater]:
     """The raters with the most ratings, by key."""
     rows = busiest(question_id).select_related("rater").only("rater")
     return sorted((row.rater for row in rows), key=lambda rater: natural(rater.key))
+
+
+def extreme_raters(question_id: int, name: str, *, lowest: bool) -> list[Rater]:
+    """The SHOWN_RATERS raters who agree the most or the least with the others, by the coefficient
+    ``name``, of those who can be told."""
+    rows = RaterReading.objects.filter(question=question_id, span=Span.ALL).annotate(
+        value=number_at(f"coefficients__{name}__value"),
+        n=number_at(f"coefficients__{name}__n_items"),
+    )
+    known = rows.filter(n__gte=LEAST_ITEMS, value__isnull=False)
+    order = "value" if lowest else "-value"
+    known = known.order_by(order, "rater_id").select_related("rater").only("rater")
+    return [row.rater for row in known[:SHOWN_RATERS]]
+
+
+def by_agreement(raters: Sequence[Rater], among: Sequence[Pair]) -> list[Rater]:
+    """Raters by the mean of their kappas among these pairs, weighted by items, the highest first:
+    who is apart stands at the end. Without a kappa last; equals by key."""
+    sums: dict[int, list[float]] = {rater.pk: [0.0, 0.0] for rater in raters}
+    for pair in among:
+        if pair.reading["value"] is None:
+            continue
+        for rater in (pair.rater_a, pair.rater_b):
+            sums[rater.pk][0] += pair.n_items * pair.reading["value"]
+            sums[rater.pk][1] += pair.n_items
+
+    def place(rater: Rater) -> tuple[float, Any]:
+        total, items = sums[rater.pk]
+        return (-total / items if items else 2.0, natural(rater.key))
+
+    return sorted(raters, key=place)
 
 
 def natural(key: str) -> tuple[Any, ...]:

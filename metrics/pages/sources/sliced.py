@@ -128,7 +128,7 @@ class SlicedProject(SliceNumbers, ProjectNumbers):
             return int(self.body["n_items"])
         return n_items(self.chosen.project)
 
-    def heat_map_raters(self) -> list[Rater]:
+    def heat_map_raters(self, who: str = "") -> list[Rater]:
         raters = Rater.objects.in_bulk(self.body.get("shown", []))
         return sorted(raters.values(), key=lambda rater: pairs.natural(rater.key))
 

@@ -78,8 +78,9 @@ class ProjectNumbers(Numbers):
         """Items that there are to rate."""
 
     @abstractmethod
-    def heat_map_raters(self) -> list[Rater]:
-        """The raters with the most ratings, by key."""
+    def heat_map_raters(self, who: str = "") -> list[Rater]:
+        """The raters with the most ratings, or of ``who`` (selection.WHO); of some ratings there
+        are no others than the former."""
 
     @abstractmethod
     def pairs_among(self, raters: list[Rater]) -> list[Pair]: ...

@@ -104,8 +104,11 @@ class StoredProject(ProjectNumbers):
     def _period(self) -> str:
         return self.chosen.period or trends.project_period(self.question)
 
-    def heat_map_raters(self) -> list[Rater]:
-        return pairs.busiest_raters(self.question.pk)
+    def heat_map_raters(self, who: str = "") -> list[Rater]:
+        if not who:
+            return pairs.busiest_raters(self.question.pk)
+        lowest = who == "lowest"
+        return pairs.extreme_raters(self.question.pk, self.chosen.vs_peers, lowest=lowest)
 
     def pairs_among(self, raters: list[Rater]) -> list[pairs.Pair]:
         return pairs.among(self.question, raters, self.chosen.weights)

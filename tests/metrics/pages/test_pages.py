@@ -549,3 +549,24 @@ def test_versions_of_the_guidelines_are_marked_along_the_trend(
     assert (
         next(mark["start"] for mark in rater["spec"]["layer"][0]["data"]["values"]) == "2026-03-01"
     )
+
+
+def test_the_heat_map_begins_with_who_agrees_most(
+    project: Any, question: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    """zoe and yan agree always, ann with nobody; bob met no one."""
+    for number, label in enumerate(["none", "minor", "major", "critical"] * 8):
+        for key in ("zoe", "yan"):
+            rate(question, f"i{number}", key, label)
+        rate(question, f"i{number}", "ann", "none")
+    rate(question, "alone", "bob", "none")
+    bring_up_to_date(question.pk)
+    client = client_for(lead)
+    spec = chart(client, project, "pairs.json")["spec"]
+    assert spec["encoding"]["x"]["scale"]["domain"] == ["yan", "zoe", "ann", "bob"]
+    struck = [layer["data"]["values"] for layer in spec["layer"] if "data" in layer]
+    assert {"a": "bob", "b": "zoe", "n_items": 0} in struck[0]
+    page = client.get(f"/projects/{project.pk}/?who=lowest")
+    found = [rater.key for rater in page.context["matrix_raters"]]
+    assert found == ["yan", "zoe", "ann"], "who cannot be told is not among them"
+    assert client.get(f"/projects/{project.pk}/?who=x").status_code == 404
