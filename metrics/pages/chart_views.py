@@ -25,6 +25,7 @@ from .rater_page import table_of
 from .selection import Selection, by_key, select
 from .sources import source_of
 from .sources.source import Numbers
+from .table_files import TABLES
 
 Rows = list[dict[str, Any]]
 Made = tuple[charts.Spec, Rows]
@@ -33,15 +34,31 @@ Made = tuple[charts.Spec, Rows]
 @login_required
 @require_safe
 def chart(request: HttpRequest, project_id: int, name: str, form: str) -> HttpResponse:
-    """One chart of a project: ``form`` json (specification, rows and locale) or csv (rows)."""
+    """One chart of a project: ``form`` json (specification, rows and locale) or csv (rows); of a
+    table (table_files) csv alone."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
     chosen = select(request, project, filtered=name not in UNFILTERED)
+    if chosen is not None and name in TABLES and form == "csv":
+        return _table(chosen, name)
     if chosen is None or name not in CHARTS or form not in ("json", "csv"):
         raise Http404(_("No such chart."))
     spec, rows = CHARTS[name](request, chosen)
     if form == "csv":
         return _csv(rows, f"{project.pk}-{chosen.question.key}-{name}")
     return JsonResponse({"spec": spec, "rows": rows, "locale": charts.locale()})
+
+
+def _table(chosen: Selection, name: str) -> HttpResponse:
+    numbers = source_of(chosen).project()
+    if numbers.waiting:
+        return HttpResponse(
+            _("These numbers are being computed. Ask again in a moment."),
+            status=202,
+            content_type="text/plain; charset=utf-8",
+            headers={"Retry-After": "1"},
+        )
+    rows = TABLES[name](chosen, numbers)
+    return _csv(rows, f"{chosen.project.pk}-{chosen.question.key}-{name}")
 
 
 def _csv(rows: Rows, name: str) -> HttpResponse:

@@ -1,0 +1,79 @@
+"""The tables of the dashboard as rows of a file: all of a table, not the page of it that is
+shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import dashboard
+from .rater_columns import SORTED_BY
+from .selection import Selection
+from .sources.source import ProjectNumbers
+
+Rows = list[dict[str, Any]]
+PARTS = ("value", "low", "high", "n_items")
+
+
+def _of(reading: Any, name: str = "") -> dict[str, Any]:
+    """The columns of a reading; its name in front of all but the value."""
+    known = reading or {}
+    prefix = f"{name}_" if name else ""
+    found = {f"{prefix}{part}": known.get(part) for part in PARTS}
+    return {name or "value": found.pop(f"{prefix}value"), **found}
+
+
+def _statistics(chosen: Selection, numbers: ProjectNumbers) -> Rows:
+    reading = numbers.reading
+    if reading is None:
+        return []
+    first = (chosen.asked or chosen.first["name"], dashboard.first_number(chosen, reading) or {})
+    rows = [first, *dashboard.beside(chosen, reading)]
+    return [{"statistic": name, **_of(one), "reason": one.get("reason")} for name, one in rows]
+
+
+def _categories(_chosen: Selection, numbers: ProjectNumbers) -> Rows:
+    details = numbers.reading.details if numbers.reading else {}
+    return [
+        {"category": one["label"], "ratings": one["ratings"], **_of(one["agreement"])}
+        for one in details.get("categories", ())
+    ]
+
+
+def _missing(chosen: Selection, numbers: ProjectNumbers) -> Rows:
+    details = numbers.reading.details if numbers.reading else {}
+    by_ratings = {int(number): items for number, items in details.get("by_ratings", {}).items()}
+    by_ratings[0] = dashboard.missing(chosen, numbers.reading, numbers.n_items())["unrated"]
+    return [{"ratings": number, "items": by_ratings[number]} for number in sorted(by_ratings)]
+
+
+def _disputes(chosen: Selection, numbers: ProjectNumbers) -> Rows:
+    rows = []
+    for dispute in numbers.disputes().top:
+        counts = dict(dispute.counts)
+        said = {f"ratings {label}": counts.get(label, 0) for label in chosen.scale.labels}
+        rows.append({"item": dispute.item.key, "disagreement": dispute.disagreement, **said})
+    return rows
+
+
+def _raters(chosen: Selection, numbers: ProjectNumbers) -> Rows:
+    rows = []
+    for one in numbers.raters(SORTED_BY["rater"], descending=False):
+        rater = one.rater
+        who = {"rater": rater.key, "name": rater.name, "kind": rater.kind, "group": rater.group}
+        values: dict[str, Any] = {"ratings": one.n_ratings}
+        for column in ("vs_peers", "pairwise", *(["bias"] if chosen.ordered else [])):
+            name = SORTED_BY[column].path(chosen).removeprefix("coefficients__")
+            values |= _of(one.coefficients.get(name), column)
+        rows.append({**who, **values, "seconds": one.seconds})
+    return rows
+
+
+# Name in the address of a chart's CSV -> its rows.
+TABLES: dict[str, Callable[[Selection, ProjectNumbers], Rows]] = {
+    "statistics": _statistics,
+    "categories": _categories,
+    "missing": _missing,
+    "disputes": _disputes,
+    "raters": _raters,
+}
