@@ -23,6 +23,7 @@ from metrics.pages import charts, words
 from metrics.pages.selection import Selection, chosen_question, one_of, page_number
 from metrics.pages.sources.sliced import SlicedProject
 from metrics.pages.sources.stored import whole_reading
+from metrics.scale import weighted
 from projects.access import get_project
 from projects.models import Member, Rater
 from projects.people.raters import pause_raters
@@ -176,7 +177,9 @@ def funnel(request: HttpRequest, project_id: int, form: str) -> HttpResponse:
     query = urlencode({"question": chosen.question.key})
     lines = every.chosen(Wanted.of(request.GET))
     rows = funnel_chart.rows(lines, every.standings.funnel, f"{address}?{query}")
-    spec = funnel_chart.spec(title=str(words.coefficient("vs_peers")))
+    spec = funnel_chart.spec(
+        title=str(words.coefficient(weighted("vs_peers", every.standings.weights)))
+    )
     return JsonResponse({"spec": spec, "rows": rows, "locale": charts.locale()})
 
 

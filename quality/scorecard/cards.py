@@ -98,18 +98,18 @@ def cards(
     if raters is not None:
         people = people.filter(pk__in=raters)
         of["rater__in"] = raters
-    readings = _readings(question, of, ordered=ordered)
+    standings = standings or triage.of(question)
+    readings = _readings(of, standings.weights, ordered=ordered)
     drifts = {row.rater_id: row for row in DriftStanding.objects.filter(**of)}
     golds = {row.rater_id: row for row in GoldScore.objects.filter(**of)}
     repeats = {row.rater_id: row for row in RepeatScore.objects.filter(**of)}
     alarms = unresolved(question)
-    told = (standings or triage.of(question)).raters
     found = []
     for rater in people.order_by("pk"):
         reading = readings.get(rater.pk, _NOTHING)
         drift = drifts.get(rater.pk)
         gold = golds.get(rater.pk)
-        standing = told.get(rater.pk)
+        standing = standings.raters.get(rater.pk)
         signs = standing.signs if standing else []
         reasons = [*_reasons(reading["peers"], drift, alarms[rater.pk]), *signs]
         if gold is not None and gold.evidence >= PAUSE_AT:
@@ -139,10 +139,8 @@ _NOTHING: dict[str, Any] = {
 }
 
 
-def _readings(
-    question: Question, of: dict[str, Any], *, ordered: bool
-) -> dict[int, dict[str, Any]]:
-    peers = f"coefficients__{weighted('vs_peers', question.weights)}"
+def _readings(of: dict[str, Any], weights: str, *, ordered: bool) -> dict[int, dict[str, Any]]:
+    peers = f"coefficients__{weighted('vs_peers', weights)}"
     bias = "coefficients__vs_peers_bias"
     rows = RaterReading.objects.filter(**of, span=Span.ALL)
     found = {}

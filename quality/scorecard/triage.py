@@ -18,13 +18,14 @@ from scipy import special
 
 from groundwork.work.lease import Lost, held
 from metrics.agreement import careless, funnel
-from metrics.models import CountState, RaterReading, Span
+from metrics.models import CountState, RaterReading, Reading, Span
 from metrics.readings.value import not_counted
 from metrics.scale import QuestionScale, weighted
 from projects.models import Question, Rater
 from quality import renewing
 from quality.models import Triage
 
+FORMAT = 2  # of the body: nobody reads one that an older release wrote
 LEAST_ITEMS = 30  # compared items below which nothing is said of a rater
 APART = 0.1  # kappa below the middle rater that is nobody's concern
 ALPHA = 0.01  # probability that anybody at all is told apart who is not
@@ -58,9 +59,11 @@ class Standing(NamedTuple):
 
 class Standings(NamedTuple):
     """``middle``: the median kappa of the raters with enough items, None for fewer than three;
-    ``spread``: the standard deviation of one item in the funnel."""
+    ``spread``: the standard deviation of one item in the funnel; ``weights``: of all kappas here,
+    those that go with what is read first."""
 
     made_at: datetime.datetime | None
+    weights: str
     middle: float | None
     spread: float | None
     raters: dict[int, Standing]
@@ -82,17 +85,21 @@ class Standings(NamedTuple):
 def of(question: Question) -> Standings:
     """What was made last; empty before."""
     row = Triage.objects.filter(question=question).first()
-    if row is None or row.made_at is None:
-        return Standings(None, None, None, {})
+    if row is None or row.body.get("format") != FORMAT:
+        return Standings(None, question.weights, None, None, {})
     raters = {line[0]: Standing(*line) for line in row.body["raters"]}
-    return Standings(row.made_at, row.body["middle"], row.body["spread"], raters)
+    body = row.body
+    return Standings(row.made_at, body["weights"], body["middle"], body["spread"], raters)
 
 
 def stamps(only: int | None = None) -> renewing.Stamps:
     """question id -> what its triage should rest on: readings, scale, and kinds of raters."""
     columns = ("version", "question__scale_version", "question__project__catalogue_version")
     rows = CountState.objects.filter(**renewing.of(only)).values_list("question_id", *columns)
-    return {pk: {"version": v, "scale": scale, "catalogue": c} for pk, v, scale, c in rows}
+    return {
+        pk: {"version": version, "scale": scale, "catalogue": catalogue, "format": FORMAT}
+        for pk, version, scale, catalogue in rows
+    }
 
 
 def waiting() -> list[int]:
@@ -111,7 +118,8 @@ def _make(row: Triage) -> None:
 
 
 def _body(question: Question, scale: QuestionScale) -> dict[str, Any]:
-    name = f"coefficients__{weighted('vs_peers', question.weights)}"
+    weights = _weights(question, scale)
+    name = f"coefficients__{weighted('vs_peers', weights)}"
     bias = "coefficients__vs_peers_bias"
     readings = RaterReading.objects.filter(
         question=question, span=Span.ALL, rater__kind=Rater.Kind.HUMAN
@@ -154,10 +162,19 @@ def _body(question: Question, scale: QuestionScale) -> dict[str, Any]:
             )
         )
     return {
+        "format": FORMAT,
+        "weights": weights,
         "middle": shape.middle if shape else None,
         "spread": shape.spread if shape else None,
         "raters": found,
     }
+
+
+def _weights(question: Question, scale: QuestionScale) -> str:
+    """Those that go with what is read first, as on the pages; the question's own before."""
+    first = Reading.objects.filter(question=question, span=Span.ALL)
+    found = first.values_list("headline__weights", flat=True).first()
+    return found if found in scale.weighting_names() else question.weights
 
 
 def _margins(table: list[list[int]] | None, k: int) -> np.ndarray:
