@@ -2,6 +2,7 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 
 from agreement_site.answers import health, metrics
+from agreement_site.frame import views as frame_views
 from agreement_site.trail import views as trail_views
 from groundwork.rest.errors import api_not_found
 
@@ -12,6 +13,8 @@ urlpatterns = [
     path("livez", health.livez, name="livez"),
     path("healthz", health.healthz, name="healthz"),
     path("", include("agreement_site.accounts.urls")),
+    path("find/", frame_views.find, name="find"),
+    path("style/", frame_views.style, name="style"),
     path("trail/", trail_views.trail, name="trail"),
     path("trail.csv", trail_views.trail_file, name="trail_file"),
     path("projects/<int:project_id>/trail/", trail_views.trail, name="project_trail"),

@@ -417,7 +417,7 @@
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
-    if (document.querySelector("dialog.enlarged")) return;
+    if (document.querySelector("dialog[open]:not(#guidelines)")) return;
     if (guidelines.open) {
       if (event.key.toLowerCase() === "g") guidelines.close();
       return;

@@ -1,0 +1,49 @@
+"""Finding by name, and the page that shows the parts pages are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import BadRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from projects.access import get_project
+
+from . import finding
+
+
+@login_required
+@require_safe
+def find(request: HttpRequest) -> HttpResponse:
+    """What goes by ``q``, in the project that ``project`` names by its number; the lines alone
+    where the palette asks."""
+    text = request.GET.get("q", "").strip()
+    number = request.GET.get("project", "")
+    if len(text) > finding.LONGEST:
+        raise BadRequest(_("Search for a shorter text."))
+    if number and not (number.isascii() and number.isdecimal() and len(number) <= 18):
+        raise BadRequest(_("project is the number of a project."))
+    project = get_project(request.user, int(number)) if number else None
+    context: dict[str, Any] = {
+        "text": text,
+        "found": finding.find(request.user, text, project),
+        "project": project,
+    }
+    alone = request.headers.get("X-Palette") == "1"
+    response = render(request, "_found.html" if alone else "find.html", context)
+    patch_vary_headers(response, ["X-Palette"])
+    return response
+
+
+@login_required
+@require_safe
+def style(request: HttpRequest) -> HttpResponse:
+    """Every block of the pages in its states, for those who write pages."""
+    if not request.user.is_staff:
+        raise Http404
+    return render(request, "style.html", {"levels": range(5)})

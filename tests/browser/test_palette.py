@@ -1,0 +1,69 @@
+"""The palette, the keys, and every block of the pages, in a browser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def accessible(page: Any) -> None:
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+def test_by_keyboard_alone(
+    browser: Any,
+    live_server: Any,
+    client_for: Any,
+    admin: Any,
+    project: Any,
+    question: Any,
+    rate: Any,
+) -> None:
+    """Ctrl+K, a name and Enter; g and a letter; never while something is typed, nor switched off."""
+    rate(question, "post-7", "w1", "minor")
+    context = browser.new_context(base_url=live_server.url, reduced_motion="reduce")
+    cookie = client_for(admin).cookies["sessionid"]
+    context.add_cookies([{"name": "sessionid", "value": cookie.value, "url": live_server.url}])
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto("/style/")
+    accessible(page)
+
+    page.goto(f"/projects/{project.pk}/people/")
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("link", name="Overview Page")).to_be_visible()
+    accessible(page)
+    page.keyboard.type("post")
+    expect(page.locator(".palette__found").get_by_role("link")).to_have_count(1)
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+k")  # with what was looked for before
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/projects/{project.pk}/items/post-7/")
+
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_contain_text("Overview")
+    accessible(page)
+    page.keyboard.press("Escape")
+    page.keyboard.press("g")
+    page.keyboard.press("p")
+    page.wait_for_url(f"**/projects/{project.pk}/people/")
+    field = page.get_by_label("Name", exact=True)
+    field.focus()
+    page.keyboard.type("gi?")
+    expect(field).to_have_value("gi?")
+
+    page.get_by_role("heading", level=1).click()
+    page.evaluate("() => localStorage.setItem('concord:desk:keys', 'off')")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    context.close()
+    assert complaints == []
