@@ -49,6 +49,7 @@ urlpatterns = [
     path(f"{PROJECT}exams/<int:rater_id>/", exam_views.decide, name="exam_decide"),
     path(f"{PROJECT}gold/", gold_views.gold, name="gold"),
     path(f"{PROJECT}gold/bar/", gold_views.choose_bar, name="gold_bar"),
+    path(f"{PROJECT}gold/acts/<int:act_id>/", gold_views.decide_act, name="gold_act"),
     path(f"{PROJECT}gold/raters/<int:rater_id>/", gold_views.rater, name="gold_rater"),
     path(f"{PROJECT}gold/items/<int:item_id>/", gold_views.review, name="gold_review"),
 ]

@@ -18,6 +18,10 @@ class Rater(models.Model):
         HUMAN = "human", _("human")
         MODEL = "model", _("model")
 
+    class Told(models.TextChoices):
+        WARNED = "warned", _("warned for answers on gold")
+        PAUSED = "paused", _("paused for answers on gold")
+
     project = models.ForeignKey(Project, models.CASCADE, related_name="raters")
     key = models.CharField(max_length=150)
     name = models.CharField(max_length=200, blank=True)
@@ -34,6 +38,10 @@ class Rater(models.Model):
     )
     # A paused rater gets no items; what they rated counts on.
     paused = models.BooleanField(default=False)
+    # What their answers on gold brought them, to be told at the desk (quality.gold.acting).
+    told = models.CharField(
+        max_length=6, choices=Told.choices, blank=True, default="", db_default=""
+    )
 
     class Meta:
         ordering = ["key"]
@@ -51,6 +59,9 @@ class Rater(models.Model):
             models.CheckConstraint(
                 condition=Q(kind="model") | Q(model="", prompt_version=""),
                 name="rater_model_is_no_person",
+            ),
+            models.CheckConstraint(
+                condition=Q(told__in=["", "warned", "paused"]), name="rater_told_known"
             ),
         ]
 

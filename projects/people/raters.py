@@ -41,15 +41,17 @@ def tie_annotator(*, project: Project, user: User) -> Rater:
 
 
 @transaction.atomic
-def pause_rater(*, rater: Rater, paused: bool, by: Any) -> Rater:
-    """Stop or resume handing out items to a rater; what they rated counts on."""
+def pause_rater(*, rater: Rater, paused: bool, by: Any, told: str = "") -> Rater:
+    """Stop or resume handing out items to a rater; what they rated counts on. ``told``: why, where
+    it is not the lead's own word. ``by``: nobody, where a rule of the project does it."""
     before, rater.paused = rater.paused, paused
-    rater.save(update_fields=["paused"])
+    rater.told = told
+    rater.save(update_fields=["paused", "told"])
     security.event(
         "rater_paused" if paused else "rater_resumed",
         project_id=rater.project_id,
         rater=rater.pk,
-        by=by.pk,
+        by=by.pk if by is not None else None,
         before={"rater": rater.key, "paused": before},
         after={"rater": rater.key, "paused": paused},
     )

@@ -19,7 +19,7 @@ from projects.models import Question
 from quality.models import GoldItem, GoldScore, GoldState
 from quality.renewing import Renewing
 
-from . import answers, scores, stamp, suspects
+from . import acting, answers, scores, stamp, suspects
 
 ROWS_AT_ONCE = 500
 
@@ -27,6 +27,7 @@ ROWS_AT_ONCE = 500
 def _make(row: GoldState) -> None:
     started = time.monotonic()
     question = Question.objects.prefetch_related("categories").get(pk=row.question_id)
+    acting.notice_resumed(question.pk)
     # The stamp first: what changes from here on makes the scores old again.
     rests_on = stamp.stamps(question.pk).get(question.pk, {})
     scale = QuestionScale.of(question)
@@ -34,9 +35,19 @@ def _make(row: GoldState) -> None:
     said = [one for one in answers.said_of(question, scale) if one.item in golds]
     items = suspects.doubts(golds, said, scale, question_id=question.pk, bar=row.bar)
     doubted = {item.item_id for item in items if item.suspected}
+    anew = acting.begins_anew(question.pk)
     each = []
-    for given in scores.scored(said, golds, without=doubted).values():
-        each.append(scores.score(given, golds, scale, question_id=question.pk, bar=row.bar))
+    for rater, given in scores.scored(said, golds, without=doubted).items():
+        each.append(
+            scores.score(
+                given,
+                golds,
+                scale,
+                question_id=question.pk,
+                bar=row.bar,
+                since=anew.get(rater),
+            )
+        )
     row.rests_on = rests_on
     row.seconds = time.monotonic() - started
     _store(row, each, items, _summary(golds, said))
@@ -64,6 +75,7 @@ def _store(
     GoldScore.objects.bulk_create(each, batch_size=ROWS_AT_ONCE)
     GoldItem.objects.filter(question_id=row.question_id).delete()
     GoldItem.objects.bulk_create(items, batch_size=ROWS_AT_ONCE)
+    acting.follow(row.question, row.rule, each)
 
 
 WORK = Renewing(

@@ -9,6 +9,7 @@ category. Gold that is shares of categories is not scored.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -51,8 +52,10 @@ def score(
     *,
     question_id: int,
     bar: float,
+    since: datetime.datetime | None = None,
 ) -> GoldScore:
-    """One rater's answers (at least one), in the order in which they were given, as a row."""
+    """One rater's answers (at least one), in the order in which they were given, as a row. The
+    evidence is of those after ``since``."""
     right = [one.code in golds[one.item].right for one in answers]
     table = np.zeros((scale.k, scale.k), np.int64)
     for one in answers:
@@ -63,7 +66,9 @@ def score(
     found = formulas.score(table, None, values)
     n, n_right = len(answers), sum(right)
     low, high = wilson(n_right, n)
-    course = np.minimum(formulas.evidence(right, bar), HIGHEST)
+    begin = 0 if since is None else sum(one.at <= since for one in answers)
+    course = np.ones(n)  # the evidence of no answers
+    course[begin:] = np.minimum(formulas.evidence(right[begin:], bar), HIGHEST)
     reached = formulas.paused_at(course)
     return GoldScore(
         question_id=question_id,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from django.db.models import Max
+from django.db.models import Count, Max
 
 from quality import renewing
-from quality.models import GoldReview, GoldState
+from quality.models import GoldAct, GoldReview, GoldState
 from ratings.models import Assignment
 
 
@@ -15,11 +15,15 @@ def stamps(only: int | None = None) -> renewing.Stamps:
     gold = renewing.gold(only)
     reviews = GoldReview.objects.filter(gold__question__in=list(gold))
     reviewed = dict(reviews.values_list("gold__question_id").order_by().annotate(Max("pk")))
-    counted = renewing.counted(only, bar="gold_state__bar")
+    counted = renewing.counted(only, bar="gold_state__bar", rule="gold_state__rule")
+    acts = GoldAct.objects.filter(question__in=list(gold), state=GoldAct.State.OVERRIDDEN)
+    overridden = dict(acts.values_list("question").order_by().annotate(Count("pk")))
     found = {}
     for question_id in gold.keys() & counted.keys():
         review = reviewed.get(question_id, 0)
-        found[question_id] = {**counted[question_id], "gold": gold[question_id], "review": review}
+        known = {"gold": gold[question_id], "review": review}
+        known["overridden"] = overridden.get(question_id, 0)
+        found[question_id] = {**counted[question_id], **known}
     for name, why in (("apart", Assignment.Why.GOLD), ("exam", Assignment.Why.EXAM)):
         for question_id, newest in renewing.apart(found, why).items():
             found[question_id][name] = newest

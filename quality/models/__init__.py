@@ -16,6 +16,7 @@ from .consensus import Consensus, ItemLabel, Method, RaterConfusion, Source
 from .decision import Claim, Decision, NamesSeen
 from .escalation import Escalation, LabelRules
 from .gold import GoldItem, GoldReview, GoldScore, GoldState
+from .gold_act import GoldAct
 from .renewed import Renewed
 from .repeats import RepeatScore, RepeatState
 from .second import SecondOpinion
@@ -32,6 +33,7 @@ __all__ = [
     "DriftRun",
     "DriftStanding",
     "Escalation",
+    "GoldAct",
     "GoldItem",
     "GoldReview",
     "GoldScore",

@@ -18,11 +18,21 @@ class GoldState(Renewed):
     """What is asked of a question's raters on gold, and what their stored scores rest on. One row a
     question that ever had gold; the worker that makes the scores holds its lease."""
 
+    class Rule(models.TextChoices):
+        """What follows when the evidence reaches its limits (quality.gold.acting)."""
+
+        OFF = "off", _("nothing follows")
+        PROPOSE = "propose", _("a warning or a pause is proposed to the lead")
+        AUTOMATIC = "automatic", _("the rater is warned or paused at once")
+
     question = models.OneToOneField(
         Question, models.CASCADE, primary_key=True, related_name="gold_state"
     )
     # How often a rater is to be right at least: the evidence is against that.
     bar = models.FloatField(default=0.7, db_default=0.7)
+    rule = models.CharField(
+        max_length=9, choices=Rule.choices, default=Rule.OFF, db_default=Rule.OFF
+    )
     # Gold answers in force: of one category, of several, and shares, which are not scored.
     n_single = models.PositiveIntegerField(default=0)
     n_several = models.PositiveIntegerField(default=0)
@@ -34,7 +44,10 @@ class GoldState(Renewed):
 
     class Meta:
         constraints = [
-            models.CheckConstraint(condition=Q(bar__gt=0, bar__lt=1), name="gold_bar_reachable")
+            models.CheckConstraint(condition=Q(bar__gt=0, bar__lt=1), name="gold_bar_reachable"),
+            models.CheckConstraint(
+                condition=Q(rule__in=["off", "propose", "automatic"]), name="gold_rule_known"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -66,7 +79,8 @@ class GoldScore(models.Model):
     # [{"start": first day, "n", "right", "low", "high", "evidence"}, ...] an ISO week with answers.
     weeks = models.JSONField(default=list)
     # Against being right as often as the bar asks, answers in the order in which they were given:
-    # now, and the highest it ever was. At most HIGHEST (quality.gold.scores).
+    # now, and the highest it ever was, since an act was overridden last (quality.gold.acting). At
+    # most HIGHEST (quality.gold.scores).
     evidence = models.FloatField()
     highest = models.FloatField()
     # After how many answers, and when, it first reached the threshold of a pause.

@@ -15,13 +15,14 @@ from django.views.decorators.http import require_POST, require_safe
 
 from metrics.agreement.gold import PAUSE_AT, WORDED_FROM
 from metrics.pages.selection import Selection, chosen_question
-from projects.models import GoldAnswer, Item, Member, Rater
-from quality.gold import settings, stamp, suspects
-from quality.models import GoldItem, GoldReview, GoldScore, GoldState
+from projects.models import GoldAnswer, Item, Member, Question, Rater
+from quality.gold import acting, settings, stamp, suspects
+from quality.models import GoldAct, GoldItem, GoldReview, GoldScore, GoldState
 from ratings.recording.days import date_of
 
 RATERS_A_PAGE = 50
 ITEMS_A_PAGE = 25
+ACTS_SHOWN = 100
 LEAD = Member.Role.LEAD
 
 
@@ -51,11 +52,20 @@ def gold(request: HttpRequest, project_id: int) -> HttpResponse:
         ],
         "leaked": [_worded(item, chosen) for item in items.filter(leaked=True)[:ITEMS_A_PAGE]],
         "items": Paginator(shown, ITEMS_A_PAGE).get_page(request.GET.get("items")),
+        "acts": _acts(question),
+        "rules": GoldState.Rule.choices,
         "pause_at": PAUSE_AT,
         "worded_from": WORDED_FROM,
         "ordered": question.scale != "nominal",
     }
     return render(request, "quality/gold.html", context)
+
+
+def _acts(question: Question) -> list[GoldAct]:
+    """What is proposed or stands, what waits for the lead first; those of models never exist."""
+    rows = GoldAct.objects.filter(question=question).exclude(state=GoldAct.State.OVERRIDDEN)
+    found = rows.select_related("rater", "by").order_by("-pk")[:ACTS_SHOWN]
+    return sorted(found, key=lambda act: act.state != GoldAct.State.PROPOSED)
 
 
 def _worded(row: GoldItem, chosen: Selection) -> dict[str, Any]:
@@ -123,11 +133,31 @@ def review(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
 
 @login_required
 @require_POST
-def choose_bar(request: HttpRequest, project_id: int) -> HttpResponse:
-    """How often raters are to be right at least."""
+def decide_act(request: HttpRequest, project_id: int, act_id: int) -> HttpResponse:
+    """Carry out what is proposed against a rater, or override it (``do``) with a ``reason``."""
     chosen = chosen_question(request, project_id, role=LEAD)
+    act = get_object_or_404(GoldAct, question=chosen.question, pk=act_id)
     try:
-        settings.choose(question=chosen.question, bar=request.POST.get("bar", ""), by=request.user)
+        if request.POST.get("do") == "carry_out":
+            acting.carry_out(act=act, by=request.user)
+        else:
+            reason = request.POST.get("reason", "")
+            acting.override(act=act, reason=reason, by=request.user)
+    except acting.Refused as refused:
+        messages.error(request, str(refused))
+    else:
+        messages.success(request, _("Done, and written down."))
+    return _back(chosen)
+
+
+@login_required
+@require_POST
+def choose_bar(request: HttpRequest, project_id: int) -> HttpResponse:
+    """How often raters are to be right at least, and what follows when one is not."""
+    chosen = chosen_question(request, project_id, role=LEAD)
+    bar, rule = request.POST.get("bar", ""), request.POST.get("rule")
+    try:
+        settings.choose(question=chosen.question, bar=bar, rule=rule, by=request.user)
     except ValueError as error:
         return HttpResponseBadRequest(str(error), content_type="text/plain; charset=utf-8")
     return _back(chosen)

@@ -55,6 +55,9 @@ class Asked(serializers.Serializer):
         allow_null=True,
         help_text="The exam that is to be passed first, or that ended by this answer",
     )
+    notice = serializers.CharField(
+        allow_null=True, help_text="What the rater is to be told, as the desk does"
+    )
     guidelines_version = serializers.IntegerField(help_text="To be sent back as `guidelines`")
 
 
@@ -74,6 +77,15 @@ class Said(StrictSerializer):
     item_version = Whole(required=False, min_value=0, help_text="The version that the rater saw")
 
 
+PAUSED: dict[type[permitted.Paused], str] = {
+    permitted.Paused: "The lead has paused your rating. What you rated is kept.",
+    permitted.PausedForGold: "Your rating is paused: on items whose right answer is known, your"
+    " answers were wrong more often than this project allows. Your lead decides how you go on.",
+}
+WARNED = (
+    "On items whose right answer is known, your answers are wrong more often than this project"
+    " allows. Read the guidelines again, and ask your lead where something is unclear."
+)
 # The first that the refusal is one of.
 REFUSALS: list[tuple[type[permitted.Refused], Callable[[str], Exception], str]] = [
     (permitted.NotExamined, PermissionDenied, "Pass the exam first: GET gives its items."),
@@ -138,8 +150,10 @@ class Next(ApiView):
         rater = own.rater_of(project, request.user)
         if rater is None:
             raise PermissionDenied("Your account is no rater of this project.")
-        if rater.paused:
-            raise PermissionDenied("The lead has paused your rating. What you rated is kept.")
+        try:
+            permitted.refuse_paused(rater.paused, rater.told)
+        except permitted.Paused as refusal:
+            raise PermissionDenied(PAUSED[type(refusal)]) from None
         return rater
 
 
@@ -154,6 +168,7 @@ def _asked(rater: Rater, *, ended: Exam | None = None) -> dict[str, Any]:
     return {
         "item": _shown(item),
         "exam": _exam(ended, standing),
+        "notice": WARNED if rater.told == Rater.Told.WARNED else None,
         "guidelines_version": project.guidelines_version,
     }
 

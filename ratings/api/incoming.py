@@ -100,7 +100,7 @@ def resolve(sent: Sent) -> Said:
     known = look_up(sent.project, rows, own_rater_of=own, given_alone=is_annotator)
     if is_annotator:
         _refuse_others(known.own_rater, rows)
-        permitted.refuse_paused(known.is_paused)
+        permitted.refuse_paused(known.is_paused, known.told)
         permitted.refuse_unexamined(known.exam_due)
     only_question = known.only_question
     now = timezone.now()

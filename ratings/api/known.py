@@ -34,6 +34,7 @@ class Known:
     raters: dict[str, int]
     own_rater: str | None  # key of the rater that the user is, where that was asked
     is_paused: bool = False  # this rater
+    told: str = ""  # what answers on gold brought this rater
     exam_due: int | None = None  # the question whose exam this rater has to pass first
     # Where items that were given to this rater were asked for alone: those not yet answered.
     open_items: frozenset[int] = frozenset()
@@ -54,7 +55,7 @@ _QUESTIONS = """
     ORDER BY q.position, q.id, c.position, c.code
     """
 _OWN_RATER = f"""
-    SELECT r.key, r.id, r.paused, p.corrections, m.id IS NOT NULL, ({examined.DUE})
+    SELECT r.key, r.id, r.paused, p.corrections, m.id IS NOT NULL, ({examined.DUE}), r.told
     FROM projects_rater r
     JOIN projects_project p ON p.id = r.project_id
     LEFT JOIN projects_member m ON m.project_id = r.project_id AND m.user_id = r.user_id
@@ -113,7 +114,7 @@ def look_up(
     )
     if not given_alone or not own:
         return known
-    [(_key, _pk, is_paused, may_correct, is_member, exam_due)] = own
+    [(_key, _pk, is_paused, may_correct, is_member, exam_due, told)] = own
     if not is_member:  # since a moment ago
         return replace(known, own_rater=None)
     open_items = {pk for part in found_items for _key, pk, is_open in part if is_open}
@@ -121,6 +122,7 @@ def look_up(
         known,
         is_paused=bool(is_paused),
         exam_due=exam_due,
+        told=told,
         may_correct=bool(may_correct),
         open_items=frozenset(open_items),
         or_not_given=_OR_NOT_GIVEN,

@@ -28,6 +28,10 @@ from .serializers import RatingCounts, RatingIn, RatingOut
 REFUSALS = {
     permitted.Archived: _("This project is archived: nobody rates in it."),
     permitted.Paused: _("The lead has paused your rating. What you rated is kept."),
+    permitted.PausedForGold: _(
+        "Your rating is paused: on items whose right answer is known, your answers were wrong more"
+        " often than this project allows. Your lead decides how you go on."
+    ),
     permitted.NotExamined: _("Pass the exam first: the desk and GET .../next/ give its items."),
     permitted.CorrectionsClosed: _(
         "Ratings cannot be changed in this project any more. What you said before stands."

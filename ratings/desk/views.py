@@ -80,7 +80,7 @@ def for_raters(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]
         if rater is None:
             raise Http404
         try:
-            permitted.refuse_paused(rater.paused)
+            permitted.refuse_paused(rater.paused, rater.told)
         except permitted.Paused:
             context = {"project": project, "rater": rater}
             template = "_rate_paused" if _wants_sheet(request) else "rate_closed"

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from projects.models import Rater
 from ratings.models import NOTHING, Assignment
 
 # In these states of an assignment the rater may speak of its item.
@@ -26,6 +27,10 @@ class Refused(Exception):
 
 class Paused(Refused):
     """The lead has paused the rater."""
+
+
+class PausedForGold(Paused):
+    """For what the rater said of items whose right answer is known."""
 
 
 class NotExamined(Refused):
@@ -48,10 +53,10 @@ class ExamStands(CorrectionsClosed):
     """Answers of an exam are given once."""
 
 
-def refuse_paused(paused: bool) -> None:
-    """Raises Paused."""
+def refuse_paused(paused: bool, told: str = "") -> None:
+    """Raises Paused, and PausedForGold where the rater is told so (Rater.told)."""
     if paused:
-        raise Paused
+        raise PausedForGold if told == Rater.Told.PAUSED else Paused
 
 
 def refuse_unexamined(due: int | None) -> None:

@@ -12,6 +12,7 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.contrib.auth.tokens import default_token_generator
 from django.test import Client
+from django.utils import timezone
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from rest_framework.test import APIClient
@@ -21,6 +22,7 @@ from agreement_site.trail.acts import ACTS
 from projects.catalogue import gold
 from projects.models import ApiToken, Item, Member, Project, Rater
 from projects.people import tokens
+from quality.models import GoldAct
 from tests.conftest import PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -124,6 +126,19 @@ def _change(world: World, path: str, **fields: Any) -> None:
     stands = {name: form[name].value() for name in form.fields}
     sent = {name: value for name, value in stands.items() if value not in (None, "")}
     world.post(path, {name: value for name, value in (sent | fields).items() if value is not False})
+
+
+def _act(world: World, do: str) -> None:
+    act = GoldAct.objects.create(
+        question=world.project.questions.get(),
+        rater=world.rater(),
+        step="warn",
+        state="proposed",
+        evidence=30.0,
+        answers=9,
+        made_at=timezone.now(),
+    )
+    world.post(f"gold/acts/{act.pk}/", {"do": do, "reason": "was new"})
 
 
 def _grant(world: World) -> None:
@@ -363,8 +378,10 @@ DONE: list[tuple[str, Callable[[World], Any], bool, Any, Any]] = [
         lambda w: w.post("gold/bar/", {"bar": "0.9"}),
         True,
         ANYTHING,
-        {"bar": 0.9},
+        {"bar": 0.9, "rule": "off"},
     ),
+    ("rater_warned", lambda w: _act(w, "carry_out"), True, None, ANYTHING),
+    ("gold_overridden", lambda w: _act(w, "override"), True, None, ANYTHING),
     ("item_deleted", lambda w: w.api("DELETE", "items/i1/"), True, {"key": "i1"}, None),
     (
         "items_withdrawn",

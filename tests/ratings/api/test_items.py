@@ -279,6 +279,7 @@ def test_a_form_of_ones_own(
         == {
             "item": {"key": "i0", "body": {"text": "x"}, "version": 1},
             "exam": None,
+            "notice": None,
             "guidelines_version": 0,
         }
     )

@@ -1,0 +1,60 @@
+"""What follows when a rater's answers on gold speak against them."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from projects.models import Question, Rater
+
+
+class GoldAct(models.Model):
+    """A warning or a pause of a rater: proposed to the lead, or carried out. Overridden, it is over
+    and the evidence begins anew."""
+
+    class Step(models.TextChoices):
+        WARN = "warn", _("warning")
+        PAUSE = "pause", _("pause")
+
+    class State(models.TextChoices):
+        PROPOSED = "proposed", _("proposed")
+        DONE = "done", _("carried out")
+        OVERRIDDEN = "overridden", _("overridden")
+
+    question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
+    rater = models.ForeignKey(Rater, models.CASCADE, related_name="gold_acts")
+    step = models.CharField(max_length=5, choices=Step.choices)
+    state = models.CharField(max_length=10, choices=State.choices)
+    # The highest evidence when it was raised, and the answers that this rested on.
+    evidence = models.FloatField()
+    answers = models.PositiveIntegerField()
+    made_at = models.DateTimeField()
+    # Who carried it out or overrode it; nobody, where the project's rule carried it out.
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    decided_at = models.DateTimeField(null=True, blank=True)
+    reason = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["question", "rater", "step"],
+                condition=~Q(state="overridden"),
+                name="gold_act_one_stands",
+            ),
+            models.CheckConstraint(
+                condition=Q(step__in=["warn", "pause"]), name="gold_act_step_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(state="proposed", decided_at__isnull=True)
+                | Q(state__in=["done", "overridden"], decided_at__isnull=False),
+                name="gold_act_decided_has_time",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rater_id}: {self.step} {self.state}"
