@@ -299,24 +299,27 @@ others; the rater's own chart begins anew all the same.
 **Cases.** `quality/alarms/` looks through a question when its ratings changed: people's standing
 ratings, each on the day on which it was first given; models are neither peers nor alarmed. Every
 look begins from all ratings, so the order in which they came does not matter, and a history that is
-imported raises what it would have raised. An alarm that no case knows becomes one: same rater, and
-days in common or at most 14 apart, are one cause. A case keeps the numbers that it was raised with;
-when later ratings would not raise it any more, it says so. Effects and variances are those of all
-ratings so far, which the promise takes as known. A question with more than 5,000,000 comparisons
-(`too_many_comparisons`) is not looked through.
+imported raises what it would have raised. An alarm that no case knows becomes one: same kind and
+rater, and days in common or at most 14 apart, are one cause. A case keeps the numbers that it was
+raised with; when later ratings would not raise it any more, it says so. Effects and variances are
+those of all ratings so far, which the promise takes as known. A question with more than 5,000,000
+comparisons (`too_many_comparisons`) is not looked through.
 
 **The status of a rater**: *act* while an alarm is open or looked at (`drift_alarm`), and while the
 evidence on gold is at the threshold of a pause (`gold_below_bar`); *watch* while
 one is muted (`alarm_muted`), from evidence 250 on (`drift_watched`), and for kappa with the others
 more than 0.1 below the median rater's by more standard errors than chance gives to anybody of all
 raters at 1 % (`apart_from_peers`; items may be to blame); *unknown* below 30 compared items
-(`too_few_items`); else *fine*. Raters that are too fast, pairs that diverge, questions that fall
-and overlap that falls behind raise no alarm: no rule for these was found that accuses nobody
-wrongly.
+(`too_few_items`); else *fine*.
 
-An alarm takes about 30 s2 / delta^2 of the rater's own compared items for a shift delta. What was
-measured stands in [alarms.md](../benchmarks/alarms.md); `manage.py simulate` writes streams of
-which it is known who drifted.
+**Sensitivity.** A project's alarms ring at an evidence A: 5,000 (*few and sure*, the default),
+1,000 or 250 (*many and early*). The promise goes with it: at most one false alarm in A working days
+of a rater, 20, 4 or 1 years of 250. An alarm takes about 30 ln(A) / ln(5000) times (s2 + n kappa2)
+/ delta^2 of the rater's own compared items, n of them a day, for a shift delta that leaves the
+scatter as it is; one that adds scatter, as guessing does, takes up to twice as many.
+
+What was measured stands in [alarms.md](../benchmarks/alarms.md); `manage.py simulate` writes
+streams of which it is known who drifted.
 """
 
 _TRIAGE = """\
@@ -346,4 +349,53 @@ third of the median of these raters; nobody is told where fewer than five of the
 third is a convention. Speed alone is no fault: look at kappa beside it.
 """
 
-SECTIONS = (_FIRST, _WORKED, _MEAN, _PEERS, _BEYOND, _LABELS, _DRIFT, _TRIAGE)
+_ALARMS = """\
+## Other alarms
+
+`metrics.agreement.watching`, after drift, and on what is left when all that drifters said since
+their onset is taken out. A is the evidence that rings (5,000, see *Sensitivity*). Whatever is
+tested is an e-process, at most 1 on average as long as the stated bound holds: whoever is within it
+is ever named with a probability of at most 1 / A, at whatever moment and however often one looks
+(Ville 1939). Nothing rings before 30 items.
+
+**Apart from the start** (`rater_apart`). The level of a rater is the weighted mean of the agreement
+scores above. The bound is the median of the other raters' levels, less 0.1, or less three of their
+standard deviations where these are more: 1.4826 times the median absolute deviation, and instead of
+3 the t quantile that is as rare, times sqrt(1 + 1/R), for R others (three at least). Raters differ,
+and the lowest of many is no outlier. The evidence that the level is below the bound is the Bayes
+factor above with omega 0.20. Of somebody who drifted, only the days before count.
+
+**Always the same answer** (`rater_same`). Asked are own ratings of items of which more than half of
+the other ratings are not the rater's most used category c. Counted is how often the rater leaves c,
+too, against a quarter of how often all others do when they are asked so: E = B(x+1, y+1)
+I_p(x+1, y+1) / (p p^x (1-p)^y), x times left and y not, the mean likelihood ratio over all smaller
+probabilities. A times the number of categories rings. Whoever met harmless items only is asked
+nothing.
+
+**Too fast** (`rater_fast`). A rating is hasty that took less than a quarter of the geometric mean
+of the times of others on the same item, or less than raters so different reach (as above, of the
+logarithms). Counted are ratings that were not, against one half, with the same E. The items' length
+explains nothing: the time is compared item by item.
+
+**The question fell, a pair diverged, a category collapsed** (`question_fell`, `pair_diverged`,
+`category_collapsed`). The evidence of drift, over weeks from Monday to Sunday: of the mean residual
+d - mu - a_g - a_h of an item's comparisons; of a pair's; of how often others say c, too, where one
+rater does; of the share of c (omega a share of that size). Successive weeks are alike, so that the
+wobble which their differences show counts twice. An onset needs 4 weeks before it and 2 since. A /
+5 weeks ring for the question: at most one false alarm in A working days of a question. Each of n
+pairs, and each of k categories in either measure, needs n or 2 k times as much, so that all of them
+together ring no more often. A category rings when it lost half of its agreement or nine tenths of
+its use.
+
+**Nothing rings twice for one cause.** Of a rater the first of: drift, same answer, too fast, apart;
+and while a case of a rater is not resolved, no other kind rings for the same rater. Of a question,
+in days that they share, the first of: question, pair, category. When more than half of the raters
+at work drifted apart in the days in which the question fell, that rings instead of them.
+
+**Counts.** `overlap_behind`: 20 items or more that the queue asks for, and a tenth of those begun
+in the last 60 days, were begun two weeks ago and have fewer ratings than the project wants.
+`gold_suspected`: gold answers in doubt (above), all of a question in one case; more of them after
+it was resolved are another one.
+"""
+
+SECTIONS = (_FIRST, _WORKED, _MEAN, _PEERS, _BEYOND, _LABELS, _DRIFT, _ALARMS, _TRIAGE)

@@ -9,8 +9,9 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from quality.models import Alarm, AlarmStep, Answer, State
+from quality.models import Alarm, AlarmStep, State
 
+from .kinds import KINDS
 from .raising import tell
 
 LONGEST_REASON = 2_000
@@ -38,13 +39,13 @@ def step(
     """Take a case on: to be looked at, muted (``until`` a day, or without an end), resolved or
     open again.
 
-    ``answer``: of what was resolved, whether it was real. Excused (``not_his_fault``), the rater's
-    ratings are peers of others again from the next look on. Refused says what is missing. The same
-    step once more changes nothing.
+    ``answer``: of what was resolved, what it was (kinds.py). A drift excused (``not_his_fault``),
+    the rater's ratings are peers of others again from the next look on. Refused says what is
+    missing. The same step once more changes nothing.
     """
     case = Alarm.objects.select_for_update().get(pk=alarm.pk)
     reason = reason.strip()
-    _check(state, reason, answer, until)
+    _check(case, state, reason=reason, answer=answer, until=until)
     if (case.state, case.answer, case.until) == (state, answer, until) and not reason:
         return case
     case.state, case.answer, case.until = state, answer, until
@@ -64,11 +65,14 @@ def step(
     return case
 
 
-def _check(state: str, reason: str, answer: str, until: datetime.date | None) -> None:
+def _check(
+    case: Alarm, state: str, *, reason: str, answer: str, until: datetime.date | None
+) -> None:
+    answers = [found.value for found in KINDS[case.kind].answers]
     if state not in State.values:
         raise Refused("state", _("one of %(known)s") % {"known": ", ".join(State.values)})
-    if answer and answer not in Answer.values:
-        raise Refused("answer", _("one of %(known)s") % {"known": ", ".join(Answer.values)})
+    if answer and answer not in answers:
+        raise Refused("answer", _("one of %(known)s") % {"known": ", ".join(answers)})
     if answer and state != State.RESOLVED:
         raise Refused("answer", _("only with the state resolved"))
     if until is not None and state != State.MUTED:

@@ -1,19 +1,23 @@
-"""The drift of a question's raters, as its ratings say now."""
+"""What a question's ratings say now: who drifted, and what else somebody should look at."""
 
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from zoneinfo import ZoneInfo
 
 import numpy as np
+from django.db.models.functions import Coalesce
 
-from metrics.agreement import drift
+from metrics.agreement import drift, watching
 from metrics.scale import QuestionScale
 from projects.models import GuidelineVersion, Question, Rater
-from quality.models import Alarm, Answer
+from quality.models import Alarm, Answer, Kind
 from ratings.models import Rating
 from ratings.recording.days import EPOCH, day_of
+
+from . import overlap, sensitivity
+from .raisable import Raisable, drifted, raisable
 
 ROWS_AT_ONCE = 20_000
 # Ordered pairs of ratings of one item, all items together: some 100 bytes each while it is
@@ -22,20 +26,26 @@ MOST_COMPARISONS = 5_000_000
 TOO_MANY = "too_many_comparisons"
 SINGLE = "single_category"
 
-SAID = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8"), ("day", "i8")])
+UNTIMED = -1.0
+SAID = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8"), ("day", "i8"), ("seconds", "f8")])
 
 
 @dataclass(frozen=True)
 class Looked:
-    """What was found; ``drift`` None where nothing could be looked for, and ``reason`` why."""
+    """What was found at ``level`` of evidence; ``drift`` None where nothing could be looked for,
+    and ``reason`` why. ``volume``: what an expectation of alarms rests on."""
 
     drift: drift.Drift | None
     reason: str
     n_ratings: int
+    level: float = sensitivity.USUAL
+    ringing: list[Raisable] = field(default_factory=list)
+    volume: dict[str, float] = field(default_factory=dict)
 
 
-def look(question: Question) -> Looked:
-    """From all standing ratings of people, each on the day on which its rater gave it."""
+def look(question: Question, *, today: datetime.date) -> Looked:
+    """From all standing ratings of people, each on the day on which its rater gave it, at the
+    sensitivity that the project chose."""
     scale = QuestionScale.of(question)
     said = _said(question, scale)
     reason = ""
@@ -45,16 +55,23 @@ def look(question: Question) -> Looked:
         reason = TOO_MANY
     if reason:
         return Looked(None, reason, said.size)
-    found = drift.alarms(
-        said["item"],
-        said["rater"],
-        said["code"],
-        said["day"],
-        scale.k,
-        scale.type.ordered,
-        known=known_of(question),
+    level, known = sensitivity.level_of(question.project_id), known_of(question)
+    settings = drift.Settings(alarm=level, watch=min(level, drift.Settings().watch))
+    columns = said["item"], said["rater"], said["code"], said["day"]
+    found = drift.alarms(*columns, scale.k, scale.type.ordered, known=known, settings=settings)
+    seconds = said["seconds"] if (said["seconds"] > UNTIMED).any() else None
+    watched = watching.watch(found, scale.k, begins=known.begins, seconds=seconds)
+    ringing = [alarm for place, alarm in enumerate(found.alarms) if place not in watched.explained]
+    return Looked(
+        found,
+        "",
+        said.size,
+        level,
+        [drifted(alarm, level) for alarm in ringing]
+        + [raisable(one, scale, level) for one in watched.found]
+        + overlap.behind(question, said, today),
+        sensitivity.volume(found),
     )
-    return Looked(found, "", said.size)
 
 
 def known_of(question: Question) -> drift.Known:
@@ -64,6 +81,7 @@ def known_of(question: Question) -> drift.Known:
     begins = [day_of(moment, zone) for moment in later.values_list("made_at", flat=True)]
     excused = []
     answered = Alarm.objects.filter(question=question, answer=Answer.NOT_HIS_FAULT)
+    answered = answered.filter(kind=Kind.RATER_DRIFT)
     for alarm in answered.order_by("pk"):
         if alarm.rater_id is not None:
             since, noticed = number(alarm.since), number(alarm.noticed)
@@ -79,7 +97,8 @@ def number(date: datetime.date) -> int:
 def _said(question: Question, scale: QuestionScale) -> np.ndarray:
     """Array of SAID, its codes as places of the declared categories; retired ones are left out."""
     standing = Rating.objects.standing().filter(question=question, rater__kind=Rater.Kind.HUMAN)
-    columns = standing.order_by().values_list("item_id", "rater_id", "code", "day")
+    seconds = Coalesce("seconds", UNTIMED)
+    columns = standing.order_by().values_list("item_id", "rater_id", "code", "day", seconds)
     said = np.fromiter(columns.iterator(chunk_size=ROWS_AT_ONCE), dtype=SAID)
     said["code"] = scale.places(said["code"])
     return said[said["code"] >= 0]

@@ -1,8 +1,8 @@
 """Which alarm of today is which case: nothing rings twice for one cause.
 
 Every look begins from nothing and finds the alarms of the whole history. More ratings may move a
-day or an onset a little, so an alarm is the case of the same rater whose days, from the onset to
-when it was noticed, it shares, or that lies next to it.
+day or an onset a little, so an alarm is the case of the same kind and rater (or pair, or category)
+whose days, from the onset to when it was noticed, it shares, or that lies next to it.
 """
 
 from __future__ import annotations
@@ -12,12 +12,20 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 NEAR = 14  # days between two alarms of one rater that may still be one cause
+FOREVER = 2**31  # a day that never comes
+
+
+def pair_of(raters: Sequence[int]) -> tuple[int, ...]:
+    """One number for two raters, so that a pair is only itself."""
+    low, high = sorted(raters)
+    return (low * 2**40 + high,)
 
 
 class Stretch(NamedTuple):
-    """The days, since 1970-01-01, from an onset to when it was noticed, of these raters."""
+    """The days, since 1970-01-01, from an onset to when it was noticed, and what it is about:
+    raters, a pair, a category, or the question (0)."""
 
-    raters: tuple[int, ...]
+    about: tuple[int, ...]
     onset: int
     day: int
 
@@ -41,7 +49,7 @@ def match(found: Sequence[Stretch], cases: Sequence[Stretch]) -> Match:
     near = []
     for place, alarm in enumerate(found):
         for number, case in enumerate(cases):
-            if not set(alarm.raters) & set(case.raters):
+            if not set(alarm.about) & set(case.about):
                 continue
             days = alarm.apart(case)
             if days <= NEAR:

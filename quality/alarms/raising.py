@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
-import numpy as np
 from django.db import transaction
 from django.utils import timezone
 
@@ -18,10 +17,10 @@ from quality.models import Alarm, AlarmStep, DriftRun, DriftStanding, Kind, Meas
 from ratings.recording.days import date_of
 
 from .looking import Looked, number
-from .matching import Stretch, match
+from .matching import FOREVER, Stretch, match, pair_of
+from .raisable import Raisable
 
 AT_ONCE = 1_000
-DIGITS = 4  # of a chart's figures
 
 
 @transaction.atomic
@@ -33,57 +32,79 @@ def store(run: DriftRun, question: Question, looked: Looked) -> list[Alarm]:
     if looked.drift is None:
         DriftStanding.objects.filter(question=question).delete()
         return []
-    raised = _cases(question, looked.drift.alarms)
+    raised = cases(question, looked.ringing, LOOKED_FOR)
     _standings(question, looked.drift)
     return raised
 
 
-def _cases(question: Question, found: Sequence[drift.Alarm]) -> list[Alarm]:
-    """A case for each alarm that has none; the others are told whether they stand."""
-    stored = list(
-        Alarm.objects.filter(question=question, kind=Kind.RATER_DRIFT).order_by("pk").defer("chart")
-    )
-    today = [Stretch(alarm.raters, alarm.onset, alarm.day) for alarm in found]
-    matched = match(today, [_stretch(case) for case in stored])
-    standing = set(matched.case_of.values())
-    for place, case in enumerate(stored):
-        if case.stands != (place in standing):
-            case.stands = place in standing
-            case.save(update_fields=["stands"])
+COUNTED = frozenset({Kind.OVERLAP_BEHIND, Kind.GOLD_SUSPECTED})  # overlap.py, doubts.py
+LOOKED_FOR = frozenset(Kind.values) - {Kind.GOLD_SUSPECTED}  # in a look at a question
+
+
+def cases(question: Question, found: Sequence[Raisable], kinds: Collection[str]) -> list[Alarm]:
+    """A case for each finding that has none, of these kinds; the others are told whether they
+    stand. In the caller's transaction, under the question's lock."""
+    stored = list(Alarm.objects.filter(question=question).order_by("pk").defer("chart"))
     raised = []
-    for place, alarm in enumerate(found):
-        if matched.is_new(place):
-            raised.append(_raise(question, alarm))
+    for kind in Kind.values:
+        if kind not in kinds:
+            continue
+        of_kind = [case for case in stored if case.kind == kind]
+        today = [one for one in found if one.kind == kind]
+        matched = match([one.stretch for one in today], [_stretch(case) for case in of_kind])
+        standing = set(matched.case_of.values())
+        for place, case in enumerate(of_kind):
+            if case.stands != (place in standing):
+                case.stands = place in standing
+                case.save(update_fields=["stands"])
+        for place, one in enumerate(today):
+            if matched.is_new(place) and not _explained(one, stored):
+                case = _raise(question, one)
+                stored.append(case)
+                raised.append(case)
     return raised
 
 
-def _stretch(case: Alarm) -> Stretch:
+def _explained(one: Raisable, stored: Sequence[Alarm]) -> bool:
+    """Whether a case of another kind, that is not resolved, has the same cause: any of the same
+    rater; of no rater alone, one whose days it shares."""
+    mine = one.stretch
+    for case in stored:
+        if case.kind == one.kind or case.state == State.RESOLVED or not case.stands:
+            continue
+        if one.kind in OF_RATER and case.kind in OF_RATER:
+            if set(mine.about) & set(_about(case)):
+                return True
+        elif (
+            one.kind in OF_QUESTION and case.kind in OF_QUESTION and not mine.apart(_stretch(case))
+        ):
+            return True
+    return False
+
+
+OF_RATER = (Kind.RATER_DRIFT, Kind.RATER_SAME, Kind.RATER_FAST, Kind.RATER_APART)
+OF_QUESTION = (Kind.QUESTION_FELL, Kind.PAIR_DIVERGED, Kind.CATEGORY_COLLAPSED)
+
+
+def _about(case: Alarm) -> tuple[int, ...]:
+    """Of whom, or of what: what two findings of a kind share that may be one."""
+    if case.kind == Kind.CATEGORY_COLLAPSED:
+        return (case.code or 0,)
     raters = [rater for rater in (case.rater_id, case.other_id) if rater is not None]
-    return Stretch(tuple(raters), number(case.since), number(case.noticed))
+    return pair_of(raters) if case.kind == Kind.PAIR_DIVERGED else tuple(raters) or (0,)
 
 
-def _raise(question: Question, found: drift.Alarm) -> Alarm:
-    measure = drift.SCORE[found.channel]
-    others = [rater for rater in found.raters if rater != found.rater]
+def _stretch(case: Alarm) -> Stretch:
+    if case.kind in COUNTED and case.state != State.RESOLVED:  # it goes on until then
+        return Stretch(_about(case), number(case.since), FOREVER)
+    if case.kind == Kind.GOLD_SUSPECTED:  # more of them are another case
+        return Stretch((), number(case.since), number(case.noticed))
+    return Stretch(_about(case), number(case.since), number(case.noticed))
+
+
+def _raise(question: Question, one: Raisable) -> Alarm:
     case = Alarm.objects.create(
-        question=question,
-        rater_id=found.rater,
-        other_id=others[0] if others else None,
-        kind=Kind.RATER_DRIFT,
-        measure=Measure(measure),
-        since=date_of(found.onset),
-        since_earliest=date_of(found.earliest),
-        since_latest=date_of(found.latest),
-        noticed=date_of(found.day),
-        raised_at=timezone.now(),
-        size=found.size,
-        low=found.low,
-        high=found.high,
-        n=found.n_since,
-        n_before=found.n_before,
-        evidence=found.evidence,
-        reason=found.reason or "",
-        chart=_chart(found.chart, measure),
+        question=question, kind=one.kind, raised_at=timezone.now(), **one.fields
     )
     AlarmStep.objects.create(alarm=case, at=case.raised_at, state=State.OPEN)
     tell(case, "alarm_raised")
@@ -101,6 +122,7 @@ def tell(case: Alarm, kind: str, *, by: Any = None, **data: Any) -> None:
             "kind": case.kind,
             "question": case.question.key,
             "rater": case.rater.key if case.rater else None,
+            "other_rater": case.other.key if case.other else None,
             "measure": case.measure,
             "since": case.since.isoformat(),
             "size": case.size,
@@ -109,15 +131,6 @@ def tell(case: Alarm, kind: str, *, by: Any = None, **data: Any) -> None:
         },
         by=by,
     )
-
-
-def _chart(chart: drift.Chart, measure: str) -> dict[str, list[Any]]:
-    return {
-        "days": chart.day.tolist(),
-        "n": chart.n.tolist(),
-        "means": np.round(chart.means[measure], DIGITS).tolist(),
-        "evidence": [float(f"{value:.6g}") for value in chart.evidence.tolist()],
-    }
 
 
 # --- where everybody stands

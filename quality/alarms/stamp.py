@@ -6,18 +6,22 @@ from __future__ import annotations
 from collections import defaultdict
 
 from quality import renewing
-from quality.models import Alarm, Answer, DriftRun
+from quality.models import Alarm, Answer, DriftRun, Kind
 from ratings.models import ImportRun
 
 
 def stamps(only: int | None = None) -> renewing.Stamps:
     """question id -> what its alarms should rest on, of all questions that were ever counted, or of
-    one. Other guidelines begin a new segment, and an excused alarm gives ratings back."""
+    one. Other guidelines begin a new segment, an excused alarm gives ratings back, and the
+    sensitivity says what rings."""
     excused: dict[int, list[int]] = defaultdict(list)
     answered = Alarm.objects.filter(answer=Answer.NOT_HIS_FAULT, **renewing.of(only))
+    answered = answered.filter(kind=Kind.RATER_DRIFT)
     for question_id, alarm_id in answered.order_by("pk").values_list("question_id", "pk"):
         excused[question_id].append(alarm_id)
-    found = renewing.counted(only, guidelines="project__guidelines_version")
+    found = renewing.counted(
+        only, guidelines="project__guidelines_version", rules="project__alarm_rules__sensitivity"
+    )
     for question_id, stamp in found.items():
         stamp["excused"] = excused[question_id]
     return found

@@ -15,7 +15,7 @@ from projects.models import Question
 from quality.models import DriftRun
 from quality.renewing import Renewing
 
-from . import answering, stamp
+from . import answering, doubts, stamp
 from .looking import look
 from .raising import store
 
@@ -28,7 +28,7 @@ def _look(run: DriftRun) -> None:
     rests_on = stamp.stamps(run.question_id).get(run.question_id, {})
     questions = Question.objects.select_related("project").prefetch_related("categories")
     question = questions.get(pk=run.question_id)
-    looked = look(question)
+    looked = look(question, today=timezone.now().date())
     store(run, question, looked)
     keep_lease(
         run,
@@ -36,6 +36,7 @@ def _look(run: DriftRun) -> None:
         rests_on=rests_on,
         n_ratings=looked.n_ratings,
         reason=looked.reason,
+        volume=looked.volume,
         seconds=time.monotonic() - started,
         made_at=timezone.now(),
     )
@@ -54,7 +55,8 @@ renew = WORK.renew
 
 
 def sweep() -> int:
-    """Look through all questions that wait for it, and open what was muted until today; how many
-    were looked through."""
+    """Look through all questions that wait for it, tell of gold in doubt, and open what was muted
+    until today; how many were looked through."""
     answering.end_mutes()
+    doubts.doubted()
     return WORK.sweep()

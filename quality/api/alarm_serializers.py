@@ -16,7 +16,10 @@ class AlarmOut(serializers.Serializer):
     kind = serializers.CharField(help_text=", ".join(Kind.values))
     rater = serializers.CharField(allow_null=True)
     other_rater = serializers.CharField(
-        allow_null=True, help_text="Of two raters whom nothing tells apart, the other one"
+        allow_null=True, help_text="The other of two raters: a pair, or whom nothing tells apart"
+    )
+    category = serializers.CharField(
+        allow_null=True, help_text="Label of the category that it is about"
     )
     measure = serializers.ChoiceField(Measure.values)
     since = serializers.DateField(help_text="The day since when, in the project's time zone")
@@ -24,12 +27,13 @@ class AlarmOut(serializers.Serializer):
     since_latest = serializers.DateField(help_text="to here")
     noticed = serializers.DateField(help_text="The day whose ratings made the evidence enough")
     raised_at = serializers.DateTimeField(help_text="When the program saw them")
-    size = serializers.FloatField(help_text="Kappa units (agreement) or ranks (bias), signed")
+    size = serializers.FloatField(help_text="In units of the measure: docs/api.md")
     low = serializers.FloatField(help_text="Lower end of its 95 % interval, were the day known")
     high = serializers.FloatField()
-    n = serializers.IntegerField(help_text="The rater's compared items from then until `noticed`")
+    n = serializers.IntegerField(help_text="Items that it rests on, from then until `noticed`")
     n_before = serializers.IntegerField(help_text="and before, in the same segment")
-    evidence = serializers.FloatField(help_text="5,000 or more: docs/statistics.md")
+    evidence = serializers.FloatField(help_text="docs/statistics.md; 0 of what is only counted")
+    facts = serializers.DictField(help_text="What else it rests on: docs/api.md")
     reason = serializers.CharField(allow_null=True, help_text="cannot_tell_who")
     state = serializers.ChoiceField(State.values)
     answer = serializers.ChoiceField(Answer.values, allow_null=True)
@@ -54,7 +58,7 @@ class StepIn(StrictSerializer):
     state = serializers.ChoiceField(State.values)
     reason = Text(required=False, allow_blank=True)
     answer = serializers.ChoiceField(
-        Answer.values, required=False, help_text="Of a resolved alarm: was it real?"
+        Answer.values, required=False, help_text="Of a resolved alarm: what it was"
     )
     until = serializers.DateField(required=False, help_text="Of a muted one: opened on this day")
 

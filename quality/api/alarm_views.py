@@ -26,7 +26,7 @@ VIEWER = Member.Role.VIEWER
 LEAD = Member.Role.LEAD
 SHOWN = (
     "id", "kind", "measure", "since", "since_earliest", "since_latest", "noticed", "raised_at",
-    "size", "low", "high", "n", "n_before", "evidence", "state", "until", "stands",
+    "size", "low", "high", "n", "n_before", "evidence", "facts", "state", "until", "stands",
 )  # fmt: skip
 
 
@@ -126,6 +126,7 @@ def _shown(alarm: Alarm) -> dict[str, Any]:
         "question": alarm.question.key,
         "rater": alarm.rater.key if alarm.rater else None,
         "other_rater": alarm.other.key if alarm.other else None,
+        "category": alarm.facts.get("category"),
         "reason": alarm.reason or None,
         "answer": alarm.answer or None,
     }

@@ -3,12 +3,14 @@ alarms that hold up."""
 
 from .alarm import (
     Alarm,
+    AlarmRules,
     AlarmStep,
     Answer,
     DriftRun,
     DriftStanding,
     Kind,
     Measure,
+    Sensitivity,
     State,
 )
 from .appeal import Appeal
@@ -24,6 +26,7 @@ from .triage import Triage
 
 __all__ = [
     "Alarm",
+    "AlarmRules",
     "AlarmStep",
     "Answer",
     "Appeal",
@@ -49,6 +52,7 @@ __all__ = [
     "RepeatScore",
     "RepeatState",
     "SecondOpinion",
+    "Sensitivity",
     "Source",
     "State",
     "Triage",

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from projects.models import Question, Rater
+from projects.models import Project, Question, Rater
 
 from .renewed import Renewed
 
@@ -18,11 +18,23 @@ class Kind(models.TextChoices):
     """What an alarm is about; docs/statistics.md says when each is raised."""
 
     RATER_DRIFT = "rater_drift", _("rates otherwise than before")
+    RATER_SAME = "rater_same", _("nearly always the same answer")
+    RATER_FAST = "rater_fast", _("far faster than the others")
+    RATER_APART = "rater_apart", _("apart from the start")
+    QUESTION_FELL = "question_fell", _("agreement of a question fell")
+    PAIR_DIVERGED = "pair_diverged", _("two raters moved apart")
+    CATEGORY_COLLAPSED = "category_collapsed", _("a category does not hold any more")
+    OVERLAP_BEHIND = "overlap_behind", _("ratings wanted per item are missing")
+    GOLD_SUSPECTED = "gold_suspected", _("gold answers in doubt")
 
 
 class Measure(models.TextChoices):
     AGREEMENT = "agreement", _("agreement with the others")
     BIAS = "bias", _("milder or harsher than the others")
+    ANSWERS = "answers", _("share of other answers than the usual one")
+    PACE = "pace", _("share of ratings that took their time")
+    USE = "use", _("share of the category")
+    ITEMS = "items", _("number of items")
 
 
 class State(models.TextChoices):
@@ -37,6 +49,36 @@ class Answer(models.TextChoices):
 
     REAL = "real", _("It is real")
     NOT_HIS_FAULT = "not_his_fault", _("It is not the rater's fault")
+    EXPLAINED = "explained", _("It has another cause")
+
+
+class Sensitivity(models.TextChoices):
+    """How much evidence rings (quality.alarms.sensitivity)."""
+
+    SURE = "sure", _("few and sure")
+    MIDDLE = "middle", _("some, sooner")
+    EARLY = "early", _("many and early")
+
+
+class AlarmRules(models.Model):
+    """What a lead chose of a project's alarms."""
+
+    project = models.OneToOneField(
+        Project, models.CASCADE, primary_key=True, related_name="alarm_rules"
+    )
+    sensitivity = models.CharField(
+        max_length=6, choices=Sensitivity.choices, default=Sensitivity.SURE
+    )
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(sensitivity__in=Sensitivity.values), name="alarm_sensitivity_known"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.project_id}: {self.sensitivity}"
 
 
 class Alarm(models.Model):
@@ -48,8 +90,9 @@ class Alarm(models.Model):
     rater = models.ForeignKey(
         Rater, models.CASCADE, null=True, blank=True, related_name="alarms", db_index=False
     )
-    # The other of two raters whom nothing tells apart.
+    # The other of two raters: whom nothing tells apart, or of a pair that it is about.
     other = models.ForeignKey(Rater, models.CASCADE, null=True, blank=True, related_name="+")
+    code = models.SmallIntegerField(null=True, blank=True)  # of the category that it is about
     kind = models.CharField(max_length=20, choices=Kind.choices)
     measure = models.CharField(max_length=9, choices=Measure.choices)
     # The day since when, and the days between which it probably is.
@@ -59,16 +102,19 @@ class Alarm(models.Model):
     # The day whose ratings made the evidence enough; raised_at is when the program saw them.
     noticed = models.DateField()
     raised_at = models.DateTimeField()
-    # How far it moved, with its 95 % interval: in kappa units, or in ranks.
+    # How far it moved, or where it is, with its 95 % interval, in units of the measure: kappa units
+    # of agreement, ranks of a bias, shares of answers, pace and use.
     size = models.FloatField()
     low = models.FloatField()
     high = models.FloatField()
-    n = models.PositiveIntegerField()  # compared items of the rater since then
+    n = models.PositiveIntegerField()  # items that it rests on, since then
     n_before = models.PositiveIntegerField()  # and before, in the same segment
     evidence = models.FloatField()
+    # What else it rests on: docs/api.md.
+    facts = models.JSONField(default=dict)
     reason = models.CharField(max_length=40, blank=True)  # cannot_tell_who
     # {"days": [days since 1970-01-01], "n": [...], "means": [...], "evidence": [...]} of the
-    # rater's active days, as they stood when it was raised.
+    # days (of a rater) or weeks (of other kinds), as they stood when it was raised.
     chart = models.JSONField(default=dict)
     state = models.CharField(max_length=9, choices=State.choices, default=State.OPEN)
     answer = models.CharField(max_length=13, choices=Answer.choices, blank=True)
@@ -80,7 +126,9 @@ class Alarm(models.Model):
         ordering = ["id"]
         constraints = [
             models.UniqueConstraint(
-                fields=["question", "kind", "rater", "noticed"], name="alarm_unique"
+                fields=["question", "kind", "rater", "noticed"],
+                condition=Q(other=None),
+                name="alarm_unique",
             ),
             models.CheckConstraint(condition=Q(kind__in=Kind.values), name="alarm_kind_known"),
             models.CheckConstraint(
@@ -146,6 +194,8 @@ class DriftRun(Renewed):
     # Why nothing could be looked for; empty where it could: too_many_comparisons, or
     # single_category.
     reason = models.CharField(max_length=40, blank=True)
+    # What an expectation of alarms rests on (quality.alarms.sensitivity).
+    volume = models.JSONField(default=dict)
 
     def __str__(self) -> str:
         return f"question {self.question_id}: {self.n_ratings} ratings"

@@ -1,12 +1,13 @@
-"""The chart of a case: the rater's mean score a day, its level before and since, and the onset."""
+"""The chart of a case: mean scores of days or weeks, the levels before and since, and the onset."""
 
 from __future__ import annotations
 
 import datetime
 from typing import Any
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import pgettext
+from django.utils.translation import gettext_lazy, pgettext
 
 from metrics.pages import charts
 from quality.models import Alarm, Measure
@@ -14,9 +15,14 @@ from ratings.recording.days import EPOCH
 
 Rows = list[dict[str, Any]]
 
+_TITLES: dict[str, Promise] = {
+    Measure.BIAS: gettext_lazy("above or below the others"),
+    Measure.AGREEMENT: gettext_lazy("agreement (kappa)"),
+}
+
 
 def rows(alarm: Alarm) -> Rows:
-    """A row an active day: start, value, n, part (before or since), level: the mean of the part."""
+    """A row a day or week: start, value, n, part (before or since), level: the mean of the part."""
     chart = alarm.chart
     since = (alarm.since - EPOCH).days
     days = list(zip(chart.get("days", []), chart.get("n", []), chart.get("means", []), strict=True))
@@ -39,7 +45,7 @@ def _level(days: list[tuple[int, int, float]], since: int, part: str) -> float |
 
 def spec(alarm: Alarm) -> charts.Spec:
     bias = alarm.measure == Measure.BIAS
-    title = _("above or below the others") if bias else _("agreement (kappa)")
+    title = _TITLES.get(alarm.measure) or alarm.get_measure_display()
     form = pgettext("time format of a day (d3)", "%-d %b")
     x: charts.Spec = {
         "field": "start",
@@ -65,7 +71,7 @@ def spec(alarm: Alarm) -> charts.Spec:
         "mark": {"type": "point", "filled": True, "style": "text", "opacity": 0.45},
         "encoding": {
             "x": x,
-            "y": {**y, "field": "value", "title": title},
+            "y": {**y, "field": "value", "title": str(title)},
             "size": size,
             "tooltip": tooltip,
         },
@@ -74,7 +80,7 @@ def spec(alarm: Alarm) -> charts.Spec:
         "mark": {"type": "line", "strokeWidth": 2.5, "style": "accent"},
         "encoding": {
             "x": x,
-            "y": {**y, "field": "level", "title": title},
+            "y": {**y, "field": "level", "title": str(title)},
             "detail": {"field": "part", "type": "nominal"},
         },
     }

@@ -20,13 +20,15 @@ from metrics.scale import QuestionScale
 from projects.access import get_project
 from projects.models import Member, Project
 from quality.alarms import answering, closer
-from quality.models import Alarm, AlarmStep, Answer, DriftRun, DriftStanding, State
+from quality.alarms.kinds import DIFFERING, KINDS, USE
+from quality.models import Alarm, AlarmStep, DriftRun, DriftStanding, Kind, State
 
 from . import alarm_charts, alarm_words
 
 VIEWER = Member.Role.VIEWER
 LEAD = Member.Role.LEAD
 CASES_A_PAGE = 50
+WEEKLY = (Kind.QUESTION_FELL, Kind.PAIR_DIVERGED, Kind.CATEGORY_COLLAPSED)
 
 
 @login_required
@@ -47,7 +49,7 @@ def alarms(request: HttpRequest, project_id: int) -> HttpResponse:
     context = {
         "project": project,
         "page": page,
-        "cases": [(case, alarm_words.sentence(case)) for case in page.object_list],
+        "cases": [(case, KINDS[case.kind].sentence(case)) for case in page.object_list],
         "state": state or "",
         "states": State.choices,
         "watched": watched.select_related("rater", "question").order_by("-evidence")[:20],
@@ -133,19 +135,21 @@ def _date(text: str) -> datetime.date | None:
 def _page(
     request: HttpRequest, project: Project, case: Alarm, *, error: str = "", status: int = 200
 ) -> HttpResponse:
-    scale = QuestionScale.of(case.question)
+    scale, kind = QuestionScale.of(case.question), KINDS[case.kind]
     context: dict[str, Any] = {
         "project": project,
         "case": case,
-        "sentence": alarm_words.sentence(case),
-        "basis": alarm_words.basis(case),
-        "others": alarm_words.others(case),
-        "explanations": alarm_words.explanations(case),
+        "kind": kind,
+        "sentence": kind.sentence(case),
+        "basis": [*kind.basis(case), kind.promise(case)],
+        "explanations": kind.explanations(case),
+        "place": kind.place(case),
         "rows": alarm_charts.rows(case),
-        "use": closer.use(case, scale),
-        "differing": closer.differing(case, scale),
+        "weekly": case.kind in WEEKLY,
+        "use": closer.use(case, scale) if USE in kind.shows else None,
+        "differing": closer.differing(case, scale) if DIFFERING in kind.shows else None,
         "steps": AlarmStep.objects.filter(alarm=case).select_related("by"),
-        "answers": Answer.choices,
+        "answers": [(answer.value, label) for answer, label in kind.answers.items()],
         "error": error,
         "reason": request.POST.get("reason", ""),
     }

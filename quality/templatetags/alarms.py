@@ -6,8 +6,8 @@ from django import template
 
 from metrics.pages import figures
 from projects.models import Question, Rater
+from quality.alarms.kinds import KINDS
 from quality.models import Alarm, DriftStanding, State
-from quality.pages import alarm_words
 
 register = template.Library()
 
@@ -22,8 +22,10 @@ def told_alarms(question: Question, rater: Rater | None = None) -> list[tuple[Al
     cases = Alarm.objects.filter(question=question, state__in=states)
     if rater is not None:
         cases = cases.filter(rater=rater) | cases.filter(other=rater)
-    newest = cases.select_related("rater", "other").defer("chart").order_by("-pk")[:TOLD]
-    return [(case, alarm_words.sentence(case)) for case in newest]
+    newest = (
+        cases.select_related("rater", "other", "question").defer("chart").order_by("-pk")[:TOLD]
+    )
+    return [(case, KINDS[case.kind].sentence(case)) for case in newest]
 
 
 @register.filter

@@ -42,6 +42,7 @@ from projects.models import (
 )
 from quality.models import (
     Alarm,
+    AlarmRules,
     AlarmStep,
     Appeal,
     Claim,
@@ -196,6 +197,7 @@ BROKEN: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "alarm_measure_known": (Alarm, {"rater": "late", "measure": "odd"}),
     "alarm_state_known": (Alarm, {"rater": "late", "state": "odd"}),
     "alarm_answer_known": (Alarm, {"rater": "late", "answer": "odd"}),
+    "alarm_sensitivity_known": (AlarmRules, {"sensitivity": "odd"}),
     "alarm_step_state_known": (AlarmStep, {"state": "odd"}),
     "drift_standing_unique": (DriftStanding, {}),
 }
@@ -342,6 +344,7 @@ def standing(project, lead, stranger):
         SecondOpinion: {"question": question, "item": first, "code": 0, "made_at": NOW},
         Escalation: {"question": question, "item": first, "state": "sure", "changed_at": NOW},
         Alarm: alarm,
+        AlarmRules: {"project": project},
         AlarmStep: {"alarm": case, "state": "open", "at": NOW},
         DriftStanding: {
             "question": question,

@@ -13,8 +13,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from .charts import Chart, LeftOut, Material
-from .comparisons import Ratings
+from .charts import Chart, LeftOut, Material, Round
+from .comparisons import Bools, Ratings
+from .days import Days
 from .settings import Settings
 
 TOO_SHORT = "too_short"
@@ -103,11 +104,20 @@ class Standing:
 @dataclass(frozen=True)
 class Drift:
     """alarms: in the order in which they were raised; raters: where each stands, by key; charts:
-    those of the present segments."""
+    those of the present segments; days: the sums that they are made of, and those of earlier
+    segments; material, left_out: what all of it was made of, in the end."""
 
     alarms: list[Alarm]
     raters: list[Standing]
     charts: list[Chart]
+    days: dict[str, Days] = field(repr=False, compare=False)
+    material: Material = field(repr=False, compare=False)
+    left_out: LeftOut = field(repr=False, compare=False)
+
+    @property
+    def out(self) -> Bools:
+        """Which ratings (M,) of the material drifters gave since their onset."""
+        return self.left_out.of(self.material.ratings)
 
 
 def alarms(  # noqa: PLR0917
@@ -133,26 +143,25 @@ def alarms(  # noqa: PLR0917
     material = Material.of(ratings, k, ordered=ordered, settings=settings)
     left_out = LeftOut.nothing(ratings.keys.size)
     raised: list[Alarm] = []
-    charts: list[Chart] = []
+    last = Round([], {})
     for first, until in pairwise([_FIRST, *sorted(set(known.begins)), _LAST]):
         left_out.begin(first, until)
-        found, charts = _of_segment(material, left_out, known)
+        found, last = _of_segment(material, left_out, known)
         raised += found
-    return Drift(raised, _standings(charts, ratings, settings), charts)
+    standings = _standings(last.charts, ratings, settings)
+    return Drift(raised, standings, last.charts, last.days, material, left_out)
 
 
-def _of_segment(
-    material: Material, left_out: LeftOut, known: Known
-) -> tuple[list[Alarm], list[Chart]]:
-    """The alarms of a segment of everybody's, and the charts after them; what each of them takes
-    out is left out from then on."""
+def _of_segment(material: Material, left_out: LeftOut, known: Known) -> tuple[list[Alarm], Round]:
+    """The alarms of a segment of everybody's, and the round after them; what each of them takes out
+    is left out from then on."""
     level = material.settings.alarm
     raised: list[Alarm] = []
     while True:
-        charts = material.charts(left_out)
-        chart = _first(charts, level)
+        made = material.round(left_out)
+        chart = _first(made.charts, level)
         if chart is None:
-            return raised, charts
+            return raised, made
         named = _named(material, chart.rater)
         alarm = _alarm(chart, level, material.ratings, named)
         raised.append(alarm)

@@ -9,7 +9,7 @@ import numpy as np
 from metrics.agreement.counts.grouping import Ints
 from metrics.agreement.estimate import Floats
 
-from .comparisons import Comparisons, Ratings, differences, effects
+from .comparisons import Bools, Comparisons, Ratings, differences, effects
 from .days import Days, Variances, by_day, common_weeks, scores, variances
 from .evidence import Evidence, evidence
 from .settings import AGREEMENT, SCORE, SIDE, Settings
@@ -60,10 +60,23 @@ class LeftOut:
         none = np.full(n_raters, _EVER)
         return cls(none, np.full(n_raters, np.iinfo(np.int64).min))
 
+    def of(self, ratings: Ratings) -> Bools:
+        """Which ratings (M,) are peers of nobody any more."""
+        return ratings.dated & (ratings.day >= self.peers[ratings.rater])
+
     def begin(self, first: int, until: int) -> None:
         """A segment of everybody's begins on the day `first` and ends before `until`."""
         self.before = np.maximum(self.before, first - 1)
         self.until = until
+
+
+@dataclass(frozen=True)
+class Round:
+    """charts: of all raters with a compared and dated rating, in the order of raters; days: the
+    sums of each score that they are made of, with those of earlier segments."""
+
+    charts: list[Chart]
+    days: dict[str, Days]
 
 
 @dataclass(frozen=True)
@@ -86,28 +99,29 @@ class Material:
         }
         return cls(ratings, compared, d, shares, settings)
 
-    def charts(self, left_out: LeftOut) -> list[Chart]:
-        """The charts of all raters with a compared and dated rating, in the order of raters."""
+    def round(self, left_out: LeftOut) -> Round:
+        """The charts, while this is left out."""
         if not self.compared.own.size:
-            return []
+            return Round([], {})
         ratings, settings = self.ratings, self.settings
+        made = {score: self.days(score, left_out) for score in self.d}
         days: dict[str, Days] = {}
         spread: dict[str, Variances] = {}
-        for score in self.d:
-            found = self.days(score, left_out)
+        for score, found in made.items():
             present = (found.day > left_out.before[found.rater]) & (found.day < left_out.until)
             days[score] = found.chosen(present)
             spread[score] = variances(days[score], ratings.keys.size, score, settings)
         one = next(iter(days.values()))  # raters, days and items are those of every score
         edges = np.flatnonzero(np.diff(one.rater, prepend=-1, append=-1))
-        return [
+        charts = [
             self._chart(days, spread, slice(start, end)) for start, end in pairwise(edges.tolist())
         ]
+        return Round(charts, made)
 
     def days(self, score: str, left_out: LeftOut) -> Days:
         """The sums of all days of a score."""
         ratings, compared, d = self.ratings, self.compared, self.d[score]
-        out = ratings.dated & (ratings.day >= left_out.peers[ratings.rater])
+        out = left_out.of(ratings)
         used = ~out[compared.other]
         kept = used & ~out[compared.own]
         found = effects(
@@ -122,7 +136,8 @@ class Material:
         x = scores(ratings, compared, d, found)
         if score == AGREEMENT:
             x -= common_weeks(ratings, compared, d, found)
-        return by_day(ratings, x)
+        scored = np.isfinite(x) & ratings.dated
+        return by_day(ratings.rater[scored], ratings.day[scored], x[scored])
 
     def _chart(self, days: dict[str, Days], spread: dict[str, Variances], rows: slice) -> Chart:
         own = {score: found.chosen(rows) for score, found in days.items()}

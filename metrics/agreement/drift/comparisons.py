@@ -34,7 +34,7 @@ class Ratings:
     """Ratings of items with two or more, in the order of items and raters; all (M,).
 
     item, rater: numbers from 0; code: category; day: days since 1970-01-01, or UNDATED; keys: the
-    raters' own keys (R,), of all raters
+    raters' own keys (R,), of all raters; row: place of each in the columns that were given
     """
 
     item: Ints
@@ -42,6 +42,7 @@ class Ratings:
     code: Ints
     day: Ints
     keys: Ints
+    row: Ints
 
     @property
     def dated(self) -> Bools:
@@ -72,7 +73,7 @@ class Ratings:
             raise ValueError(f"rater {who} rated an item twice; one rating of them must stand")
         shared = np.bincount(item)[item] >= 2 if item.size else np.zeros(0, bool)
         _, item = compact(item[shared])
-        return cls(item, rater[shared], code[shared], day[shared], keys)
+        return cls(item, rater[shared], code[shared], day[shared], keys, order[shared])
 
 
 @dataclass(frozen=True)

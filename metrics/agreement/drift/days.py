@@ -68,10 +68,10 @@ def common_weeks(ratings: Ratings, compared: Comparisons, d: Floats, found: Effe
     r. 0 where N = 0, where a rating has no day, and for fewer than three raters.
     """
     c = np.zeros(ratings.item.size)
-    if np.unique(compared.g).size < 3:
+    if np.count_nonzero(np.bincount(compared.g)) < 3:
         return c
     r = found.residuals(d, compared.g, compared.h)
-    m = compared.own.size / np.unique(compared.own).size
+    m = compared.own.size / np.count_nonzero(np.bincount(compared.own))
     s2 = float(r.var())
     # Weeks since Thursday, 1 January 1970.
     weeks, week_of = compact(np.where(ratings.dated, ratings.day // 7, 0))
@@ -104,14 +104,13 @@ def _variance_of_weeks(n: Ints, t: Floats, each: float, s2: float) -> float:
     return max(0.0, float(excess.sum()) / (2 * (excess.size + _LIKE_WEEKS)))
 
 
-def by_day(ratings: Ratings, x: Floats) -> Days:
-    """The sums of the scores x (M,) of ratings with a day; NaN is no score."""
-    scored = np.isfinite(x) & ratings.dated
-    first, row = rank_rows([ratings.rater[scored], ratings.day[scored]])
-    units = np.rint(x[scored] / UNIT)  # whole numbers: exact below 2^53
+def by_day(rater: Ints, day: Ints, x: Floats) -> Days:
+    """The sums of the scores x (M,) of raters' days; all (M,)."""
+    first, row = rank_rows([rater, day])
+    units = np.rint(x / UNIT)  # whole numbers: exact below 2^53
     return Days(
-        ratings.rater[scored][first],
-        ratings.day[scored][first],
+        rater[first],
+        day[first],
         np.bincount(row, minlength=first.size),
         _sums(row, units, first.size) * UNIT,
         _sums(row, (units * UNIT) ** 2, first.size),

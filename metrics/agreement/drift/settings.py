@@ -54,6 +54,7 @@ class Settings:
     floor: least variance of an item's score, of each score
     prior_items, prior_days: what the pooled variances count for in a rater's own
     ridge: comparisons without an effect that each rater is given
+    apart: agreement below the middle of the others, in kappa units, that is nobody's concern
     """
 
     alarm: float = 5_000.0
@@ -68,6 +69,7 @@ class Settings:
     prior_items: float = 30.0
     prior_days: float = 10.0
     ridge: float = 10.0
+    apart: float = 0.1
 
     def shares(self, k: int, *, ordered: bool) -> Mapping[str, float]:
         """Channel -> its share. Two categories have no rank to be mild in beyond agreement."""

@@ -180,8 +180,8 @@ def test_who_lost_the_lease_writes_nothing(
     question = stream(moves={"dan": 30})
     look = sweep.look
 
-    def taken_over(*arguments: Any) -> Any:
-        found = look(*arguments)
+    def taken_over(*arguments: Any, **named: Any) -> Any:
+        found = look(*arguments, **named)
         DriftRun.objects.update(lease="other")
         return found
 

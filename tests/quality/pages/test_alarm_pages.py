@@ -213,5 +213,5 @@ def test_the_scorecard_as_a_page_and_a_file(
 
 def test_nothing_yet(project: Any, client: Client) -> None:
     text = words(client.get(f"/projects/{project.pk}/alarms/"))
-    assert "nobody’s ratings moved enough to be sure" in text
+    assert "nothing moved enough to be sure" in text
     assert words(client.get(f"/projects/{project.pk}/raters/"))

@@ -1,0 +1,150 @@
+"""The one place where a kind of alarm is declared: what it says, what it promises, where one acts
+on it, what its page shows, and what may have come of it. The rules themselves stand in
+metrics.agreement (drift, watching) and in overlap.py; gold in doubt is found by quality.gold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from quality.models import Alarm, Answer, Kind
+
+from . import places, words
+
+# What the page of a case shows beside chart, basis and history.
+DIFFERING, USE = "differing", "use"
+RATER = {Answer.REAL: _("It is real: resolved"), Answer.NOT_HIS_FAULT: _("Not this rater’s fault")}
+OTHER = {Answer.REAL: _("It is real: resolved"), Answer.EXPLAINED: _("It has another cause")}
+
+
+@dataclass(frozen=True)
+class Declared:
+    """sentence: what moved, since when, by how much; basis: more sentences, on what it rests;
+    promise: how often it is wrong, at a level of evidence; explanations: what else could be the
+    cause; place: address and words of where to act; hint: what an answer does; answers: and how
+    each is called; shows: of DIFFERING and USE; chart: what its dots are, None without one."""
+
+    sentence: Callable[[Alarm], str]
+    basis: Callable[[Alarm], list[str]]
+    explanations: Callable[[Alarm], list[str]]
+    place: Callable[[Alarm], tuple[str, str]]
+    promise: Callable[[Alarm], str]
+    answers: Mapping[Answer, Promise]
+    hint: Promise
+    shows: frozenset[str] = frozenset()
+    chart: Promise | None = None
+
+
+_ONE_CAUSE = _("While a case of a rater is not resolved, no other kind rings for the same rater.")
+_LEVELS = _(
+    "Dots: the mean of a week, larger for more items. Lines: the levels before and since. Grey:"
+    " when it began, with 95 % probability."
+)
+_BY_DAY = _("Dots: one day of this rater, larger for more items. The line is their mean.")
+_KEPT = _("The case is closed with its numbers. The same cause does not ring again.")
+
+KINDS: dict[str, Declared] = {
+    Kind.RATER_DRIFT: Declared(
+        sentence=words.drift,
+        basis=words.drift_basis,
+        explanations=words.drift_explanations,
+        place=places.rater,
+        promise=words.promise_of_days,
+        answers=RATER,
+        hint=_(
+            "Real: the new level is this rater’s own from now on, and the ratings since then stay"
+            " out of the comparison for others. Not this rater’s fault: they are compared with the"
+            " others’ again."
+        ),
+        shows=frozenset({DIFFERING, USE}),
+        chart=_(
+            "Dots: this rater’s mean score of a day, larger for more items, with the others’ own"
+            " levels taken out. Lines: the levels before and since. Grey: when it began, with 95 %"
+            " probability."
+        ),
+    ),
+    Kind.RATER_SAME: Declared(
+        sentence=words.same,
+        basis=words.same_basis,
+        explanations=words.same_explanations,
+        place=places.rater,
+        promise=words.promise_ever,
+        answers=RATER,
+        hint=_ONE_CAUSE,
+        shows=frozenset({DIFFERING}),
+        chart=_BY_DAY,
+    ),
+    Kind.RATER_FAST: Declared(
+        sentence=words.fast,
+        basis=words.fast_basis,
+        explanations=words.fast_explanations,
+        place=places.rater,
+        promise=words.promise_ever,
+        answers=RATER,
+        hint=_ONE_CAUSE,
+        shows=frozenset({DIFFERING}),
+        chart=_BY_DAY,
+    ),
+    Kind.RATER_APART: Declared(
+        sentence=words.apart,
+        basis=words.apart_basis,
+        explanations=words.apart_explanations,
+        place=places.rater,
+        promise=words.promise_ever,
+        answers=RATER,
+        hint=_ONE_CAUSE,
+        shows=frozenset({DIFFERING}),
+        chart=_BY_DAY,
+    ),
+    Kind.QUESTION_FELL: Declared(
+        sentence=words.question,
+        basis=words.moved_basis,
+        explanations=words.moved_explanations,
+        place=places.question,
+        promise=words.promise_of_question,
+        answers=OTHER,
+        hint=_KEPT,
+        chart=_LEVELS,
+    ),
+    Kind.PAIR_DIVERGED: Declared(
+        sentence=words.pair,
+        basis=words.moved_basis,
+        explanations=words.moved_explanations,
+        place=places.pair,
+        promise=words.promise_of_question,
+        answers=OTHER,
+        hint=_KEPT,
+        chart=_LEVELS,
+    ),
+    Kind.CATEGORY_COLLAPSED: Declared(
+        sentence=words.category,
+        basis=words.moved_basis,
+        explanations=words.moved_explanations,
+        place=places.category,
+        promise=words.promise_of_question,
+        answers=OTHER,
+        hint=_KEPT,
+        chart=_LEVELS,
+    ),
+    Kind.OVERLAP_BEHIND: Declared(
+        sentence=words.overlap,
+        basis=words.overlap_basis,
+        explanations=words.overlap_explanations,
+        place=places.overlap,
+        promise=words.counted,
+        answers=OTHER,
+        hint=_KEPT,
+    ),
+    Kind.GOLD_SUSPECTED: Declared(
+        sentence=words.gold,
+        basis=words.gold_basis,
+        explanations=words.gold_explanations,
+        place=places.gold,
+        promise=words.promise_of_gold,
+        answers=OTHER,
+        hint=_("A gold answer in doubt is in no score until it is kept or retired."),
+    ),
+}
