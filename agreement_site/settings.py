@@ -156,7 +156,7 @@ if HTTPS and (DEBUG or "*" in ALLOWED_HOSTS):
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "agreement_site.frame.apps.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

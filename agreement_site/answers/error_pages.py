@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 from django.core.exceptions import BadRequest
 from django.db import InterfaceError, OperationalError
@@ -13,13 +14,19 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from groundwork.rest.errors import Unavailable, body
+from projects.models import Member
+
+LEADS = 3  # who are named
 
 
-def answer(request: HttpRequest, status: int, message: str) -> HttpResponse:
-    """The page of an error in words, or the API's shape of it."""
+def answer(
+    request: HttpRequest, status: int, message: str, hints: Sequence[str] = ()
+) -> HttpResponse:
+    """The page of an error in words, or the API's shape of it; ``hints``: what may be done."""
     if request.path.startswith("/api/"):
         return JsonResponse(body(status, message), status=status)
-    return render(request, "error.html", {"status": status, "message": message}, status=status)
+    context = {"status": status, "message": message, "hints": hints}
+    return render(request, "error.html", context, status=status)
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
@@ -29,7 +36,24 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
 
 
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return answer(request, 403, str(exception or "") or _("You may not do this."))
+    message = str(exception or "") or _("You may not do this.")
+    return answer(request, 403, message, _whom_to_ask(request))
+
+
+def _whom_to_ask(request: HttpRequest) -> list[str]:
+    """The leads of the page's project, told to its members alone."""
+    match, user = request.resolver_match, getattr(request, "user", None)
+    number = match.kwargs.get("project_id") if match else None
+    if number is None or user is None or not user.is_authenticated:
+        return []
+    members = Member.objects.filter(project=number)
+    if not members.filter(user=user.pk).exists():
+        return []
+    leads = members.filter(role=Member.Role.LEAD).exclude(user=user.pk).select_related("user")
+    names = [lead.user.get_full_name() or lead.user.get_username() for lead in leads[:LEADS]]
+    if not names:
+        return []
+    return [_("Ask who leads this project: %(names)s.") % {"names": ", ".join(names)}]
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
@@ -39,7 +63,11 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     # The same words for what does not exist and what is not yours.
-    return answer(request, 404, _("There is nothing here, or it is not yours to see."))
+    hints = [
+        _("The address may be mistyped, or what it named was renamed or deleted."),
+        _("You may be signed in by another account than the one that was invited."),
+    ]
+    return answer(request, 404, _("There is nothing here, or it is not yours to see."), hints)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

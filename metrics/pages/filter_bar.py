@@ -3,11 +3,14 @@ way to undo it."""
 
 from __future__ import annotations
 
+import datetime
+import zoneinfo
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from metrics.filters import CURRENT, ITEM, one_line
@@ -42,8 +45,18 @@ class Chip:
 
 
 @dataclass(frozen=True)
+class Preset:
+    """Days that are often asked for, and the address of the page with them."""
+
+    words: str
+    url: str
+    chosen: bool
+
+
+@dataclass(frozen=True)
 class FilterBar:
     chips: list[Chip]
+    presets: list[Preset]
     choices: list[Choice]
     kept: list[tuple[str, str]]  # what else the address says
     cleared: str
@@ -62,7 +75,38 @@ class FilterBar:
             kept.append(("without", mine["without"]))  # a part of the filter without a field
             chips = [chip for name, chip in zip(mine, chips, strict=True) if name != "without"]
             chips += _left_out(request, left_out)
-        return cls(chips, _choices(chosen, known), kept, _without(request, *mine))
+        return cls(
+            chips,
+            _presets(request, chosen),
+            _choices(chosen, known),
+            kept,
+            _without(request, *mine),
+        )
+
+
+def _presets(request: HttpRequest, chosen: Selection) -> list[Preset]:
+    """The last days, and those since the guidelines were changed; days are the project's."""
+    zone = zoneinfo.ZoneInfo(chosen.project.time_zone)
+    today = timezone.localdate(timezone=zone)
+    offered = [
+        (_("7 days"), today - datetime.timedelta(days=6)),
+        (_("30 days"), today - datetime.timedelta(days=29)),
+    ]
+    if chosen.project.guidelines_version > 1:  # the first were there from the beginning
+        newest = chosen.project.guideline_versions.values_list("number", "made_at").last()
+        if newest is not None:
+            number, made_at = newest
+            since = timezone.localdate(made_at, timezone=zone)
+            offered.append((_("since guidelines %(n)s") % {"n": number}, since))
+    found = []
+    for words, first in offered:
+        query = request.GET.copy()
+        for name in ("to", *PASSING):
+            query.pop(name, None)
+        query["from"] = first.isoformat()
+        mine = chosen.filter.first == first and chosen.filter.last is None
+        found.append(Preset(words, f"{request.path}?{query.urlencode()}", mine))
+    return found
 
 
 def _filters(name: str) -> bool:
