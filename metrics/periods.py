@@ -10,6 +10,7 @@ import numpy as np
 from ratings.recording.days import EPOCH, date_of
 
 SPANS = ("day", "week", "month")
+FIRM = 10  # items of a period; the value on fewer is noise
 
 
 def starts(days: np.ndarray, span: str) -> np.ndarray:

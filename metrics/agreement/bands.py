@@ -67,6 +67,8 @@ SCHEMES: dict[str, tuple[Band, ...]] = {
     ),
 }
 
+UNSURE = 2  # bands that an interval may pass before a word says more than is known
+
 SOURCES = {
     "landis_koch": "Landis & Koch 1977, Biometrics 33, 159-174",
     "fleiss": "Fleiss 1981, Statistical Methods for Rates and Proportions, 2nd ed., p. 218",
@@ -145,3 +147,13 @@ def safe_band(
         if total >= probability:
             return band
     return bands(scheme)[0]
+
+
+def too_wide(low: float | None, high: float | None, scheme: str = "landis_koch") -> bool:
+    """Whether an interval passes so many bands that the word for its middle would say more than is
+    known."""
+    order = bands(scheme)
+    first, last = band_of(low, scheme), band_of(high, scheme)
+    return (
+        first is not None and last is not None and order.index(last) - order.index(first) > UNSURE
+    )

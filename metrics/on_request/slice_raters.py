@@ -100,7 +100,10 @@ def _sparks(
     sparks: dict[int, Body] = {}
     for weights in scale.weighting_names():
         name = weighted("vs_peers", weights)
-        values = estimates[name].value.tolist() if estimates else []
+        if not estimates:
+            continue
+        firm = np.asarray(estimates[name].n_items) >= periods.FIRM
+        values = np.where(firm, estimates[name].value, np.nan).tolist()
         for rater, value in zip(of_weeks.tolist(), values, strict=True):
             line = sparks.setdefault(rater, {}).setdefault(name, [])
             line.append(number(value))

@@ -13,6 +13,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
+from metrics import periods
 from metrics.models import Attribution, Reading, Span
 from metrics.scale import weighted
 from projects.models import Question, Rater
@@ -20,7 +21,6 @@ from projects.models import Question, Rater
 from . import words
 from .figures import figure, interval, signed
 from .selection import Selection, one_of
-from .trends import FIRM
 
 SPANS = (Span.WEEK.value, Span.MONTH.value)
 PERIODS = 260  # the newest so many weeks and months together can be chosen from
@@ -39,7 +39,7 @@ class Period:
 
     @property
     def firm(self) -> bool:
-        return (self.reading.get("n_items") or 0) >= FIRM
+        return (self.reading.get("n_items") or 0) >= periods.FIRM
 
     @property
     def named(self) -> str:

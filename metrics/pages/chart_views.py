@@ -197,9 +197,17 @@ def _change(request: HttpRequest, chosen: Selection) -> Made:
 
 
 def table_rows(table: list[list[int]], labels: list[str]) -> Rows:
-    """A k x k table as rows: own, other, n, and the share of its row."""
+    """A k x k table as rows: own, other, n, the share of its row, and off the diagonal the share of
+    all that is not the same."""
+    apart = sum(map(sum, table)) - sum(line[place] for place, line in enumerate(table))
     return [
-        {"own": own, "other": other, "n": n, "share": n / sum(line) if sum(line) else 0.0}
+        {
+            "own": own,
+            "other": other,
+            "n": n,
+            "share": n / sum(line) if sum(line) else 0.0,
+            "apart": None if own == other else n / apart if apart else 0.0,
+        }
         for own, line in zip(labels, table, strict=False)
         for other, n in zip(labels, line, strict=True)
     ]

@@ -340,8 +340,8 @@ def _figures(color: Spec, field: str, form: str) -> Spec:
 
 
 def confusion(labels: list[str], *, rows_title: str, columns_title: str) -> Spec:
-    """A k x k table. rows: own, other, n, share (of the row). Colour is the share, the figure the
-    count."""
+    """A k x k table. rows: own, other, n, share (of the row), apart (None on the diagonal). Colour
+    is the share of the disagreement, lest a rare row shines; what is the same is grey."""
     axis = {**QUIET, "labelLimit": 140, "titlePadding": 10}
     x = _field(
         "other",
@@ -362,16 +362,23 @@ def confusion(labels: list[str], *, rows_title: str, columns_title: str) -> Spec
         "mark": {"type": "rect", "cornerRadius": 1, "style": "tile"},
         "encoding": {
             "color": _field(
-                "share",
+                "apart",
                 "quantitative",
-                _("share of the row"),
+                _("share of the disagreement"),
                 scale=AGREEMENT,
                 legend={**_legend(), "format": ".0%"},
+                condition={"test": "datum.own === datum.other", "value": "#b9bcc0"},
             ),
         },
     }
     text = _figures(
-        {"condition": {"test": "datum.share > 0.45", "value": "#111418"}, "value": "#ffffff"},
+        {
+            "condition": {
+                "test": "datum.own === datum.other || datum.apart > 0.45",
+                "value": "#111418",
+            },
+            "value": "#ffffff",
+        },
         "n",
         ",d",
     )

@@ -11,7 +11,7 @@ from metrics import periods
 from metrics.models import RaterReading, Span
 from projects.models import Question, Rater
 
-from .trends import FIRM, POINTS
+from .trends import POINTS
 
 VERSIONS = 12  # the newest
 
@@ -62,7 +62,7 @@ def chart_rows(
                 "start": start.isoformat(),
                 "end": periods.end_date(start, span).isoformat(),
                 **values,
-                "firm": (reading["n_items"] or 0) >= FIRM,
+                "firm": (reading["n_items"] or 0) >= periods.FIRM,
             }
         )
     return told[::-1]

@@ -53,6 +53,7 @@ def context(chosen: Selection, a: Rater, b: Rater, numbers: PairNumbers) -> dict
         "drift": drift(a, b, all_differences),
         "places": f"{numbers.waiting}-{bool(details.n_items)}-{bool(points)}",
         "confusion": list(zip(chosen.scale.labels, details.table.tolist(), strict=True)),
+        "column_sums": [sum(column) for column in zip(*details.table.tolist(), strict=True)],
     }
 
 

@@ -52,6 +52,7 @@ def context(chosen: Selection, numbers: RaterNumbers) -> dict[str, Any]:
         "pairwise": whole and whole.coefficients.get(pairwise),
         "use": use,
         "confusion": list(zip(chosen.scale.labels, table_of(whole), strict=False)),
+        "column_sums": [sum(column) for column in zip(*table_of(whole), strict=True)],
     }
 
 

@@ -21,7 +21,6 @@ from ratings.recording.days import date_of
 
 POINTS = 400  # the newest so many: more cannot be told apart on a screen
 TABLE_PERIODS = 60  # of a trend as a table; its file has the POINTS
-FIRM = 10  # a point on fewer items is shown in grey
 DENSE = 30  # the finest period whose middle point has so many items is the default,
 LATELY = 60  # so many newest days, weeks and months decide it
 POINTS_WANTED = 3  # unless it leaves fewer points than this: then the coarsest that leaves as many
@@ -47,7 +46,7 @@ class Point:
 
     @property
     def firm(self) -> bool:
-        return (self.reading.get("n_items") or 0) >= FIRM
+        return (self.reading.get("n_items") or 0) >= periods.FIRM
 
 
 def project_points(
@@ -214,7 +213,8 @@ def finest(sizes: list[tuple[str, Any]]) -> str:
 def sparklines(
     question: Question, raters: list[int], coefficient: str
 ) -> dict[int, list[float | None]]:
-    """Rater -> the newest values by week, at most 26 weeks back from the newest of all."""
+    """Rater -> the newest values by week, at most 26 weeks back from the newest of all; None for a
+    week of fewer than periods.FIRM items, whose value would be noise."""
     rows = RaterReading.objects.filter(question=question, span=Span.WEEK, rater__in=raters)
     newest = rows.order_by("-start").values_list("start", flat=True).first()
     if newest is None:
@@ -223,6 +223,7 @@ def sparklines(
         "rater_id", "start"
     )
     found: dict[int, list[float | None]] = {}
-    for rater, value in recent.values_list("rater_id", f"coefficients__{coefficient}__value"):
-        found.setdefault(rater, []).append(value)
+    columns = (f"coefficients__{coefficient}__{name}" for name in ("value", "n_items"))
+    for rater, value, n_items in recent.values_list("rater_id", *columns):
+        found.setdefault(rater, []).append(value if (n_items or 0) >= periods.FIRM else None)
     return found

@@ -22,7 +22,6 @@ from .selection import Selection
 from .sources.source import ProjectNumbers
 
 NAMED = 3  # raters in the sentence
-UNSURE = 2  # bands that an interval may pass before a word says more than is known
 DECIDE = (Member.Role.LEAD, Member.Role.ADJUDICATOR)
 
 
@@ -56,12 +55,9 @@ def _step(chosen: Selection, name: str, headline: dict[str, Any]) -> SafeString 
     scheme = chosen.project.band_scheme
     if name == "percent_agreement":
         return format_html(_("Percent agreement is {number}."), number=number)
-    order = bands.bands(scheme)
-    found, low, high = (
-        bands.band_of(headline.get(end), scheme) for end in ("value", "low", "high")
-    )
-    if low and high and order.index(high) - order.index(low) > UNSURE:
+    if bands.too_wide(headline.get("low"), headline.get("high"), scheme):
         return None
+    found = bands.band_of(headline["value"], scheme)
     word = format_html("<strong>{}</strong>", words.band(found))
     return format_html(_("Agreement is {word}: {number}."), word=word, number=number)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django import template
@@ -76,24 +76,33 @@ def n_done(steps: Sequence[Step]) -> int:
 
 
 @register.simple_tag
-def band_sign(value: float | None, scheme: str) -> SafeString:
+def band_sign(reading: Reading | None, scheme: str) -> SafeString:
     """The band of a coefficient with its dot, whose colour says where it stands among the scheme's
-    bands."""
-    found = bands.band_of(value, scheme)
-    if found is None:
+    bands; none where the interval passes too many of them."""
+    found = bands.band_of(reading["value"], scheme) if reading else None
+    if reading is None or found is None:
         return SafeString("")
+    if bands.too_wide(reading.get("low"), reading.get("high"), scheme):
+        return format_html('<span class="muted small">{}</span>', _("too early to say"))
     all_bands = bands.bands(scheme)
     step = round(all_bands.index(found) / (len(all_bands) - 1) * BAND_STEPS)
     return format_html('<span class="band band--{}">{}</span>', step, words.band(found))
 
 
 @register.filter
+def total(counts: Iterable[int]) -> int:
+    return sum(counts)
+
+
+@register.filter
 def sure_band(reading: Reading | None, scheme: str) -> str:
     """The band that the true value reaches or passes with 95 % probability; empty without a
-    standard error, and where it is 0, as of few ratings that all agree."""
+    standard error, where that is 0, as of few ratings that all agree, and of the lowest band,
+    which everything reaches."""
     if not reading or not reading["se"]:
         return ""
-    return str(words.band(bands.safe_band(reading["value"], reading["se"], scheme)))
+    found = bands.safe_band(reading["value"], reading["se"], scheme)
+    return "" if found == bands.bands(scheme)[0] else str(words.band(found))
 
 
 @register.filter

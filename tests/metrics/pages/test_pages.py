@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 import time_machine
+from django.template.loader import render_to_string
 from django.test import Client
 
 from metrics import tasks
+from metrics.pages import chart_views
 from metrics.work.sweep import bring_up_to_date
 from projects.setup.projects import change_project
 
@@ -458,6 +460,20 @@ def test_pair_page_turned_round_is_transposed(
     )
     assert (one == other.T).all()
     assert (one != other).any()
+
+
+def test_a_rare_row_of_a_confusion_does_not_shine() -> None:
+    """Shaded is what is not the same, by its share of the disagreement; the table has its sums."""
+    rows = chart_views.table_rows([[90, 6], [2, 0]], ["x", "y"])
+    assert [row["apart"] for row in rows] == [None, 0.75, 0.25, None]
+    assert [row["share"] for row in rows] == [90 / 96, 6 / 96, 1.0, 0.0]
+    same = chart_views.table_rows([[3, 0], [0, 1]], ["x", "y"])
+    assert [row["apart"] for row in same] == [None, 0.0, 0.0, None]
+    table = {"confusion": [("x", [90, 6]), ("y", [2, 0])], "column_sums": [92, 6]}
+    text = render_to_string("metrics/_confusion_table.html", table)
+    assert re.findall(r'<td class="num[ a-z]*">(\d+)</td>', text) == [
+        *("90", "6", "96"), *("2", "0", "2"), *("92", "6", "98"),
+    ]  # fmt: skip
 
 
 def test_pair_page_no_common_item(

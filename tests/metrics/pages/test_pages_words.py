@@ -87,6 +87,27 @@ def test_reading_without_interval_has_no_brackets() -> None:
     assert "[" not in readings.reading({"value": 0.4, "low": None, "high": None})
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (0.35, 0.49, "moderate"),
+        (None, None, "moderate"),
+        (0.1, 0.7, "too early to say"),  # from slight to substantial
+        (-0.51, 0.52, "too early to say"),
+    ],
+)
+def test_no_word_is_bigger_than_its_interval(
+    low: float | None, high: float | None, said: str
+) -> None:
+    reading = {"value": 0.42, "low": low, "high": high}
+    assert said in readings.band_sign(reading, "landis_koch")
+
+
+def test_to_reach_the_lowest_band_is_not_worth_a_sentence() -> None:
+    assert readings.sure_band({"value": 0.01, "se": 0.26}, "landis_koch") == ""
+    assert readings.sure_band({"value": 0.7, "se": 0.01}, "landis_koch") == "substantial"
+
+
 def test_spark_leaves_a_gap_where_undefined() -> None:
     assert readings.spark([0.1, 0.2, None, 0.4, 0.5]).count("M") == 2
 
