@@ -27,6 +27,7 @@ def count_question(question_id: int) -> None:
     # Small ones that wait beside it cost hardly more than it alone, and their hints find nothing.
     together.work()
     if not sweep.is_waiting(question_id):
+        pacing.counted(question_id, started)
         return
     items, left = sweep.work_on(question_id, seconds=sweep.TURN_SECONDS)
     if left is sweep.Left.NOTHING and not items:

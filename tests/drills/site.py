@@ -28,6 +28,7 @@ from tests import with_services
 from tests.agreement_site.running.conftest import BASE_DIR, Installation, free_port, wait_for
 from tests.drills.history import History, Key, Stored
 
+DISKS = ("data", "postgres")
 LABELS = ["none", "minor", "major", "critical"]
 
 
@@ -202,6 +203,31 @@ class Site(Installation):
             for item, rater, label, operation, lines in rows
         }
 
+    def health(self) -> tuple[int, str]:
+        """The status of /healthz and what it calls it, within five seconds; 0 and what went wrong
+        when nobody answers."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        with contextlib.closing(connection):
+            try:
+                connection.request("GET", "/healthz")
+                answer = connection.getresponse()
+                return answer.status, json.loads(answer.read())["status"]
+            except (OSError, http.client.HTTPException, ValueError) as error:
+                return 0, repr(error)
+
+    def problems(self) -> list[str]:
+        """What `manage.py status` finds wrong."""
+        done = subprocess.run(
+            [sys.executable, "manage.py", "status", "--json"],
+            env=self.environment(),
+            cwd=BASE_DIR,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        found: list[str] = json.loads(done.stdout.splitlines()[0])["problems"]
+        return found
+
     def import_run(self) -> tuple[str, int]:
         """State of the only import, and how many rows it has written (SQLite, read beside the
         site)."""
@@ -282,9 +308,19 @@ class Site(Installation):
         return "stopped PostgreSQL"
 
 
+def make_disks(folder: Path, megabytes: int) -> None:
+    """The folders of DISKS, where root asks for it each on a disk of its own."""
+    for name in DISKS:
+        (folder / name).mkdir(mode=0o700)
+        if megabytes and os.geteuid() == 0:
+            mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=700", "concord"]
+            subprocess.run([*mount, folder / name], check=False)
+
+
 @contextlib.contextmanager
-def running_site(*, postgres: bool, **environment: str) -> Iterator[Site]:
-    """A site that answers; every process is gone afterwards."""
+def running_site(*, postgres: bool, disks: int = 0, **environment: str) -> Iterator[Site]:
+    """A site that answers; every process is gone afterwards. ``disks``: the data folder and
+    PostgreSQL's lie on small disks of their own, of so many MB, where root may make them."""
     if not Path("/proc/self/environ").exists():
         pytest.skip("processes are found through /proc, which this system has not")
     folder = Path(tempfile.mkdtemp(prefix="concord-drill-"))
@@ -292,11 +328,10 @@ def running_site(*, postgres: bool, **environment: str) -> Iterator[Site]:
     server = None
     site = None
     try:
+        make_disks(folder, disks)
         if postgres:
-            (folder / "postgres").mkdir(mode=0o700)
             server = Postgres(folder / "postgres")
             server.start()
-        (folder / "data").mkdir()
         site = Site(folder / "data", postgres=server, **environment)
         if not postgres:
             site.bring_database()
@@ -311,6 +346,9 @@ def running_site(*, postgres: bool, **environment: str) -> Iterator[Site]:
             site.kill_everything()
         if server is not None:
             server.stop_at_once()
+        for name in DISKS:
+            if (folder / name).is_mount():
+                subprocess.run(["umount", "--lazy", folder / name], check=False)
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -320,7 +358,9 @@ class Clients:
     def __init__(self, site: Site, *, raters: list[str], items: list[str]) -> None:
         self.site = site
         self.items = items
-        self.files = {rater: site.data_dir / f"history-{rater}.jsonl" for rater in raters}
+        # Beside the data folder, whose disk may be full.
+        folder = site.data_dir.parent
+        self.files = {rater: folder / f"history-{rater}.jsonl" for rater in raters}
         self.processes: list[subprocess.Popen[bytes]] = []
 
     def start(self, seed: int) -> None:

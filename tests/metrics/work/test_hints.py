@@ -13,7 +13,7 @@ from django.db import connection
 from agreement_site.celery import app
 from groundwork.work import starting
 from metrics import tasks
-from metrics.work import hints, sweep
+from metrics.work import hints, together
 from ratings.models import Rating
 from tests.faults.brokers import Broker, private_broker
 
@@ -57,11 +57,11 @@ def test_the_worker_forgets_the_hint_before_it_reads(
     hint."""
     hints.send(question.pk)
 
-    def work(question_id: int, **kwargs: Any) -> Any:
-        hints.send(question_id)  # a rating's hint while the worker reads
-        return 0, sweep.Left.NOTHING
+    def work() -> int:
+        hints.send(question.pk)  # a rating's hint while the worker reads
+        return 0
 
-    monkeypatch.setattr(sweep, "work_on", work)
+    monkeypatch.setattr(together, "work", work)  # the first that reads
     tasks.count_question(question.pk)
     assert broker.messages() == 2
 
