@@ -9,8 +9,15 @@ from django import template
 from metrics.agreement.weights import weighted
 from projects.models import Question, Rater
 from quality.models import GoldState, RepeatScore, RepeatState
+from ratings.recording.days import date_of
 
 register = template.Library()
+
+
+@register.filter
+def month_of(day: int) -> str:
+    """The month that begins with this day since 1970-01-01."""
+    return date_of(day).strftime("%Y-%m")
 
 
 @register.simple_tag

@@ -94,3 +94,18 @@ def test_repeats_are_what_the_formulas_say_and_follow_the_desk(
     moved = RepeatScore.objects.get(rater__key="ann")
     assert (moved.n, moved.same) == (row.n, row.same - 1)
     assert moved.table[first][(first + 1) % 4] == row.table[first][(first + 1) % 4] + 1
+
+
+def test_the_raters_page_tells_month_by_month(
+    answered: Question, client_for: Any, lead: Any
+) -> None:
+    Project.objects.update(repeat_percent=3)
+    again(answered, "ann", (0, 0, 1, 0))
+    tasks.sweep_gold()
+    months = [
+        {"start": 20454 + 31 * place, "n": 6, "same": 3 + place, "low": 0.2, "high": 0.9}
+        for place in (0, 1)
+    ]
+    RepeatScore.objects.update(months=months)
+    page = client_for(lead).get(f"/projects/{answered.project_id}/raters/ann/").text
+    assert "Month by month" in page and ">2026-01<" in page and ">4 of 6<" in page
