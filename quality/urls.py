@@ -42,6 +42,7 @@ urlpatterns = [
     path(f"{ITEM}names/", adjudication_views.names, name="adjudicate_names"),
     path(f"{PROJECT}decisions/", appeal_views.decisions, name="decisions"),
     path(f"{PROJECT}decisions/<int:item_id>/", appeal_views.contest, name="contest"),
+    path(f"{PROJECT}known-answers/<int:item_id>/", appeal_views.contest_gold, name="contest_gold"),
     path(f"{PROJECT}appeals/", appeal_views.appeals, name="appeals"),
     path(f"{PROJECT}appeals/<int:appeal_id>/", appeal_views.answer, name="appeal_answer"),
     path(f"{PROJECT}exam/", exam_views.exam, name="exam"),

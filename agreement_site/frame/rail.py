@@ -51,7 +51,11 @@ PLACES = (
     Place("alarms", _("Alarms"), RESULTS, key="a"),
     Place("rate", _("Rate"), RATES, apart=True, key="n"),
     Place(
-        "my_ratings", _("My ratings"), frozenset({Role.ANNOTATOR}), ("decisions", "exam"), key="m"
+        "my_ratings",
+        _("My ratings"),
+        frozenset({Role.ANNOTATOR}),
+        ("decisions", "exam", "known-answers"),
+        key="m",
     ),
     Place("gold", _("Gold"), LEAD, ("exams",), apart=True),
     Place("data", _("Data"), RESULTS, key="f"),

@@ -8,18 +8,19 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Exists, F, OuterRef, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from projects.access import get_project
-from projects.models import Category, Member, Project, Question
+from projects.models import Category, GoldAnswer, Member, Project, Question
 from quality.adjudication import appeals as appealing
+from quality.adjudication import gold_appeals
 from quality.adjudication.narrowing import contested
 from quality.models import Appeal, Decision, ItemLabel, Source
-from ratings.desk import content
+from ratings.desk import content, own
 
 from .own_rater import own_rater
 
@@ -48,8 +49,43 @@ def decisions(request: HttpRequest, project_id: int) -> HttpResponse:
         }
         for one in appealing.with_own(rater, list(page))
     ]
-    context = {"project": rater.project, "page": page, "rows": rows}
+    retired = [
+        {
+            "told": one,
+            "said": labels.get((one.gold.question_id, one.own), ""),
+            "gold": _gold_labels(one.gold, labels),
+            "blocks": content.blocks(one.gold.item.body),
+        }
+        for one in gold_appeals.retired(rater)
+    ]
+    context = {"project": rater.project, "page": page, "rows": rows, "retired": retired}
     return render(request, "quality/decisions.html", context)
+
+
+def _gold_labels(gold: GoldAnswer, labels: dict[tuple[int, int], str]) -> str:
+    return " / ".join(labels.get((gold.question_id, int(code)), "") for code in gold.answer)
+
+
+@login_required
+@require_POST
+def contest_gold(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
+    """The user contests the known answer of an item: ``question`` (its key) and ``text``."""
+    rater = own_rater(request, project_id)
+    key = request.POST.get("question", "")
+    question = get_object_or_404(Question, project=rater.project_id, key=key)
+    item = own.item_of(rater, item_id)
+    if item is None:
+        raise Http404
+    try:
+        gold_appeals.contest(
+            rater=rater, question=question, item=item, text=request.POST.get("text", "")
+        )
+    except appealing.Refused as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, _("The lead will see it and answer here."))
+    in_exam = rater.exams.exists()
+    return redirect("exam" if in_exam else "decisions", project_id)
 
 
 @login_required
@@ -103,6 +139,10 @@ def _contested(project: Project) -> QuerySet[ItemLabel]:
 
 
 def _decided(row: Appeal, labels: dict[tuple[int, int], str]) -> str:
+    if row.about == Appeal.About.GOLD:
+        same = GoldAnswer.objects.filter(question=row.question, item=row.item)
+        latest = same.order_by("version").last()
+        return "" if latest is None else _gold_labels(latest, labels)
     made = Decision.objects.filter(question=row.question, item=row.item).order_by("number").last()
     if made is None or made.code is None:
         return ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django import forms
@@ -20,7 +20,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 from metrics.agreement.gold import exam_passes
 from metrics.pages.selection import Selection, chosen_question
 from projects.models import Category, GoldAnswer, Item, Member, Question, Rater
+from quality.adjudication import gold_appeals
 from quality.exam import deciding, settings
+from quality.models import Appeal
 from ratings.desk import content, exams
 from ratings.models import Exam, ExamRules
 
@@ -87,7 +89,7 @@ def exam(request: HttpRequest, project_id: int) -> HttpResponse:
     context = {
         "project": rater.project,
         "examining": examining,
-        "tries": _reviews(list(ended.order_by("-pk"))),
+        "tries": _reviews(rater, list(ended.order_by("-pk"))),
         "several_questions": rater.project.questions.count() > 1,
     }
     return render(request, "quality/exam.html", context)
@@ -103,16 +105,29 @@ class Shown:
     right: bool | None
     gold: str
     explanation: str
+    appeal: Appeal | None = None
 
 
-def _reviews(tries: list[Exam]) -> list[dict[str, Any]]:
+def _reviews(rater: Rater, tries: list[Exam]) -> list[dict[str, Any]]:
     """Each try with its answers, those first that were wrong."""
     steps = [step for one in tries for step in one.course]
     items = Item.objects.in_bulk({step[0] for step in steps})
     golds = GoldAnswer.objects.in_bulk({step[3] for step in steps if step[3] is not None})
     rows = Category.objects.filter(question__in=[one.question_id for one in tries])
     labels = {(row.question_id, row.code): row.label for row in rows}
-    return [{"exam": one, "rows": _shown(one, items, golds, labels)} for one in tries]
+    appeals = gold_appeals.appeals_of(rater)
+    letting = gold_appeals.may_contest(rater, [one.question_id for one in tries])
+    return [
+        {
+            "exam": one,
+            "rows": [
+                replace(row, appeal=appeals.get((one.question_id, row.item.pk)))
+                for row in _shown(one, items, golds, labels)
+            ],
+            "may_contest": one.question_id in letting,
+        }
+        for one in tries
+    ]
 
 
 def _shown(

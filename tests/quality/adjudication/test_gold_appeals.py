@@ -1,0 +1,104 @@
+"""Raters contest known answers: those of an exam, and hidden ones that were retired."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+
+import pytest
+import time_machine
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from projects.catalogue.gold import retire_gold, set_gold
+from projects.models import Item, Project, Question, Rater
+from quality.models import Appeal, LabelRules
+from ratings.models import Apart, Assignment, Exam
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def items(project: Project, question: Question, lead: User) -> list[Item]:
+    """Three that ann answered: one in an exam that ended, two as hidden gold."""
+    ann, now = Rater.objects.get(key="ann"), timezone.now()
+    made = []
+    for number, why in enumerate(("exam", "gold", "gold")):
+        item = Item.objects.create(project=project, key=f"i{number}", body={"text": f"T{number}"})
+        gold = set_gold(item=item, question=question, answer=[1], by=lead, explanation="as 3.1")
+        Assignment.objects.create(
+            item=item, rater=ann, why=why, state="done", closed_at=now, leased_until=now
+        )
+        Apart.objects.create(
+            question=question,
+            item=item,
+            rater=ann,
+            why=why,
+            code=3,
+            rated_at=now,
+            changed_at=now,
+            source="form",
+        )
+        if why == "exam":
+            Exam.objects.create(
+                question=question,
+                rater=ann,
+                number=1,
+                state="failed",
+                chance=0.05,
+                rules={"p_fail": 0.6, "p_pass": 0.8, "most": 50},
+                items=[item.pk],
+                course=[[item.pk, 3, False, gold.pk]],
+                began_at=now,
+                ended_at=now,
+            )
+        made.append(item)
+    return made
+
+
+def test_what_is_known_may_be_contested_and_hidden_gold_stays_hidden(
+    items: list[Item],
+    project: Project,
+    question: Question,
+    lead: User,
+    annotator: User,
+    client_for: Callable[[User], Client],
+) -> None:
+    desk, leads = client_for(annotator), client_for(lead)
+    base = f"/projects/{project.pk}/"
+
+    def contest(item: Item) -> None:
+        sent = {"question": question.key, "text": "it reads well"}
+        assert desk.post(f"{base}known-answers/{item.pk}/", sent).status_code == 302
+
+    contest(items[0])
+    assert not Appeal.objects.exists()  # the lead lets nobody
+    assert "Contest it" not in desk.get(f"{base}exam/").text
+    LabelRules.objects.create(question=question, tell_raters=True, tell_after=7)
+    assert "Contest it" in desk.get(f"{base}exam/").text
+    for item in items:
+        contest(item)
+    assert [(one.item, one.about) for one in Appeal.objects.all()] == [(items[0], "gold")]
+    assert "it reads well" in desk.get(f"{base}exam/").text
+
+    # One of the hidden ones is retired; the rater learns of it a week later.
+    retire_gold(item=items[1], question=question, by=lead)
+    assert "not in use any more" not in desk.get(f"{base}decisions/").text
+    with time_machine.travel(timezone.now() + datetime.timedelta(days=8), tick=False):
+        desk.force_login(annotator)
+        told = desk.get(f"{base}decisions/").text
+        assert "held to be right was <strong>minor</strong>" in told and "as 3.1" in told
+        assert "T1" in told and "T2" not in told
+        contest(items[1])
+        contest(items[2])
+        assert Appeal.objects.count() == 2
+        set_gold(item=items[1], question=question, answer=[2], by=lead)
+        assert "T1" not in desk.get(f"{base}decisions/").text
+
+    shown = leads.get(f"{base}appeals/").text
+    assert "change or retire the gold answer" in shown and f"{base}items/" in shown
+    row = Appeal.objects.get(item=items[0])
+    sent = {"state": "upheld", "answer": "right you are"}
+    assert leads.post(f"{base}appeals/{row.pk}/", sent).status_code == 302
+    assert "right you are" in desk.get(f"{base}exam/").text
