@@ -42,24 +42,29 @@ def apart_below(reading: Reading) -> tuple[str, float | None]:
 
 def raters_apart(readings: Mapping[int, Reading]) -> dict[int, list[str]]:
     """Question -> raters whose agreement with peers lies, interval and all, below the whole
-    interval of the project; people alone, unless models alone rate or the lead pools them."""
+    interval of the project, those of most harm (ratings x gap) first; people alone, unless models
+    alone rate or the lead pools them."""
     floors: dict[str, dict[int, float]] = {}  # one query a weighting, not a question
     for question, reading in readings.items():
         name, floor = apart_below(reading)
         if floor is not None:
             floors.setdefault(name, {})[question] = floor
-    found: dict[int, list[str]] = {}
+    found: dict[int, list[tuple[float, str]]] = {}
     for name, of_question in floors.items():
         rows = RaterReading.objects.filter(question__in=list(of_question), span=Span.ALL)
-        rows = rows.annotate(high=number_at(f"coefficients__{name}__high"))
+        rows = rows.annotate(
+            high=number_at(f"coefficients__{name}__high"),
+            value=number_at(f"coefficients__{name}__value"),
+        )
         # Below the highest floor: which of them are below their own is told faster here.
         rows = rows.filter(high__lt=max(of_question.values()))
-        columns = ("question_id", "rater__key", "rater__kind", "high")
-        for question, key, kind, high in rows.order_by("rater__key").values_list(*columns):
+        columns = ("question_id", "rater__key", "rater__kind", "high", "value", "n_ratings")
+        for question, key, kind, high, value, n in rows.order_by().values_list(*columns):
             of_people = readings[question].headline.get("of", "people") == "people"
             if high < of_question[question] and (kind == Rater.Kind.HUMAN or not of_people):
-                found.setdefault(question, []).append(key)
-    return found
+                harm = n * (of_question[question] - value)
+                found.setdefault(question, []).append((-harm, key))
+    return {question: [key for _harm, key in sorted(ones)] for question, ones in found.items()}
 
 
 def apart_sentences(keys: list[str]) -> list[str]:

@@ -92,12 +92,13 @@ def _apart(chosen: Selection, numbers: ProjectNumbers) -> list[SafeString]:
     )
     more = len(keys) - NAMED
     if more > 0:
-        links = format_html("{} {}", links, _link("#raters", _("and %(n)s more") % {"n": more}))
+        every = "#raters" if chosen.filter else _address("raters", chosen)
+        links = format_html("{} {}", links, _link(every, _("and %(n)s more") % {"n": more}))
     return [format_html(_("Furthest from the others: {raters}."), raters=links)]
 
 
 def _next(chosen: Selection, headline: dict[str, Any], found: bool) -> tuple[str, str]:
-    project = chosen.project
+    project: Any = chosen.project
     order = bands.bands(project.band_scheme)
     if not found and bands.band_of(headline["value"], project.band_scheme) is order[-1]:
         return _("Get the labels"), _address("labels", chosen)
@@ -107,7 +108,8 @@ def _next(chosen: Selection, headline: dict[str, Any], found: bool) -> tuple[str
 
 
 def _plan(chosen: Selection) -> tuple[str, str]:
-    if chosen.project.role == Member.Role.LEAD:
+    project: Any = chosen.project
+    if project.role == Member.Role.LEAD:
         return _("How many more items?"), _address("plan", chosen)
     return _("Look at the numbers"), "#headline"
 

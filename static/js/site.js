@@ -2,6 +2,7 @@
    form[data-confirm="text"]   asks before it is sent
    select[data-submit]         sends its form when changed (the form keeps its button without JavaScript)
    button[data-print][hidden]  prints the page, where a script can
+   button[data-copy-address][hidden]  copies the address of this view: filter, question and weights stand in it
    time[data-moment="passed"]  tells how long ago it was, or the reader's own day; "exact": the reader's own time
    a[data-enlarge]             opens its picture over the page, as large as the window allows
    [data-poll="1"]             gets the event "poll" every so many seconds, while the page is seen (hx-trigger="poll") */
@@ -28,6 +29,16 @@
     if (event.target.closest?.("[data-print]")) window.print();
   });
   for (const button of document.querySelectorAll("[data-print]")) button.hidden = false;
+
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest?.("[data-copy-address]");
+    if (!button) return;
+    await navigator.clipboard.writeText(window.location.href);
+    button.textContent = button.dataset.done;
+  });
+  if (navigator.clipboard) {
+    for (const button of document.querySelectorAll("[data-copy-address]")) button.hidden = false;
+  }
 
   function enlarge(link) {
     const dialog = document.createElement("dialog");

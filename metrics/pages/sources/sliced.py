@@ -177,15 +177,15 @@ class SlicedProject(SliceNumbers, ProjectNumbers):
         name, floor = apart_below(self.reading)
         if floor is None:
             return []
-        below = []
+        harm: dict[int, float] = {}
         for row in self.body["raters"]:
-            high = row["coefficients"][name]["high"]
-            if high is not None and high < floor:
-                below.append(row["id"])
-        if not below:
+            reading = row["coefficients"][name]
+            if reading["high"] is not None and reading["high"] < floor:
+                harm[row["id"]] = row["n"] * (floor - reading["value"])
+        if not harm:
             return []
-        raters = Rater.objects.filter(pk__in=below).order_by("key")
-        return list(raters.values_list("key", flat=True))
+        keys = Rater.objects.filter(pk__in=harm).values_list("pk", "key")
+        return [key for _pk, key in sorted(keys, key=lambda one: (-harm[one[0]], one[1]))]
 
     def found(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.body["findings"]

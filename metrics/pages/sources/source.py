@@ -109,7 +109,8 @@ class ProjectNumbers(Numbers):
 
     @abstractmethod
     def raters_apart(self) -> list[str]:
-        """Keys of the raters who agree less with the others than all do, interval and all."""
+        """Keys of the raters who agree less with the others than all do, interval and all; those of
+        most harm first."""
 
     @cached_property
     def apart(self) -> list[str]:

@@ -95,3 +95,23 @@ def test_a_new_project_tells_its_lead_what_it_needs(
     bring_up_to_date(question.pk)
     assert done() == []
     assert "Getting started" not in client.get("/").content.decode()
+
+
+def test_who_does_most_harm_is_named_first(
+    project: Any, question: Any, rate: Any, client_for: Any, lead: Any
+) -> None:
+    """ann and zoe say the same whatever the item is; zoe of more items."""
+    labels = ["none", "minor", "major", "critical"] * 15
+    for number, label in enumerate(labels):
+        for key in ("bea", "cleo", "dora"):
+            rate(question, f"i{number}", key, label)
+        rate(question, f"i{number}", "zoe", "none")
+        if number < 30:
+            rate(question, f"i{number}", "ann", "none")
+    bring_up_to_date(question.pk)
+    client = client_for(lead)
+    found = client.get(f"/projects/{project.pk}/").context["verdict"]
+    assert [name for name in ("ann", "zoe") if name in str(found.sentences)] == ["ann", "zoe"]
+    text = str(found.sentences)
+    assert text.index("/raters/zoe/") < text.index("/raters/ann/")
+    assert "data-copy-address" in client.get(f"/projects/{project.pk}/").content.decode()
