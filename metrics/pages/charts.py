@@ -312,7 +312,13 @@ def pair_matrix(raters: list[str], apart: Sequence[tuple[str, str]] = ()) -> Spe
     params = [{"name": "inkOnGround", "value": "#1d2126"}]
     # Shared by cells and figures: a figure lies over its cell.
     encoding = {"x": x, "y": y, "href": {"field": "url"}, "tooltip": tooltip}
-    return _chart(matrix_height(len(raters))[1], params=params, encoding=encoding, layer=layers)
+    return _chart(
+        matrix_height(len(raters))[1],
+        params=params,
+        encoding=encoding,
+        layer=layers,
+        resolve={"legend": {"stroke": "independent"}},  # the outline's is switched off
+    )
 
 
 def matrix_height(n_raters: int) -> tuple[str, int]:
