@@ -206,7 +206,7 @@ def table_rows(table: list[list[int]], labels: list[str]) -> Rows:
             "other": other,
             "n": n,
             "share": n / sum(line) if sum(line) else 0.0,
-            "apart": None if own == other else n / apart if apart else 0.0,
+            "apart": n / apart if apart and own != other else 0.0,
         }
         for own, line in zip(labels, table, strict=False)
         for other, n in zip(labels, line, strict=True)

@@ -346,7 +346,7 @@ def _figures(color: Spec, field: str, form: str) -> Spec:
 
 
 def confusion(labels: list[str], *, rows_title: str, columns_title: str) -> Spec:
-    """A k x k table. rows: own, other, n, share (of the row), apart (None on the diagonal). Colour
+    """A k x k table. rows: own, other, n, share (of the row), apart (0 on the diagonal). Colour
     is the share of the disagreement, lest a rare row shines; what is the same is grey."""
     axis = {**QUIET, "labelLimit": 140, "titlePadding": 10}
     x = _field(

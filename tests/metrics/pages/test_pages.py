@@ -465,10 +465,10 @@ def test_pair_page_turned_round_is_transposed(
 def test_a_rare_row_of_a_confusion_does_not_shine() -> None:
     """Shaded is what is not the same, by its share of the disagreement; the table has its sums."""
     rows = chart_views.table_rows([[90, 6], [2, 0]], ["x", "y"])
-    assert [row["apart"] for row in rows] == [None, 0.75, 0.25, None]
+    assert [row["apart"] for row in rows] == [0.0, 0.75, 0.25, 0.0]
     assert [row["share"] for row in rows] == [90 / 96, 6 / 96, 1.0, 0.0]
     same = chart_views.table_rows([[3, 0], [0, 1]], ["x", "y"])
-    assert [row["apart"] for row in same] == [None, 0.0, 0.0, None]
+    assert [row["apart"] for row in same] == [0.0, 0.0, 0.0, 0.0]
     table = {"confusion": [("x", [90, 6]), ("y", [2, 0])], "column_sums": [92, 6]}
     text = render_to_string("metrics/_confusion_table.html", table)
     assert re.findall(r'<td class="num[ a-z]*">(\d+)</td>', text) == [
