@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import BadRequest
-from django.db.models import F, Q, QuerySet, TextField
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, TextField
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
 from django.http import QueryDict
@@ -23,10 +23,12 @@ from django.utils.translation import gettext as _
 
 from groundwork.text import has_control
 from projects.models import Rater
+from ratings.models import Assignment
 from ratings.recording.days import EPOCH
 
 ITEM = "item."  # the parameter item.language=de chooses items by their attribute "language"
 MOST_ATTRIBUTES = 3
+RANDOM = "random"  # of how items came to their raters
 CURRENT = "current"  # of the versions of an item's content
 MOST_VERSIONS = 1_000
 LONGEST_NAME = 100
@@ -39,7 +41,8 @@ NAMED = 20  # so many allowed values are named in a refusal
 class Filter:
     """``first`` and ``last``: days, both within. ``content``: the number of a version of the item's
     content under which it was rated, or CURRENT. ``without``: keys of raters who are left out, in
-    order. Empty texts and dates choose everything."""
+    order. ``drawn``: RANDOM for the ratings alone of items that no planned order chose for what
+    others had said of them. Empty texts and dates choose everything."""
 
     first: datetime.date | None = None
     last: datetime.date | None = None
@@ -48,6 +51,7 @@ class Filter:
     attributes: tuple[tuple[str, str], ...] = ()
     content: str = ""
     without: tuple[str, ...] = ()
+    drawn: str = ""
 
     def __bool__(self) -> bool:
         return self != Filter()
@@ -78,7 +82,10 @@ class Filter:
                     % {"name": f"{name[:40]}={value[:40]}"}
                 )
         group, content, without = _text(given, "group"), _content(given), _without(given)
-        return cls(first, last, kind, group, attributes, content, without)
+        drawn = given.get("drawn") or ""
+        if drawn not in ("", RANDOM):
+            raise refused("drawn", drawn.replace("\0", ""), [RANDOM])
+        return cls(first, last, kind, group, attributes, content, without, drawn)
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Filter:
@@ -87,8 +94,10 @@ class Filter:
             for name in ("from", "to")
         )
         attributes = tuple(sorted(spec.get("items", {}).items()))
-        kind, group, content = (spec.get(name, "") for name in ("kind", "group", "content"))
-        return cls(first, last, kind, group, attributes, content, tuple(spec.get("without", ())))
+        names = ("kind", "group", "content", "drawn")
+        kind, group, content, drawn = (spec.get(name, "") for name in names)
+        without = tuple(spec.get("without", ()))
+        return cls(first, last, kind, group, attributes, content, without, drawn)
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -109,6 +118,7 @@ class Filter:
             "group": self.group,
             "content": self.content,
             "without": one_line(self.without),
+            "drawn": self.drawn,
         }
         found |= {f"{ITEM}{name}": value for name, value in self.attributes}
         return {name: value for name, value in found.items() if value}
@@ -139,6 +149,9 @@ class Filter:
             rows = rows.filter(rater__group=self.group)
         if self.without:
             rows = rows.exclude(rater__key__in=self.without)
+        if self.drawn:
+            same: dict[str, Any] = {"item": OuterRef("item"), "rater": OuterRef("rater")}
+            rows = rows.filter(~Exists(Assignment.objects.filter(planned=True, **same)))
         if self.content:
             rows = rows.filter(_under(self.content))
         return self.items(rows, "item__attributes")

@@ -17,7 +17,7 @@ from groundwork.rest.paging import Key
 from groundwork.rest.parameters import parameters
 from groundwork.rest.schema import parameter
 from metrics.agreement.coefficients import cohen
-from metrics.filters import CURRENT, ITEM, Filter
+from metrics.filters import CURRENT, ITEM, RANDOM, Filter
 from metrics.models import CountState, Reading, Slice
 from metrics.on_request import filter_choices, slices
 from metrics.on_request.slice_numbers import SHORT
@@ -26,7 +26,7 @@ from metrics.work import sweep
 from projects.api.view import ApiView
 from projects.models import Question, Rater
 
-NAMES = ("from", "to", "kind", "group", "content", "without")
+NAMES = ("from", "to", "kind", "group", "content", "without", "drawn")
 FILTERS = [
     parameter("from", "Ratings of this day or later, like 2026-03-02"),
     parameter("to", "Ratings of this day or earlier"),
@@ -36,6 +36,11 @@ FILTERS = [
         "content", f"Ratings of this version of their item's content: a number, or {CURRENT}"
     ),
     parameter("without", "Ratings of all but these raters: their keys, with commas between them"),
+    parameter(
+        "drawn",
+        "Ratings of items alone that no planned order chose for what others had said of them",
+        enum=[RANDOM],
+    ),
     parameter("item.NAME", "Ratings of items whose attribute NAME has this value; three at most"),
 ]
 # Of a trend: slice_numbers.point, and SHORT for what is cumulative.

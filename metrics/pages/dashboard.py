@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.http import HttpRequest
@@ -12,16 +12,18 @@ from django.utils.translation import gettext as _
 from metrics.agreement import registry
 from metrics.agreement.headline import CHOSEN
 from metrics.agreement.weights import WEIGHTINGS
+from metrics.filters import RANDOM, Filter
 from metrics.models import Reading
 from metrics.readings import over_time, pairs
 from metrics.scale import headlines, weighted
-from projects.models import Rater
+from projects.models import QueueOrder, Rater
 
 from . import charts, getting_started, words
 from .live import Live
 from .moves import Move
 from .rater_table import rater_table
 from .selection import Selection
+from .sources import source_of
 from .sources.source import ProjectNumbers
 from .verdict import verdict
 
@@ -71,6 +73,7 @@ def context(request: HttpRequest, chosen: Selection, numbers: ProjectNumbers) ->
         "verdict": verdict(chosen, numbers, name, headline),
         "steps": steps,
         "why": why(chosen, reading),
+        "drawn": drawn_at_random(chosen),
         "groups": groups(chosen, reading, numbers),
         "trends": trends_offered(chosen),
         "trend_note": trend_note(chosen),
@@ -139,6 +142,25 @@ def why(chosen: Selection, reading: Reading | None) -> str | Promise:
     if reading.headline["why"] == CHOSEN:
         return _("Chosen for this question: %(note)s") % {"note": chosen.question.headline_note}
     return words.why(reading.headline["why"], reading.headline["name"])
+
+
+def drawn_at_random(chosen: Selection) -> Drawn | None:
+    """Where the queue asks first for what others left in doubt: the same of what it did not choose.
+    Its value is there once a worker has computed it."""
+    if chosen.filter or chosen.project.queue_order != QueueOrder.LABELS:
+        return None
+    alone = replace(chosen, filter=Filter(drawn=RANDOM))
+    numbers = source_of(alone).project()
+    found = None if numbers.waiting else first_number(alone, numbers.reading)
+    return Drawn(found, alone.query)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What is read first, of items drawn at random alone, and the query of their own dashboard."""
+
+    reading: dict[str, Any] | None
+    query: str
 
 
 @dataclass(frozen=True)

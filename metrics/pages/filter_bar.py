@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import datetime
 import zoneinfo
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -12,16 +13,19 @@ from urllib.parse import urlencode
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from metrics.filters import CURRENT, ITEM, one_line
+from metrics.filters import CURRENT, ITEM, RANDOM, one_line
 from metrics.on_request import filter_choices
-from projects.models import Rater
+from projects.models import QueueOrder, Rater
 
 from .selection import Selection
 
 NOTHING: dict[str, Any] = {"attributes": {}, "groups": {}, "models": False}
 VERSIONS = 20  # of items' contents that can be chosen from
 NAMED_RATERS = 5  # so many who are left out are named
+_NAMES = ("from", "to", "kind", "group", "content", "without", "drawn")
+_DRAWN = gettext_lazy("drawn at random")
 PASSING = ("page", "sort")  # what an address says of a list that another filter does not have
 
 
@@ -110,7 +114,15 @@ def _presets(request: HttpRequest, chosen: Selection) -> list[Preset]:
 
 
 def _filters(name: str) -> bool:
-    return name in ("from", "to", "kind", "group", "content", "without") or name.startswith(ITEM)
+    return name in (
+        "from",
+        "to",
+        "kind",
+        "group",
+        "content",
+        "without",
+        "drawn",
+    ) or name.startswith(ITEM)
 
 
 def _without(request: HttpRequest, *names: str) -> str:
@@ -136,17 +148,15 @@ def _left_out(request: HttpRequest, keys: tuple[str, ...]) -> list[Chip]:
 
 
 def _words(name: str, value: str) -> str:
-    if name == "from":
-        return _("from %(day)s") % {"day": value}
-    if name == "to":
-        return _("to %(day)s") % {"day": value}
-    if name == "kind":
-        return _("only models") if value == Rater.Kind.MODEL else _("only people")
-    if name == "group":
-        return _("group: %(group)s") % {"group": value}
-    if name == "content":
-        return _content(value)
-    return f"{name.removeprefix(ITEM)}: {value}"
+    known: dict[str, Callable[[], str]] = {
+        "from": lambda: _("from %(day)s") % {"day": value},
+        "to": lambda: _("to %(day)s") % {"day": value},
+        "kind": lambda: _("only models") if value == Rater.Kind.MODEL else _("only people"),
+        "group": lambda: _("group: %(group)s") % {"group": value},
+        "content": lambda: _content(value),
+        "drawn": lambda: str(_DRAWN),
+    }
+    return known[name]() if name in known else f"{name.removeprefix(ITEM)}: {value}"
 
 
 def _content(value: str) -> str:
@@ -169,6 +179,8 @@ def _choices(chosen: Selection, known: dict[str, Any]) -> list[Choice]:
         values = dict.fromkeys([CURRENT, *numbers, *([mine.content] if mine.content else [])])
         options = [(value, _content(value)) for value in values]
         found.append(Choice("content", _("Content"), mine.content, options))
+    if mine.drawn or chosen.project.queue_order == QueueOrder.LABELS:
+        found.append(Choice("drawn", _("Items"), mine.drawn, [(RANDOM, str(_DRAWN))]))
     own = dict(mine.attributes)
     for name in dict.fromkeys((*own, *known["attributes"])):
         counts = known["attributes"].get(name, {})

@@ -21,7 +21,7 @@ from django.utils import timezone
 
 from groundwork.database import bulk
 from groundwork.database.rows import Row
-from projects.models import Item, Rater
+from projects.models import Item, QueueOrder, Rater
 from ratings.models import Assignment
 from ratings.recording import examined, places
 from ratings.recording.days import aware
@@ -59,13 +59,14 @@ _LOCK = " FOR NO KEY UPDATE"
 # To be sent with the item's lock in hand: then it sees all who take a place.
 _TAKE = f"""
     INSERT INTO ratings_assignment
-        (item_id, rater_id, state, why, created_at, leased_until, skip_reason, flagged)
-    SELECT %s, %s, 'open', '', %s, %s, '', false
+        (item_id, rater_id, state, why, planned, created_at, leased_until, skip_reason, flagged)
+    SELECT %s, %s, 'open', '', %s, %s, %s, '', false
     WHERE (SELECT count(*) FROM ({places.TAKERS_OF_ONE}) AS others WHERE rater_id <> %s)
         < %s + (SELECT extra_places FROM projects_item WHERE id = %s)
     ON CONFLICT (item_id, rater_id) DO UPDATE SET
         state = 'open',
         why = '',
+        planned = excluded.planned,
         created_at = excluded.created_at,
         leased_until = excluded.leased_until,
         closed_at = NULL,
@@ -219,7 +220,8 @@ def _hand_out_planned(rater: Rater) -> Item | None:
         return None
     # Once a plan: what this rater says may make another rating needless.
     used = (_USE_TURN, [picked, picked, rater.pk])
-    return _open(rater, picked, then=[_moving_desk(rater, picked), used])
+    for_doubt = rater.project.queue_order == QueueOrder.LABELS
+    return _open(rater, picked, planned=for_doubt, then=[_moving_desk(rater, picked), used])
 
 
 def _hand_out(
@@ -249,14 +251,16 @@ def _hand_out(
     return None, some
 
 
-def _open(rater: Rater, item_id: int, *, then: Sequence[bulk.Statement] = ()) -> Item | None:
+def _open(
+    rater: Rater, item_id: int, *, planned: bool = False, then: Sequence[bulk.Statement] = ()
+) -> Item | None:
     """Take a place of the item, whose lock is held; None when others have them all. Its row is
     right afterwards."""
     moment = connection.ops.adapt_datetimefield_value
     now = timezone.now()
     times = [moment(now), moment(now + lease_time())]
     others = [item_id, item_id, rater.pk]
-    taking = [item_id, rater.pk, *times, *others, rater.project.overlap, item_id]
+    taking = [item_id, rater.pk, planned, *times, *others, rater.project.overlap, item_id]
     statements = [
         (_TAKE, taking),
         places.recounting_locked(item_id),

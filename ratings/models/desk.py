@@ -36,6 +36,9 @@ class Assignment(models.Model):
     why = models.CharField(
         max_length=6, choices=Why.choices, default=Why.ORDINARY, db_default="", blank=True
     )
+    # Whether a planned order chose it for what others had said of it (QueueOrder.LABELS). Else it
+    # was drawn without regard to that, and says what raters agree on in such items at large.
+    planned = models.BooleanField(default=False, db_default=False)
     # An open assignment holds one of the item's places; after this time whoever looks may close it.
     leased_until = models.DateTimeField()
     created_at = models.DateTimeField(auto_now_add=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from metrics.on_request import slices
 from metrics.work import sweep
 from projects.models import Item, Project, Question, QueueOrder, Rater
 from projects.setup import projects
@@ -17,6 +19,7 @@ from quality.models import ItemLabel
 from quality.planning import ordering
 from quality.planning.overlaps import overlaps
 from ratings.desk import queue, search
+from ratings.models import Assignment
 from ratings.recording.judgement import Judgement
 from ratings.recording.record import record
 
@@ -102,6 +105,48 @@ def test_for_a_narrow_interval_items_are_completed_before_others_begin(
     assert found == sorted(found, key=lambda n: (n == 0, -n))
     assert max(found) < best.m
     assert found[-1] == 0
+
+
+def test_what_was_chosen_for_its_doubt_can_be_left_out_of_agreement(
+    study: Project,
+    answered: Question,
+    lead: User,
+    client_for: Callable[[User], Client],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rater = Rater.objects.create(project=study, key="late")
+
+    def rate_next() -> Assignment:
+        asked = queue.next_item(Rater.objects.select_related("project").get(pk=rater.pk))
+        assert asked is not None
+        record({answered: [Judgement(asked.pk, rater.pk, 3)]}, by=None, source="form")
+        return Assignment.objects.get(rater=rater, item=asked)
+
+    def dashboard(query: str = "") -> Any:
+        client = client_for(lead)
+        client.get(f"/projects/{study.pk}/{query}")
+        slices.WORK.sweep()
+        return client.get(f"/projects/{study.pk}/{query}").context
+
+    before = dashboard()["headline"]
+    ordering.sweep()
+    planned = [rate_next() for _ in in_turn(study)[:15]]
+    assert len(planned) > 10
+    assert all(one.planned for one in planned)
+    sweep.bring_up_to_date(answered.pk)
+    shown = dashboard()
+    assert shown["headline"]["value"] != pytest.approx(before["value"])
+    assert shown["drawn"].reading["value"] == pytest.approx(before["value"])
+    assert dashboard("?drawn=random")["headline"]["n_items"] == before["n_items"]
+    assert client_for(lead).get(f"/projects/{study.pk}/?drawn=odd").status_code == 400
+    # One drawn at random, and one of an order that knows nothing of what was said, are not left out.
+    monkeypatch.setattr(search, "UNPLANNED", 0)
+    assert not rate_next().planned
+    monkeypatch.setattr(search, "UNPLANNED", 2**64)
+    projects.change_project(project=study, by=lead, queue_order=QueueOrder.NARROW)
+    ordering.sweep()
+    assert not rate_next().planned
+    assert dashboard()["drawn"] is None
 
 
 def test_without_labels_what_nobody_rated_is_planned(project: Project) -> None:
