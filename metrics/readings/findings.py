@@ -14,6 +14,8 @@ from django.utils import timezone
 
 from metrics.agreement.counts.tally import PairTables
 from metrics.agreement.explaining import beside, diagnosis
+from metrics.agreement.explaining.diagnosis import Finding
+from metrics.agreement.headline import COHEN, FLEISS
 from metrics.agreement.registry import MEAN_BY_ITEMS
 from metrics.agreement.weights import weighted
 from metrics.counting import store
@@ -93,11 +95,14 @@ def of_reading(reading: Reading, means: dict[str, Any]) -> Findings:
     first, told = reading.headline, reading.told
     if not first:
         return []
-    found = [beside.weightings(told)]
+    found: list[Finding | None] = []
+    if first["name"].startswith((COHEN, FLEISS)):  # no other depends on weights
+        found.append(beside.weightings(told))
     if first["why"] != "two_raters":  # of whom Cohen's kappa is the only one
         fleiss = told.get(weighted("fleiss_kappa", first["weights"]), {})
         mean = means.get(weighted(MEAN_BY_ITEMS, first["weights"]), {})
-        found.append(beside.pairs_and_all(fleiss.get("value"), mean.get("value")))
+        if fleiss.get("se") is not None:  # of a single item nothing follows
+            found.append(beside.pairs_and_all(fleiss.get("value"), mean.get("value")))
     if first["values"]:
         agreement, consistent = (first["values"][name]["value"] for name in ("icc2", "icc3"))
         found.append(beside.consistency(agreement, consistent, first["apart"]))

@@ -5,7 +5,8 @@ diagnosis.py, of the readings alone.
                        word for both (the page knows the scheme)
     fleiss_and_pairs   Fleiss' kappa, of any raters, and the mean over these pairs differ: raters
                        use the categories unequally often
-    consistent_apart   ICC(C,1) is above ICC(A,1): raters order items alike on different levels
+    consistent_apart   ICC(C,1) is above ICC(A,1), or what is missing to 1 is mostly that: raters
+                       order items alike on different levels
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,9 @@ from metrics.agreement.weights import WEIGHTINGS, weighted
 from .diagnosis import Finding
 
 PAIRS_GAP = 0.02  # between Fleiss' kappa and the mean over pairs
-CONSISTENCY_GAP = 0.05  # ICC(C,1) less ICC(A,1)
+CONSISTENCY_GAP = 0.05  # ICC(C,1) less ICC(A,1); or a smaller one that is
+MOST_OF_IT = 0.5  # so much of what is missing to full agreement
+LEAST_GAP = 0.01
 
 Readings = Mapping[str, Mapping[str, Any]]
 
@@ -58,7 +61,10 @@ def pairs_and_all(fleiss: float | None, mean: float | None) -> Finding | None:
 
 def consistency(agreement: float | None, consistent: float | None, apart: float) -> Finding | None:
     """ICC(A,1), ICC(C,1) and the highest less the lowest mean of a rater."""
-    if agreement is None or consistent is None or consistent - agreement < CONSISTENCY_GAP:
+    if agreement is None or consistent is None:
+        return None
+    gap = consistent - agreement
+    if gap < min(CONSISTENCY_GAP, max(MOST_OF_IT * (1 - agreement), LEAST_GAP)):
         return None
     return Finding(
         "consistent_apart",

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from metrics.agreement import report
 from metrics.example import loading
 from metrics.example.worked import WORKED
-from metrics.models import Reading
+from metrics.models import Diagnosis, Reading
 from metrics.on_request import slices
 from projects.models import Project
 
@@ -45,6 +45,12 @@ def test_each_opens_with_the_right_number_and_says_why(
         assert str(page.context["why"]) in page.content.decode()
     nurses = Reading.objects.get(question__project__name__endswith="5 mmHg apart", span="all")
     assert nurses.headline["values"]["icc3"]["value"] == pytest.approx(1)
+    assert (
+        "their means differ by up to 5.0"
+        in client.get(f"/projects/{nurses.question.project_id}/").text
+    )
+    painting = Diagnosis.objects.get(question__project__name__endswith="one painting")
+    assert [one["name"] for one in painting.findings] == ["few_items"]  # nothing follows of pairs
     assert "One nurse always reads 5 more." in page.content.decode()
     # On scores of gold kappa is Lin's concordance and not the intraclass correlation.
     scored = Project.objects.get(name__endswith="scored by gold")
