@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('ratings', '0010_ratings_by_time'),
+        ('ratings', '0011_exams'),
     ]
 
     operations = [
