@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy
 from groundwork import security
 from projects.admin import InTrail, ReadOnly
 
-from .models import TrailLine
+from .models import KnownPassword, TrailLine
 from .trail import reading
 
 RIGHTS = ("is_staff", "is_superuser", "groups", "user_permissions")
@@ -36,6 +36,17 @@ class Accounts(InTrail, UserAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         own = super().get_readonly_fields(request, obj)
         return own if request.user.is_superuser else (*own, *RIGHTS)
+
+    def construct_change_message(
+        self, request: HttpRequest, form: Any, formsets: Any, add: bool = False
+    ) -> Any:
+        """Whose password is set here chooses another one when they come."""
+        user = form.instance if hasattr(form, "instance") else form.user
+        if "password1" in form.cleaned_data and user.pk != request.user.pk:
+            KnownPassword.objects.filter(user=user.pk).delete()
+            if user.has_usable_password():
+                KnownPassword.objects.create(user=user)
+        return super().construct_change_message(request, form, formsets, add)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return super().has_change_permission(request, obj) and _may_touch(request.user, obj)

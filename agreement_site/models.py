@@ -78,6 +78,22 @@ class TrailLine(models.Model):
         raise TypeError("A line of the trail is never deleted.")
 
 
+class KnownPassword(models.Model):
+    """The account's password is known to somebody else: who made it, or a file. Its owner chooses
+    another one before anything else (accounts/requirement.py)."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.CASCADE,
+        primary_key=True,
+        related_name="known_password",
+    )
+    since = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"user {self.user_id}, since {self.since:%Y-%m-%d %H:%M}"
+
+
 class Preference(models.Model):
     """What a user has chosen about the site itself; without a row everything is as the browser asks
     for it."""

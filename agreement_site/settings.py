@@ -202,6 +202,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     # What allauth's views raise is answered here; they find the request through it.
     "allauth.account.middleware.AccountMiddleware",
+    "agreement_site.accounts.requirement.OwnPassword",
     "agreement_site.accounts.requirement.SecondFactor",
     "agreement_site.accounts.pace.Pace",
     "agreement_site.accounts.sign_in.TooMany",

@@ -51,7 +51,9 @@ class Accounts(ModelBackend):
         return user
 
     def get_user(self, user_id: int) -> User | None:
-        user = User.objects.select_related("preference").filter(pk=user_id).first()
+        user = (
+            User.objects.select_related("preference", "known_password").filter(pk=user_id).first()
+        )
         return user if user is not None and self.user_can_authenticate(user) else None
 
 

@@ -14,6 +14,7 @@ from django.shortcuts import redirect
 from django.urls import reverse_lazy
 from django.utils.translation import gettext as _
 
+from agreement_site.models import KnownPassword
 from groundwork import security
 from projects.models import ApiToken
 from projects.people import tokens
@@ -56,6 +57,7 @@ class NewPassword(WithMail, InvalidIs400, views.PasswordResetFromKeyView):
     @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
         tokens.revoke(ApiToken.objects.filter(user=self.reset_user.pk))
+        KnownPassword.objects.filter(user=self.reset_user.pk).delete()
         security.event("password_reset", by=self.reset_user.pk)
         messages.success(self.request, _("Your password is set. Sign in with it."))
         answer: HttpResponse = super().form_valid(form)

@@ -37,11 +37,10 @@ class Pace:
         self, request: HttpRequest, view: Any, arguments: Any, named: Any
     ) -> HttpResponse | None:
         match = request.resolver_match
-        allowed = AN_HOUR.get(match.url_name or "") if match and request.method == "POST" else None
-        if allowed is None or not request.user.is_authenticated:
+        name = match.url_name or "" if match is not None else ""
+        if request.method != "POST" or name not in AN_HOUR or not request.user.is_authenticated:
             return None
-        name = str(match.url_name)
-        wait = sign_in_limit.count_act(request.user.pk, name, allowed)
+        wait = sign_in_limit.count_act(request.user.pk, name, AN_HOUR[name])
         if not wait:
             return None
         security.event("too_many", act=name)

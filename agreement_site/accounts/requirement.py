@@ -1,4 +1,5 @@
-"""Who must have a second factor (REQUIRE_SECOND_FACTOR), and that they see no page before."""
+"""What somebody who is signed in has to do before they see any page: choose a password of their
+own, and set up a second factor (REQUIRE_SECOND_FACTOR)."""
 
 from __future__ import annotations
 
@@ -33,6 +34,33 @@ def holds_for(user: Any) -> bool:
         return True
     leads = Member.objects.filter(user=user.pk, role=Member.Role.LEAD)
     return of_whom == "leads" and leads.exists()
+
+
+class OwnPassword:
+    """Sends whoever came in with a password that others know to where they choose another one. The
+    row comes with the user, in the same query."""
+
+    OPEN = frozenset(
+        ["sign_in", "sign_out", "choose_language", "livez", "healthz", "metrics", "change_password"]
+    )
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: Any, arguments: Any, named: Any
+    ) -> HttpResponse | None:
+        match = request.resolver_match
+        is_open = match is not None and not match.namespace and match.url_name in self.OPEN
+        if is_open or _by_token(request) or not hasattr(request.user, "known_password"):
+            return None
+        if request.path.startswith("/api/"):
+            said = "Choose a password of your own first, in the browser."
+            return JsonResponse(body(403, said), status=403)
+        return redirect("change_password")  # which says why
 
 
 class SecondFactor:

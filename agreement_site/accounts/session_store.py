@@ -26,7 +26,8 @@ class SessionStore(DatabaseSessions):
         return max(0, int(began + settings.SESSION_COOKIE_AGE - time.time()))
 
     def save(self, must_create: bool = False) -> None:
-        kept: dict[str, Any] = self._get_session(no_load=must_create)
+        mine: Any = self
+        kept: dict[str, Any] = mine._get_session(no_load=must_create)
         if kept:
             kept[SEEN] = int(time.time())
             kept.setdefault(BEGAN, kept[SEEN])

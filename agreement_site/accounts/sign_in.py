@@ -25,6 +25,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from agreement_site.models import KnownPassword
 from groundwork import security
 from projects.models import ApiToken
 from projects.people import tokens
@@ -132,6 +133,7 @@ class ChangePassword(InvalidIs400, SuccessMessageMixin, views.PasswordChangeView
 
     def form_valid(self, form: Any) -> HttpResponse:
         answer = super().form_valid(form)
+        KnownPassword.objects.filter(user=self.request.user.pk).delete()
         UserSession.objects.create_from_request(self.request)  # it has another key now
         return answer
 

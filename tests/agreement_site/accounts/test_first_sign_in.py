@@ -7,6 +7,9 @@ import stat
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
+from django.test import Client
+
+from agreement_site.models import KnownPassword
 
 pytestmark = pytest.mark.django_db
 
@@ -50,3 +53,35 @@ def test_a_site_with_accounts_gets_no_other(data_dir, capsys, make_user):
     assert User.objects.count() == 1
     assert list(data_dir.iterdir()) == []
     assert capsys.readouterr().out == "Sign in with your account.\n"
+
+
+def test_where_others_reach_the_site_the_first_password_opens_one_page(data_dir, settings):
+    call_command("first_sign_in")
+    assert not KnownPassword.objects.exists()  # `make run`, on one's own machine
+    User.objects.all().delete()
+    settings.HTTPS = True
+    call_command("first_sign_in")
+    settings.HTTPS = False  # a test's client speaks http
+    client = Client()
+    password = (data_dir / "sign-in.txt").read_text().strip()
+    client.post("/sign-in/", {"username": "lead", "password": password})
+    for page in ("/", "/admin/", "/tokens/", "/account/sessions/"):
+        assert client.get(page)["Location"] == "/password/"
+    assert client.get("/api/v1/projects/").status_code == 403
+    own = {"new_password1": "a fine long secret", "new_password2": "a fine long secret"}
+    assert client.post("/password/", {"old_password": password, **own}).status_code == 302
+    assert client.get("/admin/").status_code == 200
+
+
+def test_a_password_that_an_administrator_sets_is_changed_first(client_for, admin, lead):
+    set_here = {"password1": "a fine long secret", "password2": "a fine long secret"}
+    client_for(admin).post(
+        f"/admin/auth/user/{lead.pk}/password/", {**set_here, "usable_password": "true"}
+    )
+    client = Client()
+    client.post("/sign-in/", {"username": "lead", "password": "a fine long secret"})
+    assert client.get("/tokens/")["Location"] == "/password/"
+    client_for(admin).post(
+        f"/admin/auth/user/{admin.pk}/password/", {**set_here, "usable_password": "true"}
+    )
+    assert not KnownPassword.objects.filter(user=admin).exists()
