@@ -23,6 +23,7 @@ from projects.models import Member, Project
 
 from . import reading
 from .acts import ACTS
+from .names import NAMED_BY_PEOPLE, NAMES
 
 LINES_A_PAGE = 50
 LONGEST_SHOWN = 300  # characters of a value; files have all of it
@@ -87,8 +88,10 @@ def trail_file(request: HttpRequest, project_id: int | None = None) -> Any:
 
 
 def shown(line: TrailLine) -> dict[str, Any]:
-    """A line as the page writes it: what moved as (name, before, after), and what else is known."""
+    """A line as the page writes it: what moved as (name, that in words, before, after), and what
+    else is known."""
     before, after = line.before or {}, line.after or {}
+    words = {} if line.what in NAMED_BY_PEOPLE else NAMES
     act: str | Promise = ACTS.get(line.what, line.what)
     return {
         "at": line.at,
@@ -97,11 +100,11 @@ def shown(line: TrailLine) -> dict[str, Any]:
         "address": line.address,
         "project_id": line.project_id,
         "moved": [
-            (name, *map(_text, _apart(before.get(name), after.get(name))))
+            (name, words.get(name, ""), *map(_text, _apart(before.get(name), after.get(name))))
             for name in {**before, **after}
         ],
         "details": [
-            (name, _text(value))
+            (name, NAMES.get(name, ""), _text(value))
             for name, value in line.details.items()
             if name not in before and name not in after
         ],

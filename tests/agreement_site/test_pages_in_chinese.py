@@ -35,6 +35,7 @@ LATIN = set(
     Fleiss Altman Cicchetti ICC ZIP PDF HTML XML Parquet gzip xlsx CoNLL avif flac gif jpg ogg png
     webp wav webm pyarrow Scott PABAK Pearson Spearman Kendall Lin
     Conger Cronbach Light
+    JavaScript PIN
     Label Studio Prodigy doccano Argilla Potato Zooniverse INCEpTION CVAT
     """.split()  # noqa: SIM905 - a list of this length is easier to read as words
 )

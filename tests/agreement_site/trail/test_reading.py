@@ -14,7 +14,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from agreement_site.models import TrailLine
+from agreement_site.models import Preference, TrailLine
 from projects.models import Project
 
 pytestmark = pytest.mark.django_db
@@ -140,7 +140,7 @@ def test_pages_by_cursor_show_each_line_once_whatever_comes_meanwhile(
     following: int | None = 0
     while following is not None:
         page = client.get(f"{address}&after={following}")
-        seen += [dict(one["details"])["n"] for one in page.context["lines"]]
+        seen += [value for one in page.context["lines"] for _n, _words, value in one["details"]]
         following = page.context["next_after"]
         line(project, details={"n": 1000})
     assert seen == [str(n) for n in reversed(range(120))]
@@ -212,3 +212,14 @@ def test_people_and_the_account_lead_there(
     assert f'href="/projects/{project.pk}/trail/"' in people
     assert 'href="/trail/"' in client_for(admin).get("/tokens/").content.decode()
     assert 'href="/trail/"' not in client_for(lead).get("/tokens/").content.decode()
+
+
+def test_what_moved_is_named_in_words_and_what_people_named_is_left(
+    project: Project, client_for: Any, lead: User
+) -> None:
+    for what, before in (("role_changed", {"role": "viewer"}), ("gold_changed", {"role": "x"})):
+        TrailLine.objects.create(what=what, project_id=project.pk, before=before, after={})
+    Preference.objects.create(user=lead, language="zh-hans")
+    page = client_for(lead).get(f"/projects/{project.pk}/trail/").content.decode()
+    assert "<b>角色</b>" in page
+    assert page.count("<code>role</code>") == 1  # an item of that key
