@@ -71,10 +71,15 @@ def status() -> dict[str, Any]:
 
 
 def broker() -> str:
-    if not settings.REDIS_URL:  # a shell beside `make run`, which has told its own processes
-        return "answers" if embedded.broker_answers(settings.DATA_DIR) else "none"
-    try:
+    if settings.REDIS_URL:
         client = hints.client()
+    elif embedded.broker_answers(settings.DATA_DIR):
+        # a shell beside `make run`, which has told its own processes
+        socket = str(embedded.broker_socket(settings.DATA_DIR))
+        client = redis.Redis(unix_socket_path=socket, socket_timeout=0.5)
+    else:
+        return "none"
+    try:
         client.ping()
         # A broker whose memory is full answers, and takes no hint.
         client.set(
