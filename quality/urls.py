@@ -12,6 +12,7 @@ from quality.pages import (
     rater_file,
     rater_views,
     rule_views,
+    sensitivity_views,
 )
 
 PROJECT = "projects/<int:project_id>/"
@@ -26,6 +27,7 @@ urlpatterns = [
     path(f"{PROJECT}labels.<slug:kind>", label_views.labels_file, name="labels_file"),
     path(f"{PROJECT}plan/", plan_views.plan, name="plan"),
     path(f"{PROJECT}alarms/", alarm_views.alarms, name="alarms"),
+    path(f"{PROJECT}alarms/rules/", sensitivity_views.alarm_rules, name="alarm_rules"),
     path(f"{ALARM}/", alarm_views.alarm, name="alarm"),
     path(f"{ALARM}/step/", alarm_views.alarm_step, name="alarm_step"),
     path(f"{ALARM}/chart.<slug:form>", alarm_views.alarm_chart, name="alarm_chart"),

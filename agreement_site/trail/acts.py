@@ -48,6 +48,7 @@ ACTS = {
     "exam_waived": _("let a rater off an exam"),
     "gold_changed": _("changed gold answers"),
     "gold_bar_changed": _("changed the bar of gold"),
+    "alarm_sensitivity_changed": _("changed how much rings"),
     "gold_overridden": _("overrode a warning or a pause for answers on gold"),
     "rater_warned": _("warned a rater for answers on gold"),
     "item_deleted": _("deleted an item without ratings"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 from metrics.readings import pairs
 from metrics.scale import weighted
 from projects.access import get_project
-from projects.models import Member, Rater
+from projects.models import Member, Question, Rater
 from ratings.files.formulas import guard
 
 from . import change_page, charts, model_versions, trends, words
@@ -29,6 +29,11 @@ from .table_files import TABLES
 
 Rows = list[dict[str, Any]]
 Made = tuple[charts.Spec, Rows]
+Marks = Sequence[tuple[str, str]]  # a day, and what came then
+
+# What else marks the trend of a question, or of one rater in it. A higher room adds its own when
+# the site starts.
+MARKS: list[Callable[[Question, Rater | None], Marks]] = []
 
 
 @login_required
@@ -82,7 +87,8 @@ def _project_trend(request: HttpRequest, chosen: Selection) -> Made:
     (points,) = course.lines
     rows = _trend_rows(points)
     title = str(words.coefficient(chosen.coefficient))
-    return charts.trend(rows, title=title, period=course.period, marks=_marks(points)), rows
+    marks = _marks(points) + _more_marks(chosen)
+    return charts.trend(rows, title=title, period=course.period, marks=marks), rows
 
 
 def _pair_trend(request: HttpRequest, chosen: Selection) -> Made:
@@ -95,7 +101,8 @@ def _pair_difference(request: HttpRequest, chosen: Selection) -> Made:
 
 
 def _rater_trend(request: HttpRequest, chosen: Selection) -> Made:
-    return _own_trend(_rater_numbers(request, chosen), chosen.vs_peers)
+    more = _more_marks(chosen, _rater(request, chosen, "rater"))
+    return _own_trend(_rater_numbers(request, chosen), chosen.vs_peers, more=more)
 
 
 def _model_versions(request: HttpRequest, chosen: Selection) -> Made:
@@ -110,16 +117,17 @@ def _model_versions(request: HttpRequest, chosen: Selection) -> Made:
 
 
 def _rater_bias(request: HttpRequest, chosen: Selection) -> Made:
-    return _own_trend(_rater_numbers(request, chosen), "vs_peers_bias", bias=True)
+    more = _more_marks(chosen, _rater(request, chosen, "rater"))
+    return _own_trend(_rater_numbers(request, chosen), "vs_peers_bias", bias=True, more=more)
 
 
-def _own_trend(numbers: Numbers, name: str, *, bias: bool = False) -> Made:
-    """The trend of a rater or a pair; ``bias``: around zero, not up to one."""
+def _own_trend(numbers: Numbers, name: str, *, bias: bool = False, more: Marks = ()) -> Made:
+    """The trend of a rater or a pair; ``bias``: around zero, not up to one; ``more`` marks."""
     course = numbers.course(name)
     (points,) = course.lines
     rows = _trend_rows(points, cumulative=False)
     title = str(words.coefficient(name))
-    marks = _marks(points)
+    marks = [*_marks(points), *more]
     return charts.trend(rows, title=title, period=course.period, bias=bias, marks=marks), rows
 
 
@@ -130,6 +138,13 @@ def _marks(points: list[trends.Point]) -> list[tuple[str, str]]:
         (mark.day.isoformat(), _("guidelines %(number)s") % {"number": mark.number})
         for mark in marks
     ]
+
+
+def _more_marks(chosen: Selection, rater: Rater | None = None) -> list[tuple[str, str]]:
+    """What higher rooms have to mark on all of a question's trend, or on a rater's."""
+    if chosen.filter:
+        return []
+    return [mark for marks in MARKS for mark in marks(chosen.question, rater)]
 
 
 def _trend_rows(points: list[trends.Point], *, cumulative: bool = True) -> Rows:

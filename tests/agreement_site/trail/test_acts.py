@@ -374,6 +374,13 @@ DONE: list[tuple[str, Callable[[World], Any], bool, Any, Any]] = [
     ("gold_changed", _gold, True, {}, {"i1": "major"}),
     ("gold_changed", _retire_gold, True, {"i1": "major"}, {}),
     (
+        "alarm_sensitivity_changed",
+        lambda w: w.post("alarms/rules/", {"sensitivity": "early"}),
+        True,
+        {"sensitivity": "sure"},
+        {"sensitivity": "early"},
+    ),
+    (
         "gold_bar_changed",
         lambda w: w.post("gold/bar/", {"bar": "0.9"}),
         True,
