@@ -51,7 +51,7 @@ def project_new(request: HttpRequest) -> HttpResponse:
     form, question = ProjectForm(data), QuestionForm(data)
     rows = None
     if start is not None:
-        form.initial["guidelines"] = str(start.guidelines)
+        form.initial["guidelines"] = start.guidelines
         question.initial.update(text=start.question, scale=start.scale)
         rows = start.rows
     extra = 0 if rows else 3

@@ -23,7 +23,12 @@ class Start:
     scale: Scale
     labels: Sequence[Text]
     values: Sequence[float] = ()
-    guidelines: Text = ""
+    advice: Sequence[Text] = ()  # lines
+
+    @property
+    def guidelines(self) -> str:
+        """As Markdown."""
+        return "\n".join([f"# {self.name}", "", *map(str, self.advice)]) if self.advice else ""
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -45,9 +50,11 @@ STARTS = {
         question=_("What is the tone of the text?"),
         scale=Scale.ORDINAL,
         labels=(_("negative"), _("neutral"), _("positive")),
-        guidelines=_(
-            "# Tone\n\nRate the tone of the words, not what they tell. Where praise and blame are"
-            " of one weight, it is neutral."
+        advice=(
+            _(
+                "Rate the tone of the words, not what they tell. Where praise and blame are"
+                " of one weight, it is neutral."
+            ),
         ),
     ),
     "severity": Start(
@@ -55,9 +62,11 @@ STARTS = {
         question=_("How severe is the worst error?"),
         scale=Scale.ORDINAL,
         labels=(_("none"), _("minor"), _("major"), _("critical")),
-        guidelines=_(
-            "# Severity\n\n- **none**: nothing to change\n- **minor**: understood all the same\n"
-            "- **major**: misleads\n- **critical**: does harm"
+        advice=(
+            _("- **none**: nothing to change"),
+            _("- **minor**: understood all the same"),
+            _("- **major**: misleads"),
+            _("- **critical**: does harm"),
         ),
     ),
     "pairwise": Start(
@@ -65,9 +74,11 @@ STARTS = {
         question=_("Which of the two is better?"),
         scale=Scale.ORDINAL,
         labels=(_("the first"), _("equally good"), _("the second")),
-        guidelines=_(
-            "# Two side by side\n\nItems have two parts, the first and the second. Which one was"
-            " made by whom, nobody says."
+        advice=(
+            _(
+                "Items have two parts, the first and the second. Which one was"
+                " made by whom, nobody says."
+            ),
         ),
     ),
     "grades": Start(
