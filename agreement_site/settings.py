@@ -453,6 +453,10 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SCHEMA_PATH_PREFIX": r"/api/v1",
+    "ENUM_NAME_OVERRIDES": {
+        "AlarmState": ["open", "looked_at", "muted", "resolved"],
+        "AppealState": ["open", "upheld", "refused"],
+    },
 }
 
 # The queue carries hints only (docs/architecture.md): early acknowledgement, no results, bounded

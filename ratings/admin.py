@@ -16,6 +16,7 @@ from .models import (
     DayMove,
     Desk,
     Exam,
+    ExamRules,
     ImportRun,
     Rating,
     Revision,
@@ -73,6 +74,14 @@ class ApartAdmin(ReadOnly):
     search_fields = ("=item__key", "=rater__key")
     ordering = ("-pk",)
     show_full_result_count = False
+
+
+@admin.register(ExamRules)
+class ExamRulesAdmin(ReadOnly):
+    list_display = ("question", "required", "p_fail", "p_pass", "most", "tries")
+    list_filter = ("required",)
+    list_select_related = ("question",)
+    search_fields = ("=question__key",)
 
 
 @admin.register(Exam)

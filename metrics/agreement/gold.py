@@ -143,7 +143,7 @@ def exam_passes(
     return passed + float(undecided[llr >= 0].sum())
 
 
-def evidence(answers: Sequence[int | bool], p0: float = 0.7) -> Floats:
+def evidence(answers: npt.ArrayLike, p0: float = 0.7) -> Floats:
     """Right (1) or wrong (0) answers (n,) in their order -> E after each (n,)."""
     right = np.asarray(answers, bool)
     return evidence_of(np.cumsum(right), np.cumsum(~right), p0)

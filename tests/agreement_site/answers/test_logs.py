@@ -198,6 +198,7 @@ def test_what_a_task_says_carries_its_id(
         logging.getLogger("metrics").warning("it will fail")
         raise RuntimeError("broken on purpose")
 
+    monkeypatch.setattr(sweep, "is_waiting", lambda question_id: True)
     monkeypatch.setattr(sweep, "work_on", broken)
     count_question.apply(args=[question.pk], task_id="0b7e")
     said = {line["message"]: line for line in lines()}

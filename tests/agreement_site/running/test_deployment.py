@@ -45,7 +45,8 @@ def read_by_the_code() -> set[str]:
         text = path.read_text()
         names |= set(
             re.findall(
-                r'(?:env_bool|env_int|env_list|whole_number|environ\.get)\(\s*"([A-Z_]+)"', text
+                r'(?:env_bool|env_int|env_list|needed|whole_number|environ\.get)\(\s*"([A-Z_]+)"',
+                text,
             )
         )
     return names

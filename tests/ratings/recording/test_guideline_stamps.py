@@ -3,7 +3,9 @@ made."""
 
 from __future__ import annotations
 
+import csv
 import datetime
+import json
 from typing import Any
 
 import pytest
@@ -128,12 +130,13 @@ def test_the_stamp_is_in_the_export_the_api_and_the_items_history(
     rewrite(project, lead, "Look twice.")
     rate(question, "i1", "ann", "major")
     client = client_for(lead)
-    csv = b"".join(client.get(f"/projects/{project.pk}/data/export.csv").streaming_content).decode()
-    assert csv.splitlines()[1].endswith(",,1")
+    file = b"".join(client.get(f"/projects/{project.pk}/data/export.csv").streaming_content)
+    (row,) = csv.DictReader(file.decode().splitlines())
+    assert row["guidelines"] == "1"
     jsonl = b"".join(
         client.get(f"/projects/{project.pk}/data/export.jsonl").streaming_content
     ).decode()
-    assert jsonl.rstrip().endswith('"guidelines":1}')
+    assert json.loads(jsonl)["guidelines"] == 1
     api = api_for(lead)
     assert (
         api.get(f"/api/v1/projects/{project.pk}/ratings/").json()["results"][0]["guidelines"] == 1
