@@ -82,7 +82,8 @@ def _edge(lines: list[Line], shape: Funnel | None) -> Rows:
     if shape is None or not lines:
         return []
     sizes = [line.standing.n_items for line in lines if line.standing]
-    at = np.geomspace(max(min(sizes), 2), max(*sizes, 3), STEPS)
+    # Beyond the points, so that there is something to see where all have as many.
+    at = np.geomspace(max(min(sizes) * 0.8, 2), max(max(sizes) * 1.25, 3), STEPS)
     low, high = shape.limits(at)
     return [
         {"kind": "edge", "n": n, "low": max(a, LOWEST), "high": min(b, 1.0), "value": shape.middle}
