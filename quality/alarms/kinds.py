@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -38,13 +39,29 @@ class Declared:
     chart: Promise | None = None
 
 
-_ONE_CAUSE = _("While a case of a rater is not resolved, no other kind rings for the same rater.")
-_LEVELS = _(
-    "Dots: the mean of a week, larger for more items. Lines: the levels before and since. Grey:"
-    " when it began, with 95 % probability."
-)
-_BY_DAY = _("Dots: one day of this rater, larger for more items. The line is their mean.")
 _KEPT = _("The case is closed with its numbers. The same cause does not ring again.")
+
+_of_a_rater = partial(
+    Declared,
+    place=places.rater,
+    promise=words.promise_ever,
+    answers=RATER,
+    hint=_("While a case of a rater is not resolved, no other kind rings for the same rater."),
+    shows=frozenset({DIFFERING}),
+    chart=_("Dots: one day of this rater, larger for more items. The line is their mean."),
+)
+_of_what_moved = partial(
+    Declared,
+    basis=words.moved_basis,
+    explanations=words.moved_explanations,
+    promise=words.promise_of_question,
+    answers=OTHER,
+    hint=_KEPT,
+    chart=_(
+        "Dots: the mean of a week, larger for more items. Lines: the levels before and since. Grey:"
+        " when it began, with 95 % probability."
+    ),
+)
 
 KINDS: dict[str, Declared] = {
     Kind.RATER_DRIFT: Declared(
@@ -66,69 +83,24 @@ KINDS: dict[str, Declared] = {
             " probability."
         ),
     ),
-    Kind.RATER_SAME: Declared(
+    Kind.RATER_SAME: _of_a_rater(
         sentence=words.same,
         basis=words.same_basis,
         explanations=words.same_explanations,
-        place=places.rater,
-        promise=words.promise_ever,
-        answers=RATER,
-        hint=_ONE_CAUSE,
-        shows=frozenset({DIFFERING}),
-        chart=_BY_DAY,
     ),
-    Kind.RATER_FAST: Declared(
+    Kind.RATER_FAST: _of_a_rater(
         sentence=words.fast,
         basis=words.fast_basis,
         explanations=words.fast_explanations,
-        place=places.rater,
-        promise=words.promise_ever,
-        answers=RATER,
-        hint=_ONE_CAUSE,
-        shows=frozenset({DIFFERING}),
-        chart=_BY_DAY,
     ),
-    Kind.RATER_APART: Declared(
+    Kind.RATER_APART: _of_a_rater(
         sentence=words.apart,
         basis=words.apart_basis,
         explanations=words.apart_explanations,
-        place=places.rater,
-        promise=words.promise_ever,
-        answers=RATER,
-        hint=_ONE_CAUSE,
-        shows=frozenset({DIFFERING}),
-        chart=_BY_DAY,
     ),
-    Kind.QUESTION_FELL: Declared(
-        sentence=words.question,
-        basis=words.moved_basis,
-        explanations=words.moved_explanations,
-        place=places.question,
-        promise=words.promise_of_question,
-        answers=OTHER,
-        hint=_KEPT,
-        chart=_LEVELS,
-    ),
-    Kind.PAIR_DIVERGED: Declared(
-        sentence=words.pair,
-        basis=words.moved_basis,
-        explanations=words.moved_explanations,
-        place=places.pair,
-        promise=words.promise_of_question,
-        answers=OTHER,
-        hint=_KEPT,
-        chart=_LEVELS,
-    ),
-    Kind.CATEGORY_COLLAPSED: Declared(
-        sentence=words.category,
-        basis=words.moved_basis,
-        explanations=words.moved_explanations,
-        place=places.category,
-        promise=words.promise_of_question,
-        answers=OTHER,
-        hint=_KEPT,
-        chart=_LEVELS,
-    ),
+    Kind.QUESTION_FELL: _of_what_moved(sentence=words.question, place=places.question),
+    Kind.PAIR_DIVERGED: _of_what_moved(sentence=words.pair, place=places.pair),
+    Kind.CATEGORY_COLLAPSED: _of_what_moved(sentence=words.category, place=places.category),
     Kind.OVERLAP_BEHIND: Declared(
         sentence=words.overlap,
         basis=words.overlap_basis,

@@ -38,16 +38,8 @@ def drifted(found: drift.Alarm, level: float) -> Raisable:
             "rater_id": found.rater,
             "other_id": others[0] if others else None,
             "measure": Measure(measure),
-            "since": date_of(found.onset),
-            "since_earliest": date_of(found.earliest),
-            "since_latest": date_of(found.latest),
-            "noticed": date_of(found.day),
-            "size": found.size,
-            "low": found.low,
-            "high": found.high,
+            **_when_and_how_much(found),
             "n": found.n_since,
-            "n_before": found.n_before,
-            "evidence": found.evidence,
             "reason": found.reason or "",
             "facts": {"level": level},
             "chart": chart_of(
@@ -55,6 +47,20 @@ def drifted(found: drift.Alarm, level: float) -> Raisable:
             ),
         },
     )
+
+
+def _when_and_how_much(found: drift.Alarm | watching.Found) -> dict[str, Any]:
+    return {
+        "since": date_of(found.onset),
+        "since_earliest": date_of(found.earliest),
+        "since_latest": date_of(found.latest),
+        "noticed": date_of(found.day),
+        "size": found.size,
+        "low": found.low,
+        "high": found.high,
+        "n_before": found.n_before,
+        "evidence": found.evidence,
+    }
 
 
 def raisable(found: watching.Found, scale: QuestionScale, level: float) -> Raisable:
@@ -76,16 +82,8 @@ def raisable(found: watching.Found, scale: QuestionScale, level: float) -> Raisa
             "other_id": found.raters[1] if len(found.raters) == 2 else None,
             "code": code,
             "measure": found.measure,
-            "since": date_of(found.onset),
-            "since_earliest": date_of(found.earliest),
-            "since_latest": date_of(found.latest),
-            "noticed": date_of(found.day),
-            "size": found.size,
-            "low": found.low,
-            "high": found.high,
+            **_when_and_how_much(found),
             "n": found.n,
-            "n_before": found.n_before,
-            "evidence": found.evidence,
             "facts": facts,
             "chart": chart_of(series.day, series.n, series.mean, series.evidence),
         },

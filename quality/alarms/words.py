@@ -58,13 +58,13 @@ def level(alarm: Alarm) -> float:
 
 def promise_of_days(alarm: Alarm) -> str:
     """Of an alarm whose evidence counts days: so many to a false one at least."""
-    years = level(alarm) / DAYS_OF_A_YEAR
-    if years < 1.5:
-        return _("A false alarm of this kind comes at most once in a year of one rater’s work.")
-    said = _(
-        "A false alarm of this kind comes at most once in %(years)s years of one rater’s work."
+    return _in_years(
+        alarm,
+        one=_("A false alarm of this kind comes at most once in a year of one rater’s work."),
+        many=_(
+            "A false alarm of this kind comes at most once in %(years)s years of one rater’s work."
+        ),
     )
-    return said % {"years": whole(round(years))}
 
 
 def promise_ever(alarm: Alarm) -> str:
@@ -76,11 +76,16 @@ def promise_ever(alarm: Alarm) -> str:
 
 
 def promise_of_question(alarm: Alarm) -> str:
+    return _in_years(
+        alarm,
+        one=_("A false alarm of this kind comes at most once in a year of one question."),
+        many=_("A false alarm of this kind comes at most once in %(years)s years of one question."),
+    )
+
+
+def _in_years(alarm: Alarm, *, one: str, many: str) -> str:
     years = level(alarm) / DAYS_OF_A_YEAR
-    if years < 1.5:
-        return _("A false alarm of this kind comes at most once in a year of one question.")
-    said = _("A false alarm of this kind comes at most once in %(years)s years of one question.")
-    return said % {"years": whole(round(years))}
+    return one if years < 1.5 else many % {"years": whole(round(years))}
 
 
 def promise_of_gold(alarm: Alarm) -> str:
