@@ -10,9 +10,9 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from groundwork.text import has_nul
 from metrics.scale import QuestionScale
 from projects.models import Item, Question
+from quality import refusing
 from quality.consensus import writing
 from quality.models import (
     Claim,
@@ -96,9 +96,8 @@ def _checked(scale: QuestionScale, code: int | None, reason: str) -> dict[int, i
     if code is not None and code not in places:
         allowed = ", ".join(scale.labels)
         raise Refused("label", _("unknown label; one of %(allowed)s") % {"allowed": allowed})
-    if len(reason) > LONGEST_REASON or has_nul(reason):
-        said = _("%(n)s characters at most, and no NUL") % {"n": LONGEST_REASON}
-        raise Refused("reason", said)
+    if wrong := refusing.trouble_with(reason, longest=LONGEST_REASON):
+        raise Refused("reason", wrong)
     return places
 
 

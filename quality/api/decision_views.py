@@ -20,6 +20,7 @@ from quality.adjudication import appeals, second
 from quality.consensus import settings as consensus_settings
 from quality.escalation import settings
 from quality.models import Appeal, Consensus
+from quality.refusing import Refused
 from ratings.desk import own
 
 from .decision_serializers import AnswerIn, AppealIn, AppealOut, RulesIn, RulesOut, SecondOut
@@ -51,7 +52,7 @@ class Rules(ApiView):
                 if method:
                     method = _method(question) | method
                     consensus_settings.choose(question=question, by=request.user, **method)
-        except settings.Refused as error:
+        except Refused as error:
             raise BadRequest("The rules were not changed.", fields=error.fields) from None
         return Response(_rules(question))
 

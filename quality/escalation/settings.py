@@ -11,6 +11,7 @@ from events.recording import record
 from groundwork import security
 from projects.models import Question
 from quality.models import LabelRules
+from quality.refusing import Refused
 
 MOST_RATINGS = 1000
 MOST_BUDGET = 10_000_000
@@ -24,14 +25,6 @@ RULES = (
     "tell_raters",
     "tell_after",
 )
-
-
-class Refused(ValueError):
-    """A rule that cannot be. ``fields``: name -> what is wrong with it."""
-
-    def __init__(self, fields: dict[str, str]) -> None:
-        super().__init__("; ".join(fields.values()))
-        self.fields = fields
 
 
 def rules_of(question: Question) -> LabelRules:

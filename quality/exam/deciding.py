@@ -8,8 +8,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from groundwork import security
-from groundwork.text import has_nul
 from projects.models import Question, Rater
+from quality import refusing
 from ratings.desk import exams
 from ratings.models import Exam
 
@@ -47,10 +47,8 @@ def waive(*, question: Question, rater: Rater, by: Any, reason: str) -> Exam:
 
 def _checked(question: Question, rater: Rater, reason: str) -> str:
     reason = reason.strip()
-    if not reason:
-        raise Refused(_("Say why."))
-    if len(reason) > LONGEST_REASON or has_nul(reason):
-        raise Refused(_("%(n)s characters at most, and no NUL") % {"n": LONGEST_REASON})
+    if wrong := refusing.trouble_with_needed(reason, longest=LONGEST_REASON):
+        raise Refused(wrong)
     done = (Exam.State.PASSED, Exam.State.WAIVED)
     if Exam.objects.filter(question=question, rater=rater, state__in=done).exists():
         raise Refused(_("This rater has no exam to pass any more."))

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from events.recording import record
 from groundwork import security
 from projects.models import Question, Rater
+from quality.refusing import Refused
 from ratings.models import Exam, ExamRules, Rating
 
 RULES = ("required", "p_fail", "p_pass", "alpha", "beta", "most", "tries")
@@ -20,14 +21,6 @@ MOST_TRIES = 20
 # Kept as the reason of a waiver; shown in the reader's language.
 RATED_BEFORE = "rated before the exam was asked for"
 ROWS_AT_ONCE = 500
-
-
-class Refused(ValueError):
-    """A rule that cannot be. ``fields``: name -> what is wrong with it."""
-
-    def __init__(self, fields: dict[str, str]) -> None:
-        super().__init__("; ".join(fields.values()))
-        self.fields = fields
 
 
 def rules_of(question: Question) -> ExamRules:

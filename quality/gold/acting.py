@@ -19,10 +19,10 @@ from django.utils.translation import gettext as _
 
 from events.recording import record
 from groundwork import security
-from groundwork.text import has_nul
 from metrics.agreement.gold import PAUSE_AT
 from projects.models import Question, Rater
 from projects.people.raters import pause_rater
+from quality import refusing
 from quality.models import GoldAct, GoldScore, GoldState
 
 Step, State, Rule = GoldAct.Step, GoldAct.State, GoldState.Rule
@@ -97,10 +97,8 @@ def override(*, act: GoldAct, reason: str, by: Any) -> GoldAct:
     """It is not to be, or no longer: the rater goes on, and the evidence begins anew. What else
     stands against the rater for this question ends with it. Raises Refused."""
     reason = reason.strip()
-    if not reason:
-        raise Refused(_("Say why."))
-    if len(reason) > LONGEST_REASON or has_nul(reason):
-        raise Refused(_("%(n)s characters at most, and no NUL") % {"n": LONGEST_REASON})
+    if wrong := refusing.trouble_with_needed(reason, longest=LONGEST_REASON):
+        raise Refused(wrong)
     row = _locked(act)
     if row.state == State.OVERRIDDEN:
         raise Refused(_("This was decided already."))

@@ -14,11 +14,11 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from groundwork.text import has_nul
 from metrics.agreement import gold as formulas
 from metrics.scale import QuestionScale
 from projects.catalogue import gold as catalogue
 from projects.models import GoldAnswer
+from quality import refusing
 from quality.models import GoldItem, GoldReview
 
 from .answers import Gold, Said
@@ -114,8 +114,8 @@ def review(*, gold: GoldAnswer, verdict: str, reason: str = "", by: Any) -> Gold
     retire it. Raises Refused, having changed nothing."""
     if verdict not in GoldReview.Verdict.values:
         raise Refused(_("Choose to keep or to retire it."))
-    if len(reason) > LONGEST_REASON or has_nul(reason):
-        raise Refused(_("%(n)s characters at most, and no NUL") % {"n": LONGEST_REASON})
+    if wrong := refusing.trouble_with(reason, longest=LONGEST_REASON):
+        raise Refused(wrong)
     catalogue.hold(gold.question)
     if not GoldAnswer.objects.in_force().filter(pk=gold.pk).exists():
         raise Refused(_("This gold answer is not in force any more."))

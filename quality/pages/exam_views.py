@@ -23,6 +23,7 @@ from projects.models import Category, GoldAnswer, Item, Member, Question, Rater
 from quality.adjudication import gold_appeals
 from quality.exam import deciding, settings
 from quality.models import Appeal
+from quality.refusing import Refused
 from ratings.desk import content, exams
 from ratings.models import Exam, ExamRules
 
@@ -164,7 +165,7 @@ def exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             settings.choose(question=question, by=request.user, **form.cleaned_data)
-        except settings.Refused as refused:
+        except Refused as refused:
             for name, said in refused.fields.items():
                 form.add_error(name, said)
         else:

@@ -16,6 +16,7 @@ from metrics.pages.selection import Selection, chosen_question
 from projects.models import Member
 from quality.escalation import settings
 from quality.escalation.summary import summary
+from quality.refusing import Refused
 
 
 class RulesForm(forms.Form):
@@ -59,7 +60,7 @@ def label_rules(request: HttpRequest, project_id: int) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             settings.choose(question=question, by=request.user, **form.cleaned_data)
-        except settings.Refused as refused:
+        except Refused as refused:
             for name, said in refused.fields.items():
                 form.add_error(name, said)
         else:

@@ -20,6 +20,7 @@ from quality.adjudication import deciding
 from quality.consensus import renew
 from quality.escalation import looking, settings
 from quality.models import Escalation, ItemLabel, LabelRules
+from quality.refusing import Refused
 from ratings.desk import queue
 from ratings.models import Rating
 from ratings.recording.judgement import Judgement
@@ -215,7 +216,7 @@ def test_an_item_that_nobody_is_left_for_goes_to_a_decision(question: Question, 
 def test_a_rule_that_cannot_be_changes_nothing(
     question: Question, lead: User, field: str, value: Any
 ) -> None:
-    with pytest.raises(settings.Refused) as refused:
+    with pytest.raises(Refused) as refused:
         settings.choose(question=question, by=lead, **RULE | {field: value})
     assert list(refused.value.fields) == [field]
     assert not LabelRules.objects.exists()
