@@ -25,7 +25,7 @@ def items(project: Project, question: Question, lead: User) -> list[Item]:
     ann, now = Rater.objects.get(key="ann"), timezone.now()
     made = []
     for number, why in enumerate(("exam", "gold", "gold")):
-        item = Item.objects.create(project=project, key=f"i{number}", body={"text": f"T{number}"})
+        item = Item.objects.create(project=project, key=f"i{number}", body={"text": f"Text {number}"})
         gold = set_gold(item=item, question=question, answer=[1], by=lead, explanation="as 3.1")
         Assignment.objects.create(
             item=item, rater=ann, why=why, state="done", closed_at=now, leased_until=now
@@ -89,12 +89,12 @@ def test_what_is_known_may_be_contested_and_hidden_gold_stays_hidden(
         desk.force_login(annotator)
         told = desk.get(f"{base}decisions/").text
         assert "held to be right was <strong>minor</strong>" in told and "as 3.1" in told
-        assert "T1" in told and "T2" not in told
+        assert "Text 1" in told and "Text 2" not in told
         contest(items[1])
         contest(items[2])
         assert Appeal.objects.count() == 2
         set_gold(item=items[1], question=question, answer=[2], by=lead)
-        assert "T1" not in desk.get(f"{base}decisions/").text
+        assert "Text 1" not in desk.get(f"{base}decisions/").text
 
     shown = leads.get(f"{base}appeals/").text
     assert "change or retire the gold answer" in shown and f"{base}items/" in shown
