@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from django.contrib.auth.models import User
 
 from metrics.work import sweep
-from projects.models import Item, Question, Rater
+from projects.models import Item, Member, Question, Rater
+from quality.consensus import renew
+from quality.models import LabelRules
 from ratings.recording.judgement import Judgement
 from ratings.recording.record import record
 
@@ -36,3 +39,16 @@ def answered(question: Question) -> Question:
     record({question: said}, by=None, source="api")
     sweep.bring_up_to_date(question.pk)
     return question
+
+
+@pytest.fixture
+def rater(answered: Question) -> Rater:
+    """Ben, who has an account, and is told of decisions on his items after a week."""
+    renew.renew(answered.pk)
+    LabelRules.objects.create(question=answered, tell_raters=True, tell_after=7)
+    user = User.objects.create_user("ben-user")
+    Member.objects.create(project=answered.project, user=user, role=Member.Role.ANNOTATOR)
+    found = Rater.objects.get(project=answered.project, key="ben")
+    found.user = user
+    found.save()
+    return found

@@ -15,23 +15,9 @@ from events.models import Event
 from projects.catalogue.gold import set_gold
 from projects.models import Item, Member, Question, Rater
 from quality.adjudication import appeals, deciding
-from quality.consensus import renew
 from quality.models import Appeal, ItemLabel, LabelRules
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def rater(answered: Question) -> Rater:
-    """Ben, who has an account."""
-    renew.renew(answered.pk)
-    LabelRules.objects.create(question=answered, tell_raters=True, tell_after=7)
-    user = User.objects.create_user("ben-user")
-    Member.objects.create(project=answered.project, user=user, role=Member.Role.ANNOTATOR)
-    found = Rater.objects.get(project=answered.project, key="ben")
-    found.user = user
-    found.save()
-    return found
 
 
 @pytest.fixture

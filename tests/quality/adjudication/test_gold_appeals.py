@@ -25,7 +25,9 @@ def items(project: Project, question: Question, lead: User) -> list[Item]:
     ann, now = Rater.objects.get(key="ann"), timezone.now()
     made = []
     for number, why in enumerate(("exam", "gold", "gold")):
-        item = Item.objects.create(project=project, key=f"i{number}", body={"text": f"Text {number}"})
+        item = Item.objects.create(
+            project=project, key=f"i{number}", body={"text": f"Text {number}"}
+        )
         gold = set_gold(item=item, question=question, answer=[1], by=lead, explanation="as 3.1")
         Assignment.objects.create(
             item=item, rater=ann, why=why, state="done", closed_at=now, leased_until=now

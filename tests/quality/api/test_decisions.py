@@ -12,9 +12,8 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from events.models import Event
-from projects.models import Item, Member, Question, Rater
+from projects.models import Item, Question, Rater
 from quality.adjudication import deciding, second
-from quality.consensus import renew
 from quality.models import Appeal, Consensus, LabelRules
 
 pytestmark = pytest.mark.django_db
@@ -60,19 +59,6 @@ def test_how_far_two_adjudicators_agree(
     told = api.get(address("quality/second/")).json()
     assert (told["items"], told["same"], told["differ"]) == (4, 3, ["i03"])
     assert told["kappa"]["n_items"] == 4
-
-
-@pytest.fixture
-def rater(answered: Question) -> Rater:
-    """Ben, who has an account; an item of his was decided ten days ago."""
-    renew.renew(answered.pk)
-    LabelRules.objects.create(question=answered, tell_raters=True, tell_after=7)
-    user = User.objects.create_user("ben-user")
-    Member.objects.create(project=answered.project, user=user, role=Member.Role.ANNOTATOR)
-    found = Rater.objects.get(project=answered.project, key="ben")
-    found.user = user
-    found.save()
-    return found
 
 
 @pytest.fixture
