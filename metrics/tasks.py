@@ -22,10 +22,11 @@ def count_question(question_id: int) -> None:
     # after the wait: the ratings of the meantime need no hint of their own
     hints.forget(question_id)
     started = time.monotonic()
-    if question_id in leases.questions_being_filled():  # the import's end sends a hint of its own
+    being_filled = leases.questions_being_filled()
+    if question_id in being_filled:  # the import's end sends a hint of its own
         return
     # Small ones that wait beside it cost hardly more than it alone, and their hints find nothing.
-    together.work()
+    together.work(besides=being_filled)
     if not sweep.is_waiting(question_id):
         pacing.counted(question_id, started)
         return

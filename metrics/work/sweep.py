@@ -163,12 +163,17 @@ def count_waiting() -> int:
     """Count and read every waiting question, small ones together; neither a failure nor a backlog
     of one keeps the others waiting."""
     found = turn = waiting_questions()
-    if any(list(takewhile(bool, (together.work() for _each in found[1:])))):
+    if any(list(takewhile(bool, (_work_together() for _each in found[1:])))):
         turn = waiting_questions()
     while turn:
         # Who has not finished gets another turn, after all others.
         turn = [question_id for question_id in turn if _sweep_one(question_id) is Left.MORE]
     return len(found)
+
+
+def _work_together() -> int:
+    # Asked each time: an import may have begun since.
+    return together.work(besides=leases.questions_being_filled())
 
 
 def _sweep_one(question_id: int) -> Left:

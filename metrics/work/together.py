@@ -16,7 +16,6 @@ from metrics.counting import store
 from metrics.counting import together as counting
 from metrics.models import CountState
 from metrics.readings import together as readings
-from ratings.importing import leases
 
 logger = logging.getLogger(__name__)
 
@@ -33,11 +32,11 @@ _SAVED = (
 )
 
 
-def work() -> int:
-    """Bring some small questions up to date that wait, if two or more do; how many that were. A
-    failure changes nothing."""
+def work(*, besides: set[int]) -> int:
+    """Bring some small questions up to date that wait, if two or more do; how many that were.
+    ``besides``: those that imports are filling. A failure changes nothing."""
     try:
-        candidates = counting.waiting_small(leases.questions_being_filled())
+        candidates = counting.waiting_small(besides)
         found = _work(candidates) if len(candidates) > 1 else []
     except Exception:
         logger.exception("counting small questions together failed; each is counted by itself")

@@ -57,7 +57,7 @@ def test_the_worker_forgets_the_hint_before_it_reads(
     hint."""
     hints.send(question.pk)
 
-    def work() -> int:
+    def work(**_besides: Any) -> int:
         hints.send(question.pk)  # a rating's hint while the worker reads
         return 0
 

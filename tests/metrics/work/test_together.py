@@ -76,11 +76,11 @@ def test_any_history_is_counted_exactly_in_one_pass(
     for size in (12, 1, 6):
         for question in questions:
             rate_by_chance(question, chance, size)
-        assert together.work() == len(questions)
+        assert together.work(besides=set()) == len(questions)
         for question in questions:
             invariants.check(question.pk)
             readings.finish(question.pk)
-        assert together.work() == 0
+        assert together.work(besides=set()) == 0
     words = Reading.objects.get(question=questions[3], span="all").details["categories"]
     assert words[0]["label"] == "nothing at all"
 
@@ -91,7 +91,7 @@ def test_what_is_not_plain_is_counted_by_itself(questions: list[Any]) -> None:
         rate_by_chance(question, chance, 8)
     Rater.objects.filter(project=questions[0].project, key="r1").update(kind=Rater.Kind.MODEL)
     CountState.objects.create(question=questions[1], unread=1)
-    assert together.work() == 3
+    assert together.work(besides=set()) == 3
     assert sweep.sweep() == 2
     for question in questions[1:]:
         invariants.check(question.pk)
@@ -118,7 +118,16 @@ def test_a_hint_takes_those_along_that_wait_beside_it(
     alone(monkeypatch)
     for question in questions:
         rate_by_chance(question, random.Random(2), 5)
+    asked: list[bool] = []
+    being_filled = tasks.leases.questions_being_filled
+
+    def ask() -> set[int]:
+        asked.append(True)
+        return being_filled()
+
+    monkeypatch.setattr(tasks.leases, "questions_being_filled", ask)
     tasks.count_question(questions[2].pk)
+    assert asked == [True]
     assert not Rating.objects.uncounted().exists()
     tasks.count_question(questions[3].pk)  # its own hint finds nothing
 
