@@ -9,11 +9,12 @@ class QualityConfig(AppConfig):
         from metrics.pages import chart_views, project_list
         from ratings.desk import exams
 
-        from .alarms import marks, waiting
+        from . import waiting
+        from .alarms import marks
         from .consensus import audit
         from .exam import judging
 
-        project_list.CASES.append(waiting.open_by_project)
+        project_list.WAITS.append(waiting.by_project)
         chart_views.MARKS.append(marks.of)
         exams.HOLDER[:] = [judging.HOLDER]
         others.ALL.append(others.Stored(audit.differences, audit.repair))

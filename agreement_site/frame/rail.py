@@ -11,7 +11,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from projects.models import Member, Project
-from quality.models import Alarm, State
+from quality import waiting
 from ratings.models import Assignment
 
 Role = Member.Role
@@ -124,9 +124,11 @@ def set_aside(project: Project) -> int:
     return Assignment.objects.set_aside_in(project)[:MOST].count()
 
 
-def open_cases(project: Project) -> int:
-    """How many cases of a project nobody has looked at yet."""
-    return Alarm.objects.filter(question__project=project, state=State.OPEN).count()
+def waiting_for(project: Any) -> list[waiting.Wait]:
+    """What waits for whoever leads the project; nobody else is told by the bell."""
+    if project.role != Role.LEAD:
+        return []
+    return waiting.by_project({project.pk: project.role}).get(project.pk, [])
 
 
 def others(user: Any, project: Any) -> list[tuple[str, str]]:

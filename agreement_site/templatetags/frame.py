@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from django import template
 from django.http import HttpRequest
@@ -12,15 +12,23 @@ from agreement_site.frame import rail
 register = template.Library()
 
 
+class Waiting(NamedTuple):
+    """How many things wait, and each kind in words."""
+
+    number: int
+    words: list[str]
+
+
 @register.simple_tag
 def rail_lines(project: Any, request: HttpRequest) -> list[rail.Line]:
     return rail.lines(project, request.path)
 
 
 @register.simple_tag
-def open_alarms(project: Any) -> int:
-    """How many cases wait for whoever leads the project; nobody else is told."""
-    return rail.open_cases(project) if project.role == rail.Role.LEAD else 0
+def waits_for(project: Any) -> Waiting:
+    """What the bell of a project rings for."""
+    found = rail.waiting_for(project)
+    return Waiting(sum(one.number for one in found), [one.words for one in found])
 
 
 @register.simple_tag

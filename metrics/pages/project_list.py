@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from django.db import models
 from django.db.models import Count
@@ -29,9 +29,20 @@ PROJECTS_A_PAGE = 50
 MOST = 500  # projects in a list: the newest
 LONGEST_SEARCH = 200
 
-# What else counts cases that wait for somebody: projects -> project -> number. A higher room adds
+
+class Wait(Protocol):
+    """What waits for somebody: said in words, and the page where it is dealt with."""
+
+    @property
+    def words(self) -> str: ...
+
+    @property
+    def url(self) -> str: ...
+
+
+# What finds it: project -> the reader's role there, to project -> what waits. A higher room adds
 # its own when the site starts.
-CASES: list[Callable[[list[int]], dict[int, int]]] = []
+WAITS: list[Callable[[Mapping[int, str]], Mapping[int, Sequence[Wait]]]] = []
 
 
 class Group(models.TextChoices):
@@ -52,7 +63,7 @@ class Row:
     attention: list[str] = field(default_factory=list)
     apart: bool = False  # some raters agree less than all do
     uncounted: int = 0
-    cases: int = 0
+    waits: list[Wait] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)  # that a new project still needs
 
     @property
@@ -60,7 +71,7 @@ class Row:
         """What is to be done with the project."""
         if self.project.archived_at is not None:
             return Group.ARCHIVED
-        if self.cases or self.apart or self.is_single:
+        if self.waits or self.apart or self.is_single:
             return Group.ATTENTION
         done = self.n_items and self.enough >= self.n_items and not self.uncounted
         return Group.FINISHED if done else Group.RUNNING
@@ -121,17 +132,15 @@ def rows(projects: list[Project], user: Any) -> list[Row]:
     uncounted = _uncounted(ids)
     of_shown = {one.pk for one in questions.values()} & readings.keys()
     apart = raters_apart({pk: readings[pk] for pk in of_shown})
-    seen = [row.project.pk for row in found if row.sees_results]
-    cases = Counter[int]()
-    for count in CASES:
-        cases.update(count(seen))
+    seen = {row.project.pk: row.role for row in found if row.sees_results}
+    waiting_there = [find(seen) for find in WAITS]
     for row in found:
         row.question = questions.get(row.project.pk)
         row.n_items = n_items[row.project.pk]
         if row.question is not None and row.sees_results:
             row.reading = readings.get(row.question.pk)
             row.uncounted = uncounted.get(row.project.pk, 0)
-            row.cases = cases[row.project.pk]
+            row.waits = [wait for one in waiting_there for wait in one.get(row.project.pk, ())]
             row.apart = row.question.pk in apart
             row.attention = _attention(row, apart.get(row.question.pk, []))
     _take_steps(found)

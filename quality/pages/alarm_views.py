@@ -19,6 +19,7 @@ from metrics.pages.selection import one_of, page_number
 from metrics.scale import QuestionScale
 from projects.access import get_project
 from projects.models import Member, Project
+from quality import waiting
 from quality.alarms import answering, closer
 from quality.alarms.kinds import DIFFERING, KINDS, USE
 from quality.models import Alarm, AlarmStep, DriftRun, DriftStanding, Kind, State
@@ -51,6 +52,7 @@ def alarms(request: HttpRequest, project_id: int) -> HttpResponse:
         "page": page,
         "cases": [(case, KINDS[case.kind].sentence(case)) for case in page.object_list],
         "state": state or "",
+        "decisions": _decisions(project),
         "states": State.choices,
         "watched": watched.select_related("rater", "question").order_by("-evidence")[:20],
         "looked_at": max((run.made_at for run in runs if run.made_at), default=None),
@@ -109,6 +111,12 @@ def alarm_chart(request: HttpRequest, project_id: int, alarm_id: int, form: str)
     writer.writerow(columns)
     writer.writerows([row[column] for column in columns] for row in rows)
     return response
+
+
+def _decisions(project: Any) -> list[waiting.Wait]:
+    """What waits for the reader beside the cases."""
+    found = waiting.by_project({project.pk: project.role}).get(project.pk, [])
+    return [one for one in found if one.what != waiting.CASES]
 
 
 def _of(project: Project) -> QuerySet[Alarm]:
