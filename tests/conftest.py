@@ -56,14 +56,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture(scope="session")
 def django_db_keepdb(django_db_modify_db_settings: None) -> bool:
-    """On SQLite the database of the tests is a copy of one that is migrated already."""
+    """The database of the tests is a copy of one that is migrated already."""
     from django.db import connection
 
     from tests import migrated
 
-    if connection.vendor != "sqlite":
+    test = connection.settings_dict["TEST"]
+    if connection.vendor == "postgresql":
+        test["TEMPLATE"] = migrated.template(os.environ["DATABASE_URL"])
         return False
-    migrated.copy_to(Path(connection.settings_dict["TEST"]["NAME"]))
+    migrated.copy_to(Path(test["NAME"]))
     return True
 
 

@@ -1,7 +1,8 @@
-"""A SQLite database with every migration applied, made once for all test processes.
+"""A database with every migration applied, made once for all test processes.
 
-Django renders the state of all models at each of some hundred operations: ten seconds of a processor
-for each new database. Copying one costs nothing.
+Django renders the state of all models at each of some hundred operations: twenty seconds of a
+processor for each new database. Copying one costs nothing. Who copies it migrates once more, which
+adds what depends on the models alone: content types and permissions.
 """
 
 from __future__ import annotations
@@ -14,14 +15,16 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 BUILD = BASE_DIR / "build"
 
 
 def copy_to(target: Path) -> None:
-    """What is kept is of the migrations as they stand. Who copies it migrates once more, which
-    adds what depends on the models alone: content types and permissions."""
+    """On SQLite: a file in `build/`, of the migrations as they stand."""
     BUILD.mkdir(exist_ok=True)
     kept = BUILD / f"migrated-{_digest()}.sqlite3"
     with (BUILD / "migrated.lock").open("w") as lock:
@@ -29,8 +32,28 @@ def copy_to(target: Path) -> None:
         if not kept.exists():
             for old in BUILD.glob("migrated-*.sqlite3"):
                 old.unlink()
-            _make(kept)
+            with tempfile.TemporaryDirectory(dir=BUILD) as folder:
+                _migrate(DATA_DIR=folder)
+                (Path(folder) / "concord.sqlite3").rename(kept)
         shutil.copyfile(kept, target)
+
+
+def template(url: str) -> str:
+    """On PostgreSQL: the name of a database, beside the one at `url`, to make others from."""
+    name = f"concord_migrated_{_digest()}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        # The others wait here; the connection's end lets them on.
+        connection.execute("SELECT pg_advisory_lock(hashtext('concord_migrated'))")
+        made = "SELECT 1 FROM pg_database WHERE datname = %s"
+        if connection.execute(made, [name]).fetchone() is None:
+            connection.execute(f"DROP DATABASE IF EXISTS {name}_unfinished")
+            connection.execute(f"CREATE DATABASE {name}_unfinished")
+            parts = urlsplit(url)._replace(path=f"/{name}_unfinished")
+            # urlunsplit would drop the empty host that a socket's URL has
+            location = f"{parts.scheme}://{parts.netloc}{parts.path}?{parts.query}"
+            _migrate(DATABASE_URL=location)
+            connection.execute(f"ALTER DATABASE {name}_unfinished RENAME TO {name}")
+    return name
 
 
 def _digest() -> str:
@@ -41,17 +64,15 @@ def _digest() -> str:
     return digest.hexdigest()[:16]
 
 
-def _make(path: Path) -> None:
-    environment = {
+def _migrate(**settings: str) -> None:
+    kept = {
         name: value
         for name, value in os.environ.items()
         if name not in {"DATABASE_URL", "DJANGO_SETTINGS_MODULE"}
     }
-    with tempfile.TemporaryDirectory(dir=BUILD) as folder:
-        subprocess.run(
-            [sys.executable, "manage.py", "migrate", "--verbosity", "0"],
-            env={**environment, "DATA_DIR": folder},
-            cwd=BASE_DIR,
-            check=True,
-        )
-        (Path(folder) / "concord.sqlite3").rename(path)
+    subprocess.run(
+        [sys.executable, "manage.py", "migrate", "--verbosity", "0"],
+        env={**kept, **settings},
+        cwd=BASE_DIR,
+        check=True,
+    )
