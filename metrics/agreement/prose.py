@@ -327,8 +327,7 @@ streams of which it is known who drifted.
 _TRIAGE = """\
 ## Whom to look at first
 
-`metrics.agreement.careless` and `metrics.agreement.funnel`, for the page *Raters*. They accuse
-nobody: they say where to look, and the status of whom they tell is *watch*.
+`metrics.agreement.funnel`, and what the alarms above found, for the page *Raters*.
 
 **Harm** = ratings x max(0, middle - kappa with the others), the middle being the median of the
 raters with 30 compared items or more: how many ratings would have to be better, and by how much.
@@ -341,14 +340,8 @@ others. Of many raters some lie outside by chance, one in twenty; of raters with
 many do, because items differ, too: outside is a reason to look, and how far outside says how good a
 reason.
 
-**Always the same answer** (`one_answer`). A rater gives one category to 95 % or more of at least 30
-compared items, where the others do not: had the rater chosen it with the share q that it has among
-the others' answers on the same items, as many would be met with probability P(X >= x) <= 0.01 / R,
-X ~ Binomial(n, q), for each of R raters. Who only met harmless items, and said so, is not told.
-
-**Too fast** (`too_fast`). The median seconds an item of a rater with 30 compared items lie below a
-third of the median of these raters; nobody is told where fewer than five of them were timed. The
-third is a convention. Speed alone is no fault: look at kappa beside it.
+**Nearly always the same answer, too fast.** Who has a case of `rater_same` or `rater_fast` (above)
+that is not resolved, and that today's ratings would raise still. There is no other rule.
 """
 
 _ALARMS = """\

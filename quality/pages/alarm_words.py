@@ -20,8 +20,8 @@ REASONS: dict[str, Promise] = {
     "alarm_muted": gettext_lazy("an alarm is muted"),
     "drift_watched": gettext_lazy("may be moving; not enough for an alarm"),
     "apart_from_peers": gettext_lazy("agrees clearly less with the others than the middle rater"),
-    "one_answer": gettext_lazy("always gives the same answer"),
-    "too_fast": gettext_lazy("takes less than a third of the middle rater’s time"),
+    "one_answer": gettext_lazy("nearly always the same answer"),
+    "too_fast": gettext_lazy("far faster than the others"),
     "too_few_items": gettext_lazy("fewer than 30 items that others rated too"),
 }
 # Why nothing could be looked for.

@@ -23,14 +23,14 @@ from metrics.pages.selection import one_of
 from projects.models import Question, Rater
 from quality.models import DriftStanding, GoldScore, RepeatScore
 from quality.scorecard import triage
-from quality.scorecard.cards import unresolved
+from quality.scorecard.cards import signs, unresolved
 
 LONGEST_SEARCH = 100
 MOST_LEAST = 1_000_000
 MOST_CHOSEN = 100  # raters, in one act
 # Chip -> its words, in the order of the page.
 SHOWN: dict[str, Promise] = {
-    "same": gettext_lazy("always the same answer"),
+    "same": gettext_lazy("nearly always the same answer"),
     "fast": gettext_lazy("too fast"),
     "apart": gettext_lazy("agree less"),
     "alarm": gettext_lazy("alarm"),
@@ -38,11 +38,7 @@ SHOWN: dict[str, Promise] = {
     "few": gettext_lazy("few overlaps"),
     "paused": gettext_lazy("paused"),
 }
-NAME_OF = {
-    triage.ONE_ANSWER: "same",
-    triage.TOO_FAST: "fast",
-    triage.APART_FROM_PEERS: "apart",
-}
+NAME_OF = {"one_answer": "same", "too_fast": "fast"}  # of signs that cases give
 
 
 class Line(NamedTuple):
@@ -126,7 +122,7 @@ class RaterList:
     @cached_property
     def lines(self) -> list[Line]:
         people = Rater.objects.filter(project=self.question.project_id, kind=Rater.Kind.HUMAN)
-        alarms = unresolved(self.question).keys()
+        alarms = unresolved(self.question)
         drifting = DriftStanding.objects.filter(question=self.question, watched=True)
         watched = {*drifting.values_list("rater_id", flat=True)}
         missing = GoldScore.objects.filter(question=self.question, evidence__gte=PAUSE_AT)
@@ -136,7 +132,9 @@ class RaterList:
         columns = ("pk", "key", "name", "group", "paused")
         for pk, key, name, group, paused in people.order_by().values_list(*columns):
             standing = of_rater.get(pk)
-            told = {NAME_OF[sign] for sign in standing.signs} if standing else set()
+            told = {NAME_OF[sign] for sign in signs(alarms.get(pk, []))}
+            if standing is not None and standing.apart:
+                told.add("apart")
             if pk in alarms or pk in watched:
                 told.add("alarm")
             if pk in below:

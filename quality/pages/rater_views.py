@@ -27,9 +27,11 @@ from metrics.scale import weighted
 from projects.access import get_project
 from projects.models import Member, Rater
 from projects.people.raters import pause_raters
+from quality.alarms.kinds import KINDS
+from quality.models import Alarm
 from quality.scorecard.cards import Card, cards
 
-from . import alarm_words, funnel_chart, rater_words
+from . import alarm_words, funnel_chart
 from .rater_list import SORTED_BY, Line, RaterList, Wanted, ids_of, refused_choice
 
 LINES_A_PAGE = 50
@@ -38,13 +40,13 @@ PASSED = ("question", "show", "least", "search", "sort", "page")  # from one add
 
 @dataclass(frozen=True)
 class Row:
-    """A rater of the page: the line among all, the card, and both in words."""
+    """A rater of the page: the line among all, the card, both in words, and their cases."""
 
     line: Line
     card: Card
     status: str
     reasons: list[str]
-    judgement: str
+    cases: list[tuple[Alarm, str]]
 
 
 @login_required
@@ -107,7 +109,7 @@ def _rows(chosen: Selection, every: RaterList, lines: list[Line]) -> list[Row]:
             card=card,
             status=alarm_words.status(card),
             reasons=alarm_words.reasons(card),
-            judgement=rater_words.judgement(every.standings, line.pk, chosen.scale),
+            cases=[(case, KINDS[case.kind].sentence(case)) for case in card.alarms],
         )
         for line in lines
         if (card := known.get(line.pk)) is not None

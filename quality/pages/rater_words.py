@@ -4,31 +4,21 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from metrics.pages.figures import figure, percent, whole
-from metrics.scale import QuestionScale
+from metrics.pages.figures import figure, whole
 from quality.scorecard import triage
 
 
-def judgement(standings: triage.Standings, rater: int, scale: QuestionScale) -> str:
+def judgement(standings: triage.Standings, rater: int) -> str:
     """Empty while nothing was made of the rater."""
     one = standings.raters.get(rater)
     if one is None:
         return ""
-    if triage.ONE_ANSWER in one.signs and one.category < len(scale.labels):
-        return _(
-            "Answers “%(label)s” %(share)s of the time; the others do so for %(peers)s of the same"
-            " items."
-        ) % {
-            "label": scale.labels[one.category],
-            "share": percent(one.share),
-            "peers": percent(one.peers),
-        }  # fmt: skip
     if not one.enough or standings.middle is None:
         return _("Too little is known: %(n)s items that others rated too.") % {
             "n": whole(one.n_items)
         }
     told = {"value": figure(one.value), "middle": figure(standings.middle)}
-    if triage.APART_FROM_PEERS in one.signs:
+    if one.apart:
         told["place"] = whole(_place(standings, rater))
         return _(
             "Agrees clearly less with the others than the middle rater: %(value)s against"

@@ -16,7 +16,7 @@ from metrics.models import RaterReading, Span
 from metrics.readings.value import not_counted
 from metrics.scale import weighted
 from projects.models import Question, Rater
-from quality.models import Alarm, DriftStanding, GoldScore, RepeatScore, State
+from quality.models import Alarm, DriftStanding, GoldScore, Kind, RepeatScore, State
 
 from . import triage
 
@@ -35,6 +35,7 @@ REASONS = {
     "alarm_muted": Status.WATCH,
     "drift_watched": Status.WATCH,
     "apart_from_peers": Status.WATCH,
+    # What a case is about, beside that there is one.
     "one_answer": Status.WATCH,
     "too_fast": Status.WATCH,
     "too_few_items": Status.UNKNOWN,
@@ -110,8 +111,9 @@ def cards(
         drift = drifts.get(rater.pk)
         gold = golds.get(rater.pk)
         standing = standings.raters.get(rater.pk)
-        signs = standing.signs if standing else []
-        reasons = [*_reasons(reading["peers"], drift, alarms[rater.pk]), *signs]
+        reasons = _reasons(reading["peers"], drift, alarms[rater.pk])
+        if standing is not None and standing.apart:
+            reasons.append("apart_from_peers")
         if gold is not None and gold.evidence >= PAUSE_AT:
             reasons.insert(0, "gold_below_bar")
         found.append(
@@ -160,11 +162,19 @@ def unresolved(question: Question) -> dict[int, list[Alarm]]:
     """Rater id -> the cases in which the rater is named."""
     found: dict[int, list[Alarm]] = defaultdict(list)
     cases = Alarm.objects.filter(question=question).exclude(state=State.RESOLVED)
-    for alarm in cases.order_by("pk").defer("chart"):
+    for alarm in cases.order_by("pk").select_related("rater", "other").defer("chart"):
         for rater_id in (alarm.rater_id, alarm.other_id):
             if rater_id is not None:
                 found[rater_id].append(alarm)
     return found
+
+
+SIGNS = {Kind.RATER_SAME: "one_answer", Kind.RATER_FAST: "too_fast"}
+
+
+def signs(cases: Collection[Alarm]) -> list[str]:
+    """What the cases of a rater say of the way they answer, where today's ratings say so still."""
+    return [SIGNS[Kind(case.kind)] for case in cases if case.stands and case.kind in SIGNS]
 
 
 def _reasons(
@@ -180,4 +190,4 @@ def _reasons(
         reasons.append("drift_watched")
     if not triage.enough(peers):
         reasons.append("too_few_items")
-    return reasons
+    return reasons + signs(alarms)

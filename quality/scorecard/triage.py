@@ -1,7 +1,7 @@
 """Every rater of a question beside all others: made by a sweep from the stored readings, read by
 pages of thousands of raters. Of people only.
 
-When and by whom it is done: quality.renewing. Formulas: metrics.agreement.careless and funnel.
+When and by whom it is done: quality.renewing. Formulas: metrics.agreement.funnel.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from django.utils import timezone
 from scipy import special
 
 from groundwork.work.lease import Lost, held
-from metrics.agreement import careless, funnel
+from metrics.agreement import funnel
 from metrics.models import CountState, RaterReading, Reading, Span
 from metrics.readings.value import not_counted
 from metrics.scale import QuestionScale, weighted
@@ -25,17 +25,16 @@ from projects.models import Question, Rater
 from quality import renewing
 from quality.models import Triage
 
-FORMAT = 2  # of the body: nobody reads one that an older release wrote
+FORMAT = 3  # of the body: nobody reads one that an older release wrote
 LEAST_ITEMS = 30  # compared items below which nothing is said of a rater
 APART = 0.1  # kappa below the middle rater that is nobody's concern
 ALPHA = 0.01  # probability that anybody at all is told apart who is not
-ONE_ANSWER, TOO_FAST, APART_FROM_PEERS = "one_answer", "too_fast", "apart_from_peers"
 
 
 class Standing(NamedTuple):
     """One rater as stored. ``n_items``: compared ones; value, low, high, se: kappa with the others;
     ``category``: the place of the most frequent answer, with its share of the own answers and of
-    the others' on the same items; ``signs``: names of REASONS that the numbers give."""
+    the others' on the same items; ``apart``: clearly below the middle rater."""
 
     rater: int
     n_ratings: int
@@ -49,7 +48,7 @@ class Standing(NamedTuple):
     category: int
     share: float
     peers: float
-    signs: list[str]
+    apart: bool
 
     @property
     def enough(self) -> bool:
@@ -133,17 +132,13 @@ def _body(question: Question, scale: QuestionScale) -> dict[str, Any]:
     peers = [row[3] or not_counted() for row in rows]
     n_items = np.array([one["n_items"] or 0 for one in peers], np.int64)
     values, ses = (_numbers(one[part] for one in peers) for part in ("value", "se"))
-    seconds = _numbers(row[2] for row in rows)
-    one = careless.one_answer(own, others, n_items)
-    fast = careless.too_fast(seconds, n_items)
+    category = own.argmax(axis=1)
+    share, of_others = (_shares(side, category) for side in (own, others))
     apart = _apart(peers)
     shape = funnel.of(values, ses, n_items)
     found = []
     for place, (rater, n_ratings, median, _peers, moved) in enumerate(rows):
         mine = peers[place]
-        signs = [ONE_ANSWER] if one.told[place] else []
-        signs += [TOO_FAST] if fast[place] else []
-        signs += [APART_FROM_PEERS] if apart is not None and apart.holds(mine) else []
         found.append(
             Standing(
                 rater=rater,
@@ -155,10 +150,10 @@ def _body(question: Question, scale: QuestionScale) -> dict[str, Any]:
                 se=mine["se"],
                 bias=moved["value"] if moved and scale.type.ordered else None,
                 seconds=median,
-                category=int(one.category[place]),
-                share=float(one.share[place]),
-                peers=float(one.peers[place]),
-                signs=signs,
+                category=int(category[place]),
+                share=float(share[place]),
+                peers=float(of_others[place]),
+                apart=apart is not None and apart.holds(mine),
             )
         )
     return {
@@ -183,6 +178,11 @@ def _margins(table: list[list[int]] | None, k: int) -> np.ndarray:
         return np.zeros((2, k), np.int64)
     counts = np.array(table, np.int64)
     return np.stack([counts.sum(axis=1), counts.sum(axis=0)])
+
+
+def _shares(answers: np.ndarray, category: np.ndarray) -> np.ndarray:
+    """(R,): of each rater's row of ``answers`` (R, k) the share of one category; 0 of nothing."""
+    return answers[np.arange(len(answers)), category] / np.maximum(answers.sum(axis=1), 1)
 
 
 def _numbers(values: Any) -> np.ndarray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django import template
 
-from metrics.scale import QuestionScale
 from projects.models import Question, Rater
 from quality.pages import rater_words
 from quality.scorecard import triage
@@ -13,11 +12,11 @@ register = template.Library()
 
 
 @register.simple_tag
-def judgement(question: Question, rater: Rater, scale: QuestionScale) -> str:
+def judgement(question: Question, rater: Rater) -> str:
     """A sentence on the rater; empty of models, and while nothing is known."""
     if rater.kind != Rater.Kind.HUMAN:
         return ""
-    return rater_words.judgement(triage.of(question), rater.pk, scale)
+    return rater_words.judgement(triage.of(question), rater.pk)
 
 
 @register.filter

@@ -16,6 +16,7 @@ from metrics.on_request import slices
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Item, Project, Question, Rater
 from quality import tasks
+from quality.models import Alarm
 from quality.pages import funnel_chart
 from ratings.recording.judgement import Judgement
 from ratings.recording.record import record
@@ -24,9 +25,9 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def rated(answered: Question) -> Question:
-    """Beside four who look at the items, gus, who says "none" whatever the item is, and few, who
-    rated three."""
+def rated(answered: Question, make_alarm: Any) -> Question:
+    """Beside four who look at the items, gus, who says "none" whatever the item is, with a case of
+    that, and few, who rated three."""
     project = answered.project
     items = list(Item.objects.filter(project=project).order_by("key"))
     gus, few = (Rater.objects.create(project=project, key=key) for key in ("gus", "few"))
@@ -35,6 +36,17 @@ def rated(answered: Question) -> Question:
     record({answered: said}, by=None, source="api")
     bring_up_to_date(answered.pk)
     assert tasks.sweep_raters() == 1
+    # Sixty items are too few to be that sure: tests/quality/alarms/test_kinds.py raises one.
+    make_alarm(
+        answered,
+        gus,
+        kind="rater_same",
+        measure="answers",
+        code=0,
+        size=0.0,
+        n=50,
+        facts={"category": "none", "share": 1.0, "others": 0.9},
+    )
     return answered
 
 
@@ -57,9 +69,11 @@ def test_who_does_most_harm_comes_first(rated: Question, base: str, client: Clie
     page = client.get(f"{base}raters/")
     assert keys(page)[:2] == ["gus", "dan"]
     gus = page.context["rows"][0]
-    assert gus.status == "watch"
-    assert "always gives the same answer" in gus.reasons
-    assert gus.judgement.startswith("Answers “none” 100 % of the time")
+    assert gus.status == "act"
+    assert "nearly always the same answer" in gus.reasons
+    [(case, sentence)] = gus.cases
+    assert case.kind == "rater_same"
+    assert sentence.startswith("gus answers “none” nearly always:") and sentence in page.text
     chips = {name: n for name, _words, n in page.context["chips"]}
     assert (chips["same"], chips["few"], chips["paused"]) == (1, 1, 0)
     middle = page.context["every"].standings.middle
@@ -73,6 +87,27 @@ def test_who_does_most_harm_comes_first(rated: Question, base: str, client: Clie
         assert client.get(f"{base}raters/?{wrong}").status_code == status, wrong
     old = client.get(f"{base}scorecard/?sort=rater")
     assert (old.status_code, old["Location"]) == (301, f"{base}raters/?sort=rater")
+
+
+def test_who_answers_alike_is_told_as_long_as_the_case_lives(
+    rated: Question, base: str, client: Client
+) -> None:
+    """The page has no rule of its own beside that of the alarms."""
+
+    def alike() -> list[str]:
+        return keys(client.get(f"{base}raters/?show=same"))
+
+    case = Alarm.objects.get(kind="rater_same")
+    assert alike() == ["gus"]
+    for changed, told in (
+        ({"state": "muted"}, ["gus"]),
+        ({"stands": False}, []),
+        ({"stands": True, "state": "resolved"}, []),
+        ({"state": "open", "kind": "rater_fast"}, []),
+    ):
+        Alarm.objects.filter(pk=case.pk).update(**changed)
+        assert alike() == told, changed
+    assert keys(client.get(f"{base}raters/?show=fast")) == ["gus"]
 
 
 def test_before_the_sweep_the_page_waits(answered: Question, base: str, client: Client) -> None:
@@ -171,7 +206,8 @@ def test_the_page_of_a_rater_begins_with_a_judgement(
     rated: Question, base: str, client: Client, viewer: User, client_for: Any
 ) -> None:
     page = client.get(f"{base}raters/gus/")
-    assert "Answers “none” 100 % of the time" in page.text
+    assert "gus answers “none” nearly always:" in page.text
+    assert 'judgement">Agrees' in page.text
     assert "without=gus#without" in page.text
     gus = Rater.objects.get(key="gus")
     pause = {"do": "pause", "rater": gus.pk, "passed": "question=severity", "back": "rater"}
