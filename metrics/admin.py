@@ -13,6 +13,7 @@ from .models import (
     AuditResult,
     CountState,
     Diagnosis,
+    NamedView,
     PairTally,
     PatternTally,
     PeerTally,
@@ -21,6 +22,7 @@ from .models import (
     Report,
     Share,
     Slice,
+    ViewLink,
     Worker,
 )
 
@@ -157,3 +159,19 @@ class AuditResultAdmin(ReadOnly):
 class WorkerAdmin(ReadOnly):
     list_display = ("name", "swept_at")
     ordering = ("-swept_at",)
+
+
+@admin.register(NamedView)
+class NamedViewAdmin(ReadOnly):
+    list_display = ("name", "project", "page", "by", "made_at")
+    list_filter = ("page",)
+    list_select_related = ("project", "by")
+    search_fields = ("name", "project__name")
+
+
+@admin.register(ViewLink)
+class ViewLinkAdmin(ReadOnly):
+    list_display = ("view", "by", "expires_at", "revoked_at", "opened_at")
+    list_select_related = ("view", "by")
+    search_fields = ("view__name",)
+    exclude = ("digest",)

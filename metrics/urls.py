@@ -7,8 +7,10 @@ from metrics.pages import (
     example_views,
     first_views,
     item_views,
+    named_views,
     overview_views,
     report_views,
+    shared_views,
     views,
 )
 
@@ -28,6 +30,11 @@ urlpatterns = [
     path(f"{PROJECT}first/", first_views.first, name="first"),
     path(f"{PROJECT}pairs/", detail_views.pair, name="pair"),
     path(f"{PROJECT}change/", change_views.change, name="change"),
+    path(f"{PROJECT}views/", named_views.named_views, name="named_views"),
+    path(f"{PROJECT}views/<int:view_id>/", named_views.change, name="named_view"),
+    path(f"{PROJECT}views/links/<int:link_id>/", named_views.end_link, name="view_link"),
+    path("shared/<str:secret>/", shared_views.shared, name="shared"),
+    path("shared/<str:secret>/<slug:name>.json", shared_views.shared_chart, name="shared_chart"),
     path(f"{PROJECT}reports/", report_views.reports, name="reports"),
     path(f"{PROJECT}reports/<int:number>/", report_views.report, name="report"),
     path(

@@ -6,15 +6,19 @@ class QualityConfig(AppConfig):
 
     def ready(self) -> None:
         from metrics.auditing import others
-        from metrics.pages import chart_views, project_list
+        from metrics.models import NamedView
+        from metrics.pages import chart_views, project_list, shared_views
         from ratings.desk import exams
 
         from . import waiting
         from .alarms import marks
         from .consensus import audit
         from .exam import judging
+        from .pages import rater_views
 
         project_list.WAITS.append(waiting.by_project)
+        raters = shared_views.Shown(rater_views.raters_of, {"funnel": rater_views.funnel_of})
+        shared_views.SHOWN[NamedView.Page.RATERS] = raters
         chart_views.MARKS.append(marks.of)
         exams.HOLDER[:] = [judging.HOLDER]
         others.ALL.append(others.Stored(audit.differences, audit.repair))

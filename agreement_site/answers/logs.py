@@ -33,8 +33,9 @@ logger = logging.getLogger("concord")
 SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 LONGEST_PATH = 300
 METHODS = ("GET", "HEAD", "POST", "PATCH")  # others are counted together
-# What stands behind an invitation's first part is its secret, and so it is in a mailed link.
-LINK = re.compile(r"(invitations/+[^/]*/+|password/+forgotten/+|account/+address/+)[^/]+")
+# What stands behind an invitation's first part is its secret, and so it is in a mailed link, and
+# in a link to a view.
+LINK = re.compile(r"(invitations/+[^/]*/+|password/+forgotten/+|account/+address/+|shared/+)[^/]+")
 
 _request: ContextVar[HttpRequest | None] = ContextVar("request", default=None)
 _work: ContextVar[dict[str, Any]] = ContextVar("work", default={})  # noqa: B039 - never changed, only replaced

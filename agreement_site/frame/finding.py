@@ -13,6 +13,8 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
+from metrics import naming
+from metrics.pages import named_views
 from projects.access import may_create_projects
 from projects.models import Item, Member, Project, Question, Rater
 
@@ -40,7 +42,8 @@ def find(user: Any, text: str, project: Any = None) -> list[Found]:
     wanted = text.casefold()
     found = [one for one in found if wanted in str(one.words).casefold()]
     if project is not None and project.role in rail.RESULTS:
-        found += [*_questions(project, text), *_raters(project, text), *_items(project, text)]
+        for kind in (_views, _questions, _raters, _items):
+            found += kind(project, text)
     return [*found, *_projects(user, text)]
 
 
@@ -63,6 +66,13 @@ def _actions(user: Any, project: Any) -> Iterator[Found]:
     if may_create_projects(user):
         yield Found(kind, _("New project"), reverse("project_new"))
         yield Found(kind, _("Import a file"), reverse("import_project"))
+
+
+def _views(project: Any, text: str) -> Iterator[Found]:
+    wanted = text.casefold()
+    for view in naming.named(project):
+        if wanted in view.name.casefold():
+            yield Found(_("View"), view.name, named_views.address(view))
 
 
 def _questions(project: Any, text: str) -> Iterator[Found]:

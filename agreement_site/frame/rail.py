@@ -41,7 +41,7 @@ PLACES = (
         "dashboard",
         _("Overview"),
         RESULTS,
-        ("", "change", "coefficients", "first", "pairs", "reports", "which"),
+        ("", "change", "coefficients", "first", "pairs", "reports", "views", "which"),
         key="d",
     ),
     Place("questions", _("Questions"), RESULTS, key="q"),

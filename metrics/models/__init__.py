@@ -7,6 +7,7 @@ bytes a cell as their length says (counting.store.compact_blobs).
 """
 
 from .counts import EVER, CountState, PairTally, PatternTally, PeerTally, Share
+from .named import NamedView, ViewLink
 from .on_request import Attribution, Report, Slice
 from .readings import ALL_START, Diagnosis, RaterReading, Reading, Span, number_at
 from .workers import AuditResult, Worker
@@ -18,6 +19,7 @@ __all__ = [
     "AuditResult",
     "CountState",
     "Diagnosis",
+    "NamedView",
     "PairTally",
     "PatternTally",
     "PeerTally",
@@ -27,6 +29,7 @@ __all__ = [
     "Share",
     "Slice",
     "Span",
+    "ViewLink",
     "Worker",
     "number_at",
 ]

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 from metrics.readings import pairs
 from metrics.scale import weighted
 from projects.access import get_project
-from projects.models import Member, Question, Rater
+from projects.models import Member, Project, Question, Rater
 from ratings.files.formulas import guard
 
 from . import change_page, charts, model_versions, trends, words
@@ -42,6 +42,10 @@ def chart(request: HttpRequest, project_id: int, name: str, form: str) -> HttpRe
     """One chart of a project: ``form`` json (specification, rows and locale) or csv (rows); of a
     table (table_files) csv alone."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
+    return chart_of(request, project, name, form)
+
+
+def chart_of(request: HttpRequest, project: Project, name: str, form: str) -> HttpResponse:
     chosen = select(request, project, filtered=name not in UNFILTERED)
     if chosen is not None and name in TABLES and form == "csv":
         return _table(chosen, name)

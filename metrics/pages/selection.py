@@ -114,7 +114,14 @@ def chosen_question(
 ) -> Selection:
     """The project by the one door, and the selection of a request. Raises Http404 where there is no
     question yet, too."""
-    chosen = select(request, get_project(request.user, project_id, role=role), filtered=filtered)
+    return asked_question(
+        request, get_project(request.user, project_id, role=role), filtered=filtered
+    )
+
+
+def asked_question(request: HttpRequest, project: Project, *, filtered: bool = False) -> Selection:
+    """The selection of a request for a project that came through the door."""
+    chosen = select(request, project, filtered=filtered)
     if chosen is None:
         raise Http404(_("This project has no question yet."))
     return chosen

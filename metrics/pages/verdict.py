@@ -76,11 +76,19 @@ def _confused(chosen: Selection, numbers: ProjectNumbers) -> list[SafeString]:
     for one in numbers.found():
         if one["name"] == "confused_categories":
             told, labels = one["figures"], chosen.scale.labels
-            pair = f"{labels[told['category_a']]} / {labels[told['category_b']]}"
+            a, b = labels[told["category_a"]], labels[told["category_b"]]
             said = _("Most confused: {pair} ({share} of the disagreement).")
             share = figures.percent(told["share"])
-            return [format_html(said, pair=_link("#categories", pair), share=share)]
+            link = _link(_said_both(chosen, a, b), f"{a} / {b}")
+            return [format_html(said, pair=link, share=share)]
     return []
+
+
+def _said_both(chosen: Selection, a: str, b: str) -> str:
+    """The items of which somebody said one and somebody the other, the most disputed first."""
+    said = {"said": a, "and_said": b, "sort": "disagreement"}
+    query = urlencode({"question": chosen.question.key, **said})
+    return f"{reverse('items', args=[chosen.project.pk])}?{query}"
 
 
 def _apart(chosen: Selection, numbers: ProjectNumbers) -> list[SafeString]:

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from projects.access import get_project, may_create_projects
-from projects.models import Member
+from projects.models import Member, Project
 
 from . import dashboard as dashboard_page
 from . import live, project_list
@@ -57,7 +57,10 @@ def projects(request: HttpRequest) -> HttpResponse:
 @require_safe
 def dashboard(request: HttpRequest, project_id: int) -> HttpResponse:
     """How far the raters of a project agree."""
-    project = get_project(request.user, project_id, role=Member.Role.VIEWER)
+    return dashboard_of(request, get_project(request.user, project_id, role=Member.Role.VIEWER))
+
+
+def dashboard_of(request: HttpRequest, project: Project) -> HttpResponse:
     chosen = select(request, project, filtered=True)
     if chosen is None:
         return render(request, "metrics/no_question.html", {"project": project})

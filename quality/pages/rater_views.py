@@ -20,12 +20,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from metrics.filters import Filter, one_line
 from metrics.pages import charts, words
-from metrics.pages.selection import Selection, chosen_question, one_of, page_number
+from metrics.pages.selection import Selection, asked_question, one_of, page_number
 from metrics.pages.sources.sliced import SlicedProject
 from metrics.pages.sources.stored import whole_reading
 from metrics.scale import weighted
 from projects.access import get_project
-from projects.models import Member, Rater
+from projects.models import Member, Project, Rater
 from projects.people.raters import pause_raters
 from quality.alarms.kinds import KINDS
 from quality.models import Alarm
@@ -53,7 +53,11 @@ class Row:
 @require_safe
 def raters(request: HttpRequest, project_id: int) -> HttpResponse:
     """A page of the raters, those of most harm first unless told otherwise."""
-    chosen = chosen_question(request, project_id, role=Member.Role.VIEWER)
+    return raters_of(request, get_project(request.user, project_id, role=Member.Role.VIEWER))
+
+
+def raters_of(request: HttpRequest, project: Project) -> HttpResponse:
+    chosen = asked_question(request, project)
     allowed = [*SORTED_BY, *(f"-{name}" for name in SORTED_BY)]
     sort = one_of(request.GET, "sort", allowed) or "-harm"
     wanted = Wanted.of(request.GET)
@@ -171,9 +175,14 @@ def _comparison(request: HttpRequest, chosen: Selection) -> Comparison | None:
 @require_safe
 def funnel(request: HttpRequest, project_id: int, form: str) -> HttpResponse:
     """The funnel plot of the raters whom the list shows: ``form`` json."""
-    chosen = chosen_question(request, project_id, role=Member.Role.VIEWER)
+    project = get_project(request.user, project_id, role=Member.Role.VIEWER)
     if form != "json":
         raise Http404(_("No such chart."))
+    return funnel_of(request, project)
+
+
+def funnel_of(request: HttpRequest, project: Project) -> HttpResponse:
+    chosen = asked_question(request, project)
     every = RaterList(chosen.question)
     address = reverse("rater", args=[chosen.project.pk, "KEY"])
     query = urlencode({"question": chosen.question.key})

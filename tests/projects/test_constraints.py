@@ -16,6 +16,7 @@ from django.utils import timezone
 from events.models import Event
 from metrics.models import (
     Attribution,
+    NamedView,
     PairTally,
     PatternTally,
     PeerTally,
@@ -24,6 +25,7 @@ from metrics.models import (
     Report,
     Share,
     Slice,
+    ViewLink,
 )
 from projects.models import (
     ApiToken,
@@ -151,6 +153,13 @@ BROKEN: dict[str, tuple[type[Model], dict[str, Any]]] = {
         Attribution,
         {"weights": "linear", "waiting": False, "result": None},
     ),
+    "named_view_unique": (NamedView, {}),
+    "named_view_page_known": (NamedView, {"name": "other", "page": "odd"}),
+    "named_view_has_name": (NamedView, {"name": ""}),
+    "view_link_expires_later": (
+        ViewLink,
+        {"digest": "other", "made_at": NOW, "expires_at": YESTERDAY},
+    ),
     "report_unique": (Report, {}),
     "report_has_facts": (Report, {"as_of": YESTERDAY, "waiting": False, "facts": None}),
     "slice_unique": (Slice, {}),
@@ -253,7 +262,10 @@ def standing(project, lead, stranger):
         item=second, question=question, version=1, answer=[0], made_at=NOW
     )
     words = {"second": second, "early": early, "late": late, "stranger": stranger}
+    view = NamedView.objects.create(project=project, page="dashboard", name="v")
     rows = {
+        NamedView: {"project": project, "page": "dashboard", "name": "v"},
+        ViewLink: {"view": view, "digest": "d", "expires_at": NOW},
         Project: {"name": "P"},
         GuidelineVersion: {"project": project, "number": 1, "made_at": NOW},
         Question: {"project": project, "key": question.key, "text": "?"},

@@ -19,6 +19,7 @@ from rest_framework.test import APIClient
 
 from agreement_site.models import TrailLine
 from agreement_site.trail.acts import ACTS
+from metrics.models import NamedView, ViewLink
 from projects.catalogue import gold
 from projects.models import ApiToken, Item, Member, Project, Rater
 from projects.people import tokens
@@ -273,6 +274,18 @@ def _admin_revoke(world: World) -> None:
     world.post("/admin/projects/apitoken/", sent, by=world.admin)
 
 
+def _named(world: World) -> NamedView:
+    sent = {"page": "dashboard", "name": "Mine", "query": "period=day"}
+    world.post("views/", sent)
+    return NamedView.objects.get()
+
+
+def _shared(world: World) -> ViewLink:
+    sent = {"do": "share", "until": timezone.localdate().isoformat()}
+    world.post(f"views/{_named(world).pk}/", sent)
+    return ViewLink.objects.get()
+
+
 ROLE = {"member": "viewer", "role": "viewer"}
 
 # act, how, whether it is of the project, before, after
@@ -329,6 +342,35 @@ DONE: list[tuple[str, Callable[[World], Any], bool, Any, Any]] = [
         True,
         {"guidelines": ""},
         {"guidelines": "Look."},
+    ),
+    (
+        "view_named",
+        _named,
+        True,
+        None,
+        {"name": "Mine", "page": "dashboard", "query": "period=day"},
+    ),
+    (
+        "view_renamed",
+        lambda w: w.post(f"views/{_named(w).pk}/", {"do": "rename", "name": "Ours"}),
+        True,
+        {"name": "Mine"},
+        {"name": "Ours"},
+    ),
+    (
+        "view_deleted",
+        lambda w: w.post(f"views/{_named(w).pk}/", {"do": "delete"}),
+        True,
+        {"name": "Mine", "page": "dashboard", "query": "period=day"},
+        None,
+    ),
+    ("view_shared", _shared, True, None, ANYTHING),
+    (
+        "view_link_revoked",
+        lambda w: w.post(f"views/links/{_shared(w).pk}/"),
+        True,
+        ANYTHING,
+        None,
     ),
     ("project_archived", lambda w: w.post("archive/"), True, None, None),
     ("project_reopened", _reopen, True, None, None),
@@ -435,8 +477,9 @@ DONE: list[tuple[str, Callable[[World], Any], bool, Any, Any]] = [
     ("admin_changed", _admin_password, False, ANYTHING, ANYTHING),
     ("admin_removed", _admin_delete, False, {"was": "team"}, None),
 ]
-# By commands and files alone: the command `person`, tests/ratings/importing
-ELSEWHERE = {"account_removed", "guidelines_numbered"}
+# By commands and files alone: the command `person`, tests/ratings/importing; by somebody without an
+# account: tests/metrics/pages/test_named_views.py
+ELSEWHERE = {"account_removed", "guidelines_numbered", "view_link_opened"}
 # In several steps: tests/agreement_site/accounts
 AT_THE_DOOR = {
     "password_forgotten",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from typing import Any
 
@@ -44,6 +45,10 @@ def test_one_sentence_one_number_one_action(
     assert text.startswith("Agreement is ")
     assert "Most confused: none / minor" in text
     assert links[0] == "#headline"
+    items = client_for(lead).get(html.unescape(links[1])).context["rows"]
+    said = [dict(row.counts) for row in items]
+    assert said
+    assert all(set(counts) == {"none", "minor"} for counts in said)
     assert links[-1] == f"/projects/{project.pk}/adjudicate/?question=severity"
     for link in links:
         if not link.startswith("#"):

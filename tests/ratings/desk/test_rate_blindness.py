@@ -136,6 +136,9 @@ def everything(client, project, question, keys=("i0", "i3", "i4", "i6")):
         "alarm_id": [_alarm(question).pk],
         "appeal_id": [1],
         "act_id": [1],
+        "view_id": [1],
+        "link_id": [1],
+        "secret": ["x"],
     }
     asked = [
         *addresses(values),

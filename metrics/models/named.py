@@ -1,0 +1,72 @@
+"""Views that leads gave a name, and links by which one of them is read without an account."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from projects.models import Project
+
+
+class NamedView(models.Model):
+    """A page of results narrowed and sorted as somebody wants to find it again: what its address
+    says behind the question mark."""
+
+    class Page(models.TextChoices):
+        DASHBOARD = "dashboard", _("Overview")
+        RATERS = "raters", _("Raters")
+        ITEMS = "items", _("Items")
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="named_views", db_index=False)
+    page = models.CharField(max_length=9, choices=Page.choices)
+    name = models.CharField(max_length=80)
+    query = models.CharField(max_length=1000, blank=True)
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    made_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["project", "name"], name="named_view_unique"),
+            models.CheckConstraint(
+                condition=Q(page__in=["dashboard", "raters", "items"]), name="named_view_page_known"
+            ),
+            models.CheckConstraint(condition=~Q(name=""), name="named_view_has_name"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ViewLink(models.Model):
+    """A link to a view that whoever holds it may read until it ends. Only its SHA-256 is stored."""
+
+    view = models.ForeignKey(NamedView, models.CASCADE, related_name="links")
+    digest = models.CharField(max_length=64, unique=True)
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    made_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    opened_at = models.DateTimeField(null=True, blank=True)  # last, give or take an hour
+
+    class Meta:
+        ordering = ["-pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(expires_at__gt=F("made_at")), name="view_link_expires_later"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.view} until {self.expires_at:%Y-%m-%d}"
+
+    @property
+    def open(self) -> bool:
+        return self.revoked_at is None and self.expires_at > timezone.now()

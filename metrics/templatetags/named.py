@@ -1,0 +1,27 @@
+"""The menu of views with a name, on each page that can be kept as one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+
+from metrics.pages import named_views
+from projects.models import Member
+
+register = template.Library()
+
+
+@register.inclusion_tag("metrics/_views_menu.html", takes_context=True)
+def views_menu(context: template.Context, page: str) -> dict[str, Any]:
+    """Those of this page, and for a lead the field that keeps what is looked at."""
+    project = context["project"]
+    query = named_views.kept_query(context["request"], page, context["chosen"].question.key)
+    return {
+        "project": project,
+        "page": page,
+        "query": query,
+        "views": named_views.offered(project, page, query),
+        "may_keep": project.role == Member.Role.LEAD,
+        "csrf_token": context.get("csrf_token"),
+    }
