@@ -6,7 +6,8 @@ another one (`chosen`).
 
 Of single periods the counts are patterns, which do not know who rated what: where the headline
 needs that, `over_time` is the coefficient of patterns that is nearest to it (of two raters Fleiss'
-kappa is Scott's pi; of ICC(A,1) it is alpha).
+kappa is Scott's pi; of ICC(A,1) it is alpha). It stands in for more than two raters only
+(metrics.readings.over_time).
 """
 
 from collections.abc import Callable
@@ -23,6 +24,7 @@ COHEN = "cohen_kappa"
 FLEISS = "fleiss_kappa"
 ICC_AGREEMENT = "icc2"
 ICC_CONSISTENCY = "icc3"
+ICCS = ICC_AGREEMENT, ICC_CONSISTENCY
 CHOSEN = "chosen"
 
 
@@ -150,7 +152,7 @@ def headline(facts: Facts, *, chosen: str = "") -> Headline:
 
 def over_time(name: str, facts: Facts) -> str:
     """The coefficient of patterns that stands for `name` in a trend: itself, where it is one."""
-    if name in (ICC_AGREEMENT, ICC_CONSISTENCY):
+    if name in ICCS:
         return facts.alpha
     if name.startswith(COHEN):
         return FLEISS + name.removeprefix(COHEN)
@@ -164,7 +166,7 @@ def choices(scale: str, *, values: npt.ArrayLike | None = None, custom: bool = F
     for weighting in WEIGHTINGS:
         if weighted(FLEISS, weighting) in found:
             found.append(weighted(COHEN, weighting))
-    return [*found, ICC_AGREEMENT, ICC_CONSISTENCY] if kind.numeric else found
+    return [*found, *ICCS] if kind.numeric else found
 
 
 def weighting_of(name: str) -> str:

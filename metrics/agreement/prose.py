@@ -14,9 +14,16 @@ _FIRST = """\
 {table}
 
 On ordinal scales alpha stands beside. Complete: every item that somebody rated was rated by
-everybody. A lead may choose another one and
-says why (`chosen`). Over time, where single periods know no raters, Fleiss' kappa stands for
-Cohen's (of two raters it is Scott's pi) and alpha for ICC(A,1).
+everybody. A lead may choose another one and says why (`chosen`). Over time, Cohen's kappa and the
+ICC of two raters are exact in each period: the table of the first of them against the other, by
+the days on which the first rated. The ICC of three or more needs the margins of every rater in
+every period; no count holds them, and to keep them would cost each rating of a question for one
+line of a chart. There alpha of the scale's metric stands for it, and the page says so: alpha is 1
+- (v - c + b) / (v + (R - 1) b / R) where ICC(A,1) is 1 - (v - c + b) / (v + b), but for terms of
+order 1/n, with v the mean variance within raters, c the mean covariance of two and b the variance
+of the R raters' means. So they are equal where raters have the same level, and alpha is the lower
+one where they do not. Of some ratings (a filter) Fleiss' kappa stands for Cohen's (of two raters
+it is Scott's pi), and alpha for the ICC.
 
 ## People and models
 

@@ -21,7 +21,7 @@ from groundwork.rest.schema import PAGING, QUESTION, page_of, parameter, reads
 from metrics import periods
 from metrics.agreement import Value
 from metrics.agreement.coefficients import cohen
-from metrics.agreement.headline import CHOSEN, Facts, headline
+from metrics.agreement.headline import CHOSEN, ICCS, Facts, headline
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.agreement.weights import NONE, WEIGHTINGS, weighted
 from metrics.counting.store import json_text
@@ -377,6 +377,10 @@ def _course(
     question: Question, scale: QuestionScale, span: str, name: str, *, of_people: bool
 ) -> ReadPeriods:
     """Reads (start, reading, cumulative) of a question, without the latter of two raters."""
+    if name in ICCS:
+        return lambda after, size: over_time.icc_course(
+            question, scale, span, name, after=after, size=size
+        )
     if over_time.is_of_two(name):
         rater = over_time.first_of_two(question)
         if rater is None:

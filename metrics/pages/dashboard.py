@@ -121,8 +121,9 @@ def trend_note(chosen: Selection) -> str:
     if shown == name:
         return ""
     return _(
-        "%(headline)s of a period needs who rated what in it, which the stored counts do not hold: "
-        "%(shown)s stands for it here."
+        "%(headline)s of a period needs who rated what in it, which the stored counts hold only "
+        "for two raters and all of their ratings: %(shown)s stands for it here. It is lower where "
+        "the raters differ in level."
     ) % {"headline": words.coefficient(name), "shown": words.coefficient(shown)}
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db.models import Max, Q, QuerySet
 
+from metrics.agreement.headline import ICCS
 from metrics.models import EVER, PeerTally, Reading, Span
 from metrics.readings import over_time
 from metrics.readings import raters as rater_readings
@@ -26,9 +27,9 @@ def sparks(readings: Iterable[Reading]) -> dict[int, Line]:
     of_two, of_patterns = {}, []
     for reading in readings:
         first = reading.headline
-        name, value = first.get("name") or "", first.get("value") or {}
-        if over_time.reads_two(name, value.get("reason")):
-            of_two[reading.question_id] = over_time.against_peers(name)
+        value = first.get("value") or {}
+        if first.get("name") and over_time.reads_two(first, value.get("reason")):
+            of_two[reading.question_id] = first["name"]
         else:
             of_patterns.append(reading.question_id)
     return _of_patterns(of_patterns) | _of_two(of_two)
@@ -45,7 +46,8 @@ def _of_patterns(questions: list[int]) -> dict[int, Line]:
 
 
 def _of_two(names: dict[int, str]) -> dict[int, Line]:
-    """Cohen's kappa, as the trends of these questions show it: read off the first of the two."""
+    """Cohen's kappa, or an intraclass correlation, as the trends of these questions show it: read
+    off the first of the two."""
     raters: dict[int, Rater] = over_time.first_of_each_two(list(names)) if names else {}
     if not raters:
         return {}
@@ -53,12 +55,19 @@ def _of_two(names: dict[int, str]) -> dict[int, Line]:
     for question, rater in raters.items():
         mine |= Q(question_id=question, rater=rater)
     days = PeerTally.objects.filter(mine, day__gt=EVER, n_ratings__gt=0).order_by()
+    recent = days.filter(_recent(days, "day", DAYS))
     asked = Question.objects.filter(pk__in=list(raters)).prefetch_related("categories")
-    found = rater_readings.of_days_each(
-        days.filter(_recent(days, "day", DAYS)),
-        {question.pk: QuestionScale.of(question) for question in asked},
-        names,
-    )
+    scales = {question.pk: QuestionScale.of(question) for question in asked}
+    iccs = {pk: name for pk, name in names.items() if pk in raters and name in ICCS}
+    kappas = {pk: name for pk, name in names.items() if pk in raters and name not in ICCS}
+    found: dict[int, over_time.Course] = {}
+    if kappas:
+        against = {pk: over_time.against_peers(name) for pk, name in kappas.items()}
+        of_these = recent.filter(question__in=list(kappas))
+        found |= rater_readings.of_days_each(of_these, scales, against)
+    if iccs:
+        rows = recent.filter(question__in=list(iccs))
+        found |= over_time.icc_days_each(rows, scales, iccs)
     return {pk: [reading["value"] for _day, reading in line] for pk, line in found.items()}
 
 

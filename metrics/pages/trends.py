@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from django.db.models import Q, QuerySet
 
 from metrics import periods
+from metrics.agreement.headline import ICCS
 from metrics.models import RaterReading, Reading, Span
 from metrics.readings import over_time
 from metrics.readings import raters as rater_readings
@@ -70,13 +71,18 @@ def project_points(
 
 
 def _points_of_two(question: Question, span: str, coefficient: str, *, limit: int) -> list[Point]:
+    scale = QuestionScale.of(question)
+    if coefficient in ICCS:
+        course = over_time.icc_course(question, scale, span, coefficient, newest=limit)
+        points = [
+            Point(start, periods.end_date(start, span), reading, {}) for start, reading in course
+        ]
+        return marked(points, question.project)
     rater = over_time.first_of_two(question)
     if rater is None:
         return []
     name = over_time.against_peers(coefficient)
-    (points,) = rater_lines(
-        question, rater, span, name, scale=QuestionScale.of(question), limit=limit
-    )
+    (points,) = rater_lines(question, rater, span, name, scale=scale, limit=limit)
     return points
 
 

@@ -243,8 +243,7 @@ class First:
         """What is no coefficient of patterns: the intraclass correlations, of complete items."""
         if not self.scale.type.numeric or not group.complete:
             return {}
-        names = (table.ICC_AGREEMENT, table.ICC_CONSISTENCY)
-        return {name: group.value(name, self.scale) for name in names}
+        return {name: group.value(name, self.scale) for name in table.ICCS}
 
     def period(self, row: Row) -> dict[str, Any]:
         """Of one period: the value of what is read first, and where models are apart what is shown

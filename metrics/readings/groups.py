@@ -102,7 +102,7 @@ def weights_of(
         return None, "none"
     if name.startswith("gwet"):
         return None, "gwet"
-    if name in (table.ICC_AGREEMENT, table.ICC_CONSISTENCY):
+    if name in table.ICCS:
         return scored(scale.values), "margins"  # type: ignore[arg-type]  # numeric scales have them
     if name.startswith("krippendorff_alpha_"):
         metric = name.removeprefix("krippendorff_alpha_")

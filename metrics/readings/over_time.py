@@ -1,24 +1,41 @@
 """What is read first, over time: the coefficient itself, where what is stored holds it period by
 period.
 
-Patterns hold the coefficients of all raters together. Cohen's kappa of two raters is the kappa of
-either of them against the others, of whom there is one; so the readings of the first of the two are
-its course, by the days on which that one rated. An intraclass correlation needs who rated what in
-each period, which no count holds by day: another coefficient stands for it, and pages say so.
+Patterns hold the coefficients of all raters together. What two raters say to each other is what
+either of them says against the others, of whom there is one; so the counts of the first of the two
+are its course, by the days on which that one rated. Cohen's kappa of weeks and months is stored
+with that rater's readings. An intraclass correlation is read off the tables of the days when it is
+asked for: stored for each rater, where hardly ever two are all, it would say nothing and cost room.
+Of more raters it needs the margins of each in every period, which no count holds: alpha stands for
+it, and pages say so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import datetime
+from collections.abc import Collection, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
-from metrics.agreement.headline import COHEN, Facts, headline, weighting_of
+import numpy as np
+from django.db.models import QuerySet
+
+from metrics import periods
+from metrics.agreement.coefficients.icc import icc_of_table
+from metrics.agreement.headline import COHEN, ICCS, Facts, headline, weighting_of
 from metrics.agreement.weights import weighted
-from metrics.models import PairTally, Reading, Span
+from metrics.counting import store
+from metrics.models import PairTally, PeerTally, Reading, Span
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater
+from ratings.recording.days import EPOCH, date_of
 
-COLUMNS = "name", "why", "over_time", "weights", "of", "n_models"
+from . import raters as rater_readings
+from .value import value_of_icc
+
+COLUMNS = "name", "why", "over_time", "weights", "of", "n_people", "n_models", "complete"
+DAYS_OF = {Span.DAY.value: 1, Span.WEEK.value: 7, Span.MONTH.value: 31}  # at most
 
 
 def first_of(question: Question, scale: QuestionScale) -> Mapping[str, Any]:
@@ -29,7 +46,7 @@ def first_of(question: Question, scale: QuestionScale) -> Mapping[str, Any]:
     found = rows.values(*columns).first()
     if found is not None and found["headline__name"]:
         first = {name: found[f"headline__{name}"] for name in COLUMNS}
-        of_two = reads_two(first["name"], found["headline__value__reason"])
+        of_two = reads_two(first, found["headline__value__reason"])
         return first | {"shown": first["name"] if of_two else first["over_time"]}
     nobody = Facts(scale.kind, 0, scale.weights)
     chosen = headline(nobody, chosen=scale.chosen)
@@ -39,24 +56,90 @@ def first_of(question: Question, scale: QuestionScale) -> Mapping[str, Any]:
         "over_time": chosen.over_time,
         "weights": nobody.weighting,
         "of": "people",
+        "n_people": 0,
         "n_models": 0,
+        "complete": False,
         "shown": chosen.over_time,
     }
 
 
-def reads_two(name: str, reason: str | None) -> bool:
-    """Whether a headline of this name is the kappa of two raters; `reason`: why it has no value."""
-    return is_of_two(name) and reason != "needs_two_raters"
+def reads_two(first: Mapping[str, Any], reason: str | None) -> bool:
+    """Whether a headline (Reading.headline) is of two raters, so that one of them has its course;
+    `reason`: why it has no value."""
+    if first["name"] in ICCS:
+        people, models = first["n_people"], first["n_models"]
+        rated = {"people": people, "models": models, "all": people + models}[first["of"]]
+        return bool(first["complete"] and rated == 2)
+    return is_of_two(first["name"]) and reason != "needs_two_raters"
 
 
 def is_of_two(name: str) -> bool:
     """Whether the trend of this coefficient is read off one of two raters."""
-    return name.startswith(COHEN)
+    return name.startswith(COHEN) or name in ICCS
 
 
 def against_peers(name: str) -> str:
     """What Cohen's kappa is called among the readings of one of the two."""
     return weighted("vs_peers", weighting_of(name))
+
+
+# (first day of the period, READING)
+Course = list[tuple[datetime.date, Any]]
+
+
+def icc_course(
+    question: Question,
+    scale: QuestionScale,
+    span: str,
+    name: str,
+    *,
+    newest: int = 0,
+    after: datetime.date | None = None,
+    size: int = 0,
+) -> Course:
+    """An intraclass correlation of two raters, oldest first: of the ``newest`` periods, or of
+    ``size`` after that day. One query, of no more days than these can have."""
+    rater = first_of_two(question)
+    if rater is None:
+        return []
+    days = rater_readings.days_of(question, rater)
+    if newest:
+        chosen = days.order_by("-day")[: newest * DAYS_OF[span]]
+    else:
+        if after is not None and after > datetime.date.min:
+            days = days.filter(day__gte=(periods.end_date(after, span) - EPOCH).days)
+        chosen = days.order_by("day")[: size * DAYS_OF[span]]
+    rows = sorted(chosen.values_list("day", "width", "table"), key=itemgetter(0))
+    found = _course(rows, scale, span, name)
+    return found[-newest:] if newest else found[:size]
+
+
+def icc_days_each(
+    days: QuerySet[PeerTally], scales: Mapping[int, QuestionScale], names: Mapping[int, str]
+) -> dict[int, Course]:
+    """The same of the single days of several questions by their ids, a rater and a name each; one
+    query."""
+    rows = sorted(days.values_list("question_id", "day", "width", "table"), key=itemgetter(0, 1))
+    return {
+        question: _course([row for _, *row in found], scales[question], Span.DAY, names[question])
+        for question, found in groupby(rows, key=itemgetter(0))
+    }
+
+
+def _course(rows: Collection[Sequence[Any]], scale: QuestionScale, span: str, name: str) -> Course:
+    """Of (day, width, table) of the counts of one of two raters, oldest first."""
+    if not rows or scale.values is None:
+        return []
+    days, widths, blobs = zip(*rows, strict=True)
+    begins, first = np.unique(periods.starts(np.array(days), span), return_index=True)
+    daily = store.stacked(blobs, widths, scale.width, axes=2)
+    tables = scale.ordered(np.add.reduceat(daily, first), axes=2)
+    course = []
+    for begin, table in zip(begins.tolist(), tables, strict=True):
+        n = int(table.sum())
+        found = icc_of_table(table, scale.values)[name]
+        course.append((date_of(begin), value_of_icc(found, n_items=n, n_ratings=2 * n)))
+    return course
 
 
 def first_of_two(question: Question) -> Rater | None:

@@ -138,6 +138,15 @@ def icc_of_counts(
     return _all(MeanSquares.of_counts(counts, n_items, own, values))
 
 
+def icc_of_table(table: npt.ArrayLike, values: npt.ArrayLike) -> dict[str, Icc]:
+    """The same of two raters from the table (k, k) of the items that both rated."""
+    met = np.asarray(table, np.int64)
+    rows, columns = np.nonzero(met)
+    each = np.eye(len(met), dtype=np.int64)
+    own = np.stack([met.sum(axis=1), met.sum(axis=0)])
+    return icc_of_counts(each[rows] + each[columns], met[rows, columns], own, values)
+
+
 def _why_none(n: int, raters: int, *, varies: bool) -> str | None:
     if raters < 2:
         return "needs_two_raters"
