@@ -6,14 +6,17 @@ next from there on.
 
 SOURCES names what was printed where; Krippendorff's are the customary cut-offs for alpha.
 
-The probability of a band is Gwet's benchmarking (2014, ch. 6): the share in the band of a normal
-distribution around the value, cut off at -1 and 1.
+The probability of a band is Gwet's benchmarking (2014, ch. 6): the share in the band of a
+distribution around the value, cut off at -1 and 1. Gwet takes the normal one; here it is Student's
+t of the interval that stands beside the word, so that the two say the same of few items.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
+
+from .estimate import LEVEL
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,7 @@ SCHEMES: dict[str, tuple[Band, ...]] = {
     ),
 }
 
+NORMAL = float(special.ndtri((1 + LEVEL) / 2))  # t's quantile, as its degrees of freedom grow
 UNSURE = 2  # bands that an interval may pass before a word says more than is known
 
 SOURCES = {
@@ -114,11 +118,22 @@ def band_of(value: float | None, scheme: str = "landis_koch") -> Band | None:
     return reached[-1]
 
 
+def freedom(value: float | None, low: float | None, se: float | None) -> float:
+    """The degrees of freedom of an interval value -/+ t se, from its lower end (the upper one may
+    be clipped); infinite without one."""
+    if value is None or low is None or not se:
+        return np.inf
+    quantile = (value - low) / se
+    if quantile <= NORMAL:
+        return np.inf
+    return float(special.stdtridf((1 + LEVEL) / 2, quantile))
+
+
 def band_probabilities(
-    value: float | None, se: float | None, scheme: str = "landis_koch"
+    value: float | None, se: float | None, scheme: str = "landis_koch", *, df: float = np.inf
 ) -> dict[str, float] | None:
     """Band name -> probability that the true value lies in it; None without a value or a standard
-    error."""
+    error. `df` are those of its interval."""
     if value is None or se is None:
         return None
     found = bands(scheme)
@@ -126,7 +141,8 @@ def band_probabilities(
         certain = band_of(value, scheme)
         return {band.name: float(band is certain) for band in found}
     edges = np.clip([band.low for band in found] + [np.inf], -1, 1)
-    below = special.ndtr((edges - value) / se)
+    steps = (edges - value) / se
+    below = special.ndtr(steps) if np.isinf(df) else special.stdtr(df, steps)
     shares = (
         np.diff(below) / (below[-1] - below[0]) if below[-1] > below[0] else np.zeros(len(found))
     )
@@ -134,11 +150,16 @@ def band_probabilities(
 
 
 def safe_band(
-    value: float | None, se: float | None, scheme: str = "landis_koch", *, probability: float = 0.95
+    value: float | None,
+    se: float | None,
+    scheme: str = "landis_koch",
+    *,
+    df: float = np.inf,
+    probability: float = LEVEL,
 ) -> Band | None:
     """The highest band that the true value reaches or passes with this probability (Gwet's
     benchmark)."""
-    shares = band_probabilities(value, se, scheme)
+    shares = band_probabilities(value, se, scheme, df=df)
     if shares is None:
         return None
     total = 0.0

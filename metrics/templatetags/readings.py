@@ -101,7 +101,9 @@ def sure_band(reading: Reading | None, scheme: str) -> str:
     which everything reaches."""
     if not reading or not reading["se"]:
         return ""
-    found = bands.safe_band(reading["value"], reading["se"], scheme)
+    value, se = reading["value"], reading["se"]
+    df = bands.freedom(value, reading["low"], se)
+    found = bands.safe_band(value, se, scheme, df=df)
     return "" if found == bands.bands(scheme)[0] else str(words.band(found))
 
 

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy import special
 
 from metrics.agreement import bands
 from metrics.agreement.coefficients import cohen, scored
@@ -79,6 +80,32 @@ def test_probabilities_follow_the_interval():
     for se, name in ((0.05, "moderate"), (0.001, "substantial"), (0.0, "substantial")):
         band = bands.safe_band(0.64, se)
         assert band and band.name == name
+
+
+@pytest.mark.parametrize("df", [1, 4, 29, 1000])
+def test_the_word_and_the_interval_rest_on_one_distribution(df):
+    low = 0.64 - float(special.stdtrit(df, 0.975)) * 0.05
+    assert bands.freedom(0.64, low, 0.05) == pytest.approx(df, rel=1e-6)
+    # where the interval's lower end is a band's, 97.5 % lie above it, but for what is cut off at 1
+    shares = bands.band_probabilities(0.4 + (0.64 - low), 0.05, df=df)
+    above = sum(shares[name] for name in ("moderate", "substantial", "almost_perfect"))
+    steps = (1 - 0.4 - (0.64 - low)) / 0.05, (-1 - 0.4 - (0.64 - low)) / 0.05
+    top, bottom = special.stdtr(df, steps)
+    assert above == pytest.approx((top - 0.025) / (top - bottom))
+
+
+def test_of_few_items_a_lower_word_is_sure():
+    """Five items: the normal distribution says fair, t(4) slight."""
+    low = 0.5 - float(special.stdtrit(4, 0.975)) * 0.17
+    df = bands.freedom(0.5, low, 0.17)
+    assert bands.safe_band(0.5, 0.17).name == "fair"
+    assert bands.safe_band(0.5, 0.17, df=df).name == "slight"
+
+
+def test_without_an_interval_there_are_no_degrees_of_freedom():
+    assert bands.freedom(0.5, None, 0.1) == np.inf
+    assert bands.freedom(1.0, 1.0, 0.0) == np.inf
+    assert bands.freedom(0.5, 0.5 - bands.NORMAL * 0.1, 0.1) == np.inf
 
 
 def test_no_value_has_no_band():

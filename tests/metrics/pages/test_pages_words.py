@@ -104,8 +104,17 @@ def test_no_word_is_bigger_than_its_interval(
 
 
 def test_to_reach_the_lowest_band_is_not_worth_a_sentence() -> None:
-    assert readings.sure_band({"value": 0.01, "se": 0.26}, "landis_koch") == ""
-    assert readings.sure_band({"value": 0.7, "se": 0.01}, "landis_koch") == "substantial"
+    assert readings.sure_band({"value": 0.01, "low": -0.5, "se": 0.26}, "landis_koch") == ""
+    assert readings.sure_band({"value": 0.7, "low": 0.68, "se": 0.01}, "landis_koch") == (
+        "substantial"
+    )
+
+
+def test_the_word_that_is_sure_follows_the_interval_of_few_items() -> None:
+    of_many = {"value": 0.5, "low": 0.5 - 1.96 * 0.17, "se": 0.17}
+    of_five = {"value": 0.5, "low": 0.5 - 2.776 * 0.17, "se": 0.17}  # t(4)
+    assert readings.sure_band(of_many, "landis_koch") == "fair"
+    assert readings.sure_band(of_five, "landis_koch") == "slight"
 
 
 def test_spark_leaves_a_gap_where_undefined() -> None:
