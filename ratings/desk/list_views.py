@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from projects.access import get_project
-from projects.models import Member
-from ratings.models import Assignment
+from projects.models import Member, Question, Rater
+from ratings.models import Apart, Assignment
 
 from . import content, own, progress
 from .forms import questions_of
 
 RATINGS_A_PAGE = 50
+LONGEST_SEARCH = 255
+SHOWN = {  # of own.SHOWN
+    "flagged": gettext_lazy("flagged"),
+    "comment": gettext_lazy("with a comment"),
+    "changed": gettext_lazy("changed later"),
+}
 
 
 @login_required
@@ -26,32 +35,51 @@ def my_ratings(request: HttpRequest, project_id: int) -> HttpResponse:
     """The rater's own ratings, latest first."""
     project = get_project(request.user, project_id, role=Member.Role.ANNOTATOR)
     rater = own.rater_of(project, request.user)
-    page = Paginator(own.listed(rater), RATINGS_A_PAGE).get_page(request.GET.get("page"))
+    search = request.GET.get("search", "").replace("\0", "")[:LONGEST_SEARCH].strip()
+    show = request.GET.get("show", "")
+    show = show if show in own.SHOWN else ""
+    page = Paginator(own.listed(rater, search=search, show=show), RATINGS_A_PAGE)
+    shown = page.get_page(request.GET.get("page"))
     questions = questions_of(project)
-    labels = {
-        (c.question_id, c.code): c.label
-        for question in questions
-        for c in question.categories.all()
-    }
-    rows = [
-        {
-            "rating": rating,
-            "label": labels.get((rating.question_id, rating.code)),
-            "excerpt": content.excerpt(rating.item.body),
-        }
-        for rating in own.fetched(page)
-    ]
     done = progress.of_rater(rater) if rater else None
     context = {
         "project": project,
         "rater": rater,
-        "page": page,
-        "rows": rows,
+        "page": shown,
+        "rows": _by_item(rater, own.fetched(shown), questions),
+        "search": search,
+        "show": show,
+        "shown": list(SHOWN.items()),
         "progress": done,
         "examined": rater is not None and rater.exams.exists(),
         "several_questions": len(questions) > 1,
     }
     return render(request, "ratings/my_ratings.html", context)
+
+
+def _by_item(rater: Rater | None, ratings: list[Any], questions: list[Question]) -> list[Any]:
+    """The ratings as rows of the list, what was said of one item at one time in one row."""
+    if rater is None:
+        return []
+    labels = {
+        (c.question_id, c.code): c.label
+        for question in questions
+        for c in question.categories.all()
+    }
+    flagged, changed = own.marks_of(rater, ratings)
+    rows: list[dict[str, Any]] = []
+    for rating in ratings:
+        answer = {
+            "rating": rating,
+            "label": labels.get((rating.question_id, rating.code)),
+            "changed": (isinstance(rating, Apart), rating.pk) in changed,
+        }
+        if rows and rows[-1]["item"].pk == rating.item_id:
+            rows[-1]["answers"].append(answer)
+            continue
+        row = {"item": rating.item, "excerpt": content.excerpt(rating.item.body)}
+        rows.append(row | {"answers": [answer], "flagged": rating.item_id in flagged})
+    return rows
 
 
 @login_required

@@ -12,12 +12,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.db import models
+from django.db.models.functions import Cast
 
 from groundwork.database import bulk
 from groundwork.database.rows import Row
 from projects.access import LARGEST_ID
+from projects.catalogue import searching
 from projects.models import Item, Project, Question, Rater
-from ratings.models import NOTHING, Apart, Assignment, Rating
+from ratings.models import NOTHING, Apart, Assignment, Rating, Revision
 from ratings.recording import examined
 from ratings.recording.days import aware
 
@@ -91,18 +93,66 @@ def standing_of(rater: Rater, item: Item) -> dict[int, Rating]:
     return {one.question_id: one for one in made if one.code != NOTHING}
 
 
-def listed(rater: Rater | None) -> Any:
-    """All that the rater says now, as (whether it stands apart, id, time), the latest first."""
+SHOWN = ("flagged", "comment", "changed")  # what one may see alone of one's own list
+LOOKED_AT = 2_000  # own items that may say what is searched for, of which each is looked at
+
+
+def listed(rater: Rater | None, *, search: str = "", show: str = "") -> Any:
+    """All that the rater says now, as (whether it stands apart, id, time), the latest first; or of
+    it what a text is in, and what one of SHOWN is true of."""
     if rater is None:
         return Rating.objects.none()
     tests = Assignment.objects.apart().filter(rater=rater).values("item")
-    ratings = Rating.objects.standing().filter(rater=rater).exclude(item__in=tests)
-    apart = Apart.objects.standing().filter(rater=rater, item__in=tests)
+    ratings: Any = Rating.objects.standing().filter(rater=rater).exclude(item__in=tests)
+    apart: Any = Apart.objects.standing().filter(rater=rater, item__in=tests)
+    sides = [ratings, apart]
+    if show == "changed":
+        sides = [rows.filter(_changed(rows.model)) for rows in sides]
+    elif show == "comment":
+        sides = [rows.exclude(comment="") for rows in sides]
+    elif show == "flagged":
+        flagged = Assignment.objects.filter(rater=rater, flagged=True).values("item")
+        sides = [rows.filter(item__in=flagged) for rows in sides]
+    if search:
+        found = _saying(rater, search)
+        sides = [rows.filter(item__in=found) for rows in sides]
     both = [
         rows.order_by().values_list(models.Value(is_apart), "id", "changed_at")
-        for is_apart, rows in enumerate((ratings, apart))
+        for is_apart, rows in enumerate(sides)
     ]
     return both[0].union(both[1], all=True).order_by("-changed_at", "-id")
+
+
+def _changed(model: type[models.Model]) -> Any:
+    """Whether a row says another thing than the rater said first: what came before is kept."""
+    if model is Apart:
+        same = {name: models.OuterRef(name) for name in ("item", "rater", "question")}
+        return models.Exists(Apart.objects.filter(stands=False, **same))
+    earlier = Revision.objects.filter(rating=models.OuterRef("pk"))
+    return models.Exists(earlier.exclude(recorded_at=models.OuterRef("changed_at")))
+
+
+def _saying(rater: Rater, text: str) -> list[int]:
+    """Ids of the items that the rater was given or rated, and that say the text."""
+    given = models.Q(assignments__rater=rater) | models.Q(ratings__rater=rater)
+    rows = Item.objects.filter(given, project=rater.project_id).distinct()
+    rows = rows.alias(text=Cast("body", models.TextField())).filter(searching.may_say(text))
+    return [item.pk for item in rows.order_by("-pk")[:LOOKED_AT] if searching.says(item, text)]
+
+
+def marks_of(
+    rater: Rater, rows: Sequence[Rating | Apart]
+) -> tuple[set[int], set[tuple[bool, int]]]:
+    """Of rows of the list: the items that the rater flagged, and which rows were changed, as
+    (whether it stands apart, id)."""
+    items = {row.item_id for row in rows}
+    flagged = Assignment.objects.filter(rater=rater, item__in=items, flagged=True)
+    changed: set[tuple[bool, int]] = set()
+    for model in (Rating, Apart):
+        ids = [row.pk for row in rows if isinstance(row, model)]
+        found = model._default_manager.filter(_changed(model), pk__in=ids)
+        changed |= {(model is Apart, pk) for pk in found.values_list("pk", flat=True)}
+    return set(flagged.values_list("item_id", flat=True)), changed
 
 
 def fetched(listed: Iterable[tuple[int, int, Any]]) -> list[Rating | Apart]:

@@ -4,17 +4,16 @@ in a project of a million."""
 from __future__ import annotations
 
 import datetime
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from django.db import connection
-from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet, Subquery, TextField
+from django.db.models import Count, Exists, F, Max, Min, OuterRef, QuerySet, Subquery, TextField
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Coalesce
 
+from projects.catalogue import searching
 from projects.models import ASKED, WAITING, WITHDRAWN, GoldAnswer, Item, Project
 from ratings.models import Assignment, Rating
 
@@ -107,7 +106,7 @@ def among(project: Project, wanted: Wanted, ids: Sequence[int]) -> Iterator[Item
     while start < len(ids):
         part = ids[start : start + size]
         rows = matching(project, wanted).filter(pk__in=part)
-        fit = {item.pk: item for item in rows if _fits(item, wanted)}
+        fit = {item.pk: item for item in rows if searching.says(item, wanted.search)}
         yield from (fit[pk] for pk in part if pk in fit)
         start, size = start + size, min(2 * size, MANY)
 
@@ -123,7 +122,7 @@ def every(project: Project, wanted: Wanted) -> Iterator[Item]:
 
 def matching(project: Project, wanted: Wanted) -> QuerySet[Item]:
     """The items that fit, in the order of their ids; where a text is searched for, a few more
-    (_fits)."""
+    (searching.may_say)."""
     rows = Item.objects.filter(project=project).order_by("pk")
     rows = _in_state(rows, project, wanted.state)
     for place, (name, value) in enumerate(wanted.attributes):
@@ -138,7 +137,7 @@ def matching(project: Project, wanted: Wanted) -> QuerySet[Item]:
         if wanted.most is not None:
             rows = rows.filter(n_ratings__lte=wanted.most)
     if wanted.search:
-        rows = rows.alias(text=Cast("body", TextField())).filter(_may_say(wanted.search))
+        rows = rows.alias(text=Cast("body", TextField())).filter(searching.may_say(wanted.search))
     return _answered(rows, wanted)
 
 
@@ -223,39 +222,7 @@ def _read(rows: QuerySet[Item], wanted: Wanted, after: int, size: int) -> Iterat
         return
     while True:
         part = list(rows.filter(pk__gt=after)[:READ_AT_ONCE])
-        yield from (item for item in part if _fits(item, wanted))
+        yield from (item for item in part if searching.says(item, wanted.search))
         if len(part) < READ_AT_ONCE:
             return
         after = part[-1].pk
-
-
-def _may_say(text: str) -> Q:
-    """Whether the text may be in the key or in the body's JSON. SQLite keeps the JSON that was
-    written, in ASCII, and knows the case of no other letters; PostgreSQL writes it anew."""
-    is_sqlite = connection.vendor == "sqlite"
-    found = Q()
-    for written in {text, text.lower(), text.upper()} if is_sqlite else {text}:
-        stored = json.dumps(written, ensure_ascii=is_sqlite)[1:-1]
-        found |= Q(key__icontains=written) | Q(text__icontains=stored)
-    return found
-
-
-def _fits(item: Item, wanted: Wanted) -> bool:
-    """Whether the text that is searched for is in the key, or in a text of the body: names of parts
-    are none."""
-    folded = wanted.search.casefold()
-    return folded in item.key.casefold() or any(
-        folded in text.casefold() for text in _texts(item.body)
-    )
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, list):
-        for inner in value:
-            yield from _texts(inner)
-    elif isinstance(value, bool) or value is None:
-        return
-    else:
-        yield str(value)

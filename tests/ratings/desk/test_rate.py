@@ -334,6 +334,51 @@ def test_my_ratings_lists_my_own_alone(desk, project, items, question, rate):
     assert "critical" not in page
 
 
+@pytest.mark.parametrize(
+    ("asked", "keys"),
+    [
+        ("", ["i2", "i1", "i0"]),
+        ("?search=NUMBER 1", ["i1"]),
+        ("?search=i2", ["i2"]),
+        ("?search=text", ["i2", "i1", "i0"]),  # not the name of the part: what it says
+        ("?search=nothing such", []),
+        ("?show=flagged", ["i1"]),
+        ("?show=comment", ["i2"]),
+        ("?show=changed", ["i0"]),
+        ("?show=changed&search=i1", []),
+        ("?show=odd", ["i2", "i1", "i0"]),
+    ],
+)
+def test_my_ratings_are_searched_and_marked(desk, project, items, question, asked, keys):
+    desk.get(rate_url(project))
+    submit(desk, project, items[0], question, 2)
+    submit(desk, project, items[0], question, 1)
+    for number, extra in ((1, {"flagged": "on"}), (2, {"comment": "why"})):
+        desk.get(rate_url(project))
+        assert submit(desk, project, items[number], question, 1, **extra).status_code == 302
+    Rating.objects.filter(item=items[0]).update(changed_at="2026-01-01T00:00:00Z")
+    Revision.objects.filter(rating__item=items[0]).update(recorded_at="2025-12-31T00:00:00Z")
+    answer = desk.get(f"/projects/{project.pk}/my-ratings/{asked}")
+    assert [row["item"].key for row in answer.context["rows"]] == keys
+    page = answer.content.decode().split('<ul class="card own">')[-1]
+    assert (page.count(">flagged</span>"), page.count(">changed later</span>")) == (
+        "i1" in keys,
+        "i0" in keys,
+    )
+    assert answer.context["search"] == asked.partition("search=")[2].partition("&")[0]
+
+
+def test_what_was_said_of_an_item_stands_in_one_row(desk, project, items, question):
+    second = Question.objects.create(project=project, key="tone", text="Tone?", scale="nominal")
+    for code, label in enumerate(("kind", "rude")):
+        second.categories.create(code=code, label=label, position=code)
+    desk.get(rate_url(project))
+    sent = answers((question, 1), (second, 0))
+    assert desk.post(rate_url(project, items[0]), sent).status_code == 302
+    (row,) = desk.get(f"/projects/{project.pk}/my-ratings/").context["rows"]
+    assert sorted(answer["label"] for answer in row["answers"]) == ["kind", "minor"]
+
+
 def test_an_own_rating_from_elsewhere_can_be_changed(desk, project, items, question, rate):
     rate(question, "i0", "ann", "major")
     assert submit(desk, project, items[0], question, 0).status_code == 302
