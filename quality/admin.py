@@ -8,13 +8,16 @@ from projects.admin import ReadOnly
 
 from .models import (
     Alarm,
+    AlarmRules,
     AlarmStep,
     Appeal,
     Claim,
     Consensus,
     Decision,
+    DriftRun,
     DriftStanding,
     Escalation,
+    GoldAct,
     GoldItem,
     GoldReview,
     GoldScore,
@@ -23,7 +26,10 @@ from .models import (
     LabelRules,
     NamesSeen,
     RaterConfusion,
+    RepeatScore,
+    RepeatState,
     SecondOpinion,
+    Triage,
 )
 
 
@@ -137,3 +143,45 @@ class GoldItemAdmin(ReadOnly):
 class GoldReviewAdmin(ReadOnly):
     list_display = ("gold", "verdict", "by", "made_at")
     list_select_related = ("gold", "by")
+
+
+@admin.register(GoldAct)
+class GoldActAdmin(ReadOnly):
+    list_display = ("question", "rater", "step", "state", "evidence", "answers", "made_at", "by")
+    list_select_related = ("question", "rater", "by")
+    list_filter = ("step", "state")
+    search_fields = ("=rater__key",)
+
+
+@admin.register(AlarmRules)
+class AlarmRulesAdmin(ReadOnly):
+    list_display = ("project", "sensitivity")
+    list_select_related = ("project",)
+
+
+@admin.register(DriftRun)
+class DriftRunAdmin(ReadOnly):
+    list_display = ("question", "n_ratings", "reason", "made_at")
+    list_select_related = ("question",)
+    search_fields = ("question__key",)
+
+
+@admin.register(RepeatState)
+class RepeatStateAdmin(ReadOnly):
+    list_display = ("question", "n", "same", "low", "high", "made_at")
+    list_select_related = ("question",)
+    search_fields = ("question__key",)
+
+
+@admin.register(RepeatScore)
+class RepeatScoreAdmin(ReadOnly):
+    list_display = ("rater", "question", "n", "same", "low", "high")
+    list_select_related = ("rater", "question")
+    search_fields = ("=rater__key",)
+
+
+@admin.register(Triage)
+class TriageAdmin(ReadOnly):
+    list_display = ("question", "made_at")
+    list_select_related = ("question",)
+    search_fields = ("question__key",)
