@@ -16,13 +16,14 @@ unexport PYTHONDONTWRITEBYTECODE
 RUN := .venv/bin/python
 SERVICES := $(RUN) tests/with_services.py
 PYTEST := $(RUN) -m pytest
-# Two processes for two cores and one for what waits, files in the order of tests/conftest.py.
-THREE := -n 3 --dist loadfile --no-loadscope-reorder
+# A file's tests stay in one process, in the order of tests/conftest.py.
+FILES := --dist loadfile --no-loadscope-reorder
 
-# Tests that need no database, or a browser, are not repeated on PostgreSQL.
-ONCE := not sqlite_only and not browser and not services and not drill
+# What asks the database is asked on each of them; everything else once.
+EACH := database and not browser and not services and not drill
+ONCE := (not database or browser or services) and not drill
 
-.PHONY: help run setup setup-dev test test-sqlite test-postgres test-lowest check check-lint check-format check-types \
+.PHONY: help run setup setup-dev test test-sqlite test-postgres test-once test-lowest check check-lint check-format check-types \
 	check-imports check-templates check-migrations check-deployment format messages bench example drill \
 	screenshots constraints clean
 
@@ -36,17 +37,21 @@ setup: .venv/installed build/static/vendor/vega-bundle.js ## make what `make run
 
 setup-dev: .venv/installed-dev build/static/vendor/vega-bundle.js ## make what the other commands need
 
-test: setup-dev ## the whole suite on SQLite, then on PostgreSQL, with a real Valkey
+test: setup-dev ## the whole suite: on SQLite, on PostgreSQL, and what needs neither, with a real Valkey
 	@status=0; \
 	$(MAKE) --no-print-directory test-sqlite || status=1; \
 	$(MAKE) --no-print-directory test-postgres || status=1; \
+	$(MAKE) --no-print-directory test-once || status=1; \
 	exit $$status
 
-test-sqlite: setup-dev ## the suite on SQLite
-	$(SERVICES) $(PYTEST) $(THREE)
+test-sqlite: setup-dev ## what asks the database, on SQLite
+	$(SERVICES) $(PYTEST) -n auto --maxprocesses 4 $(FILES) -m "$(EACH)"
 
-test-postgres: setup-dev ## the suite on PostgreSQL
-	$(SERVICES) --postgres $(PYTEST) $(THREE) -m "$(ONCE)" --ignore=tests/metrics/agreement
+test-postgres: setup-dev ## what asks the database, on PostgreSQL
+	$(SERVICES) --postgres $(PYTEST) -n auto --maxprocesses 4 $(FILES) -m "$(EACH) and not sqlite_only"
+
+test-once: setup-dev ## statistics, real processes that are killed, a real browser
+	$(SERVICES) $(PYTEST) -n 3 $(FILES) -m "$(ONCE)"
 
 # All direct requirements at once at their lower bounds, in an environment of their own.
 LOWEST := build/lowest/bin/python

@@ -18,15 +18,24 @@ PASSWORD = "a long password"
 LABELS = ("none", "minor", "major", "critical")
 
 
+# By a mark or a fixture of these names a test asks the database.
+DATABASE = {"django_db", "db", "transactional_db"}
+
 # They start processes and wait for them, minutes in all.
 SERVICES = ("tests/agreement_site/running/", "tests/faults/test_kill_and_recover.py")
 
 
+@pytest.hookimpl(tryfirst=True)  # before the expression of -m is asked
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What waits comes first: others compute beside it, and nobody is left waiting at the end. It
     starts many processes, which takes its time on a crowded machine."""
     items.sort(key=lambda item: not item.nodeid.startswith(SERVICES))
     for item in items:
+        if DATABASE & {
+            *getattr(item, "fixturenames", ()),
+            *(mark.name for mark in item.iter_markers()),
+        }:
+            item.add_marker("database")
         if item.nodeid.startswith(SERVICES):
             item.add_marker(pytest.mark.timeout(300))
 

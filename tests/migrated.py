@@ -48,12 +48,24 @@ def template(url: str) -> str:
         if connection.execute(made, [name]).fetchone() is None:
             connection.execute(f"DROP DATABASE IF EXISTS {name}_unfinished")
             connection.execute(f"CREATE DATABASE {name}_unfinished")
-            parts = urlsplit(url)._replace(path=f"/{name}_unfinished")
-            # urlunsplit would drop the empty host that a socket's URL has
-            location = f"{parts.scheme}://{parts.netloc}{parts.path}?{parts.query}"
-            _migrate(DATABASE_URL=location)
+            _migrate(DATABASE_URL=_beside(url, f"{name}_unfinished"))
             connection.execute(f"ALTER DATABASE {name}_unfinished RENAME TO {name}")
     return name
+
+
+def database(url: str, name: str) -> str:
+    """On PostgreSQL: a new database of this name beside the one at `url`; its URL."""
+    source = template(url)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {source}")
+    return _beside(url, name)
+
+
+def _beside(url: str, name: str) -> str:
+    """Not by `urlunsplit`, which drops the empty host of a socket's URL."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}/{name}?{parts.query}"
 
 
 def _digest() -> str:

@@ -8,11 +8,11 @@ import socket
 import subprocess
 from collections.abc import Callable
 
-import psycopg
 import pytest
 import redis
 
 from agreement_site.running import embedded
+from tests import migrated
 from tests.agreement_site.running.conftest import Installation, wait_for
 
 pytestmark = pytest.mark.services
@@ -21,6 +21,7 @@ pytestmark = pytest.mark.services
 @pytest.fixture(scope="module")
 def running(new_installation: Callable[[], Installation]) -> Installation:
     installation = new_installation()
+    installation.bring_database()  # tests/smoke.py begins with none
     installation.start()
     return installation
 
@@ -125,12 +126,9 @@ def test_given_database_and_broker_are_used(
     given = os.environ.get("TEST_POSTGRES_URL")
     if not given:
         pytest.skip("no PostgreSQL: `make test` starts one")
-    with psycopg.connect(given, autocommit=True) as connection:
-        connection.execute("DROP DATABASE IF EXISTS services")
-        connection.execute("CREATE DATABASE services")
     installation = new_installation()
     installation.more = {
-        "DATABASE_URL": given.replace("/postgres?", "/services?"),
+        "DATABASE_URL": migrated.database(given, "services"),
         "REDIS_URL": broker_url,
     }
     installation.start()

@@ -19,7 +19,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests import deployment
+from tests import deployment, migrated
 from tests.agreement_site.running.conftest import Installation, wait_for
 from tests.deployment import BASE_DIR, DEPLOY
 
@@ -92,11 +92,8 @@ def units(new_installation: Callable[[], Installation], broker_url: str) -> Iter
     server = os.environ.get("TEST_POSTGRES_URL")
     if not server:
         pytest.skip("no PostgreSQL: `make test` starts one")
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE IF EXISTS {DATABASE} WITH (FORCE)")
-        connection.execute(f"CREATE DATABASE {DATABASE}")
     given = {
-        "DATABASE_URL": server.replace("/postgres?", f"/{DATABASE}?"),
+        "DATABASE_URL": migrated.database(server, DATABASE),
         "REDIS_URL": broker_url,
         "METRICS_TOKEN": "scraper",
         "BROKER_PREFIX": f"{DATABASE}:",
