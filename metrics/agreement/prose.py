@@ -271,7 +271,8 @@ much weeks differ. So a hard week is no drift either.
 
 **What a day is worth.** A day with n items has the mean y with variance s2 / n + kappa2. s2 is the
 variance of an item about its day, kappa2 the wobble of the days. Both are drawn from all raters
-towards the rater's own, which counts more with every item and day.
+towards the rater's own, which counts more with every item and day. kappa2 is what the successive
+days of a rater differ beyond the rater's own s2, so that scatter of items is not taken for wobble.
 
 **The evidence.** For today and each possible onset j (30 items before it, 10 since, 250 active days
 back at most) y is regressed on a step and on ramps. With theta the shift towards worse, V its

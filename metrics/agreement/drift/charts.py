@@ -1,6 +1,7 @@
 """One round of charts: the evidence M_t of every rater on every active day, while what earlier
 alarms take out is left out."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -11,10 +12,10 @@ from metrics.agreement.estimate import Floats
 
 from .comparisons import Bools, Comparisons, Ratings, differences, effects
 from .days import Days, Variances, by_day, common_weeks, scores, variances
-from .evidence import Evidence, evidence
-from .settings import AGREEMENT, SCORE, SIDE, Settings
+from .evidence import Evidence, Sums, of_sides
+from .settings import AGREEMENT, SCORE, SIDE, Prior, Settings
 
-_EVER = int(np.iinfo(np.int64).max)
+EVER = 2**62  # a day after all
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,11 @@ class LeftOut:
 
     peers: Ints
     before: Ints
-    until: int = _EVER
+    until: int = EVER
 
     @classmethod
     def nothing(cls, n_raters: int) -> "LeftOut":
-        none = np.full(n_raters, _EVER)
+        none = np.full(n_raters, EVER)
         return cls(none, np.full(n_raters, np.iinfo(np.int64).min))
 
     def of(self, ratings: Ratings) -> Bools:
@@ -72,11 +73,63 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Round:
-    """charts: of all raters with a compared and dated rating, in the order of raters; days: the
-    sums of each score that they are made of, with those of earlier segments."""
+    """Days and variances of each score, from which charts are made when they are asked for.
 
-    charts: list[Chart]
-    days: dict[str, Days]
+    days: of the present segments; all_days: with those of earlier ones; rows: rater -> rows of the
+    days, of all raters with a compared and dated rating, in their order
+    """
+
+    days: dict[str, Days] = field(default_factory=dict)
+    all_days: dict[str, Days] = field(default_factory=dict)
+    spread: dict[str, Variances] = field(default_factory=dict)
+    rows: dict[int, slice] = field(default_factory=dict)
+    shares: Mapping[str, float] = field(default_factory=dict)
+    priors: Mapping[str, Prior] = field(default_factory=dict)
+    _whole: dict[int, Chart] = field(default_factory=dict)
+
+    @property
+    def charts(self) -> list[Chart]:
+        """Those of all raters."""
+        return [self.chart(rater) for rater in self.rows]
+
+    def chart(self, rater: int, until: int = EVER) -> Chart:
+        """A rater's, up to a day; the whole one is made once."""
+        if until < EVER:
+            return self._made(rater, until)
+        if rater not in self._whole:
+            self._whole[rater] = self._made(rater, until)
+        return self._whole[rater]
+
+    def _made(self, rater: int, until: int) -> Chart:
+        rows = self.rows[rater]
+        first = next(iter(self.days.values())).day[rows]
+        rows = slice(rows.start, rows.start + int(np.searchsorted(first, until, side="right")))
+        own = {score: found.chosen(rows) for score, found in self.days.items()}
+        one = next(iter(own.values()))  # days and items are those of every score
+        total: Floats = np.zeros(one.n.size)
+        channels: dict[str, Evidence] = {}
+        for names in self._together():
+            score = SCORE[names[0]]
+            found = of_sides(
+                Sums(own[score].n, own[score].total, own[score].squares),
+                [SIDE[name] for name in names],
+                s2=float(self.spread[score].s2[rater]),
+                kappa2=float(self.spread[score].kappa2[rater]),
+                prior=self.priors[names[0]],
+            )
+            channels |= zip(names, found, strict=True)
+        for name, share in self.shares.items():
+            total = total + share * channels[name].total
+        channels = {name: channels[name] for name in self.shares}
+        means = {score: found.total / found.n for score, found in own.items()}
+        return Chart(rater, one.day, one.n, total, channels, means)
+
+    def _together(self) -> list[list[str]]:
+        """The channels, in parts of the same score and the same assumptions."""
+        parts: dict[tuple[str, Prior], list[str]] = {}
+        for name in self.shares:
+            parts.setdefault((SCORE[name], self.priors[name]), []).append(name)
+        return list(parts.values())
 
 
 @dataclass(frozen=True)
@@ -102,7 +155,7 @@ class Material:
     def round(self, left_out: LeftOut) -> Round:
         """The charts, while this is left out."""
         if not self.compared.own.size:
-            return Round([], {})
+            return Round()
         ratings, settings = self.ratings, self.settings
         made = {score: self.days(score, left_out) for score in self.d}
         days: dict[str, Days] = {}
@@ -112,11 +165,9 @@ class Material:
             days[score] = found.chosen(present)
             spread[score] = variances(days[score], ratings.keys.size, score, settings)
         one = next(iter(days.values()))  # raters, days and items are those of every score
-        edges = np.flatnonzero(np.diff(one.rater, prepend=-1, append=-1))
-        charts = [
-            self._chart(days, spread, slice(start, end)) for start, end in pairwise(edges.tolist())
-        ]
-        return Round(charts, made)
+        edges = np.flatnonzero(np.diff(one.rater, prepend=-1, append=-1)).tolist()
+        rows = {int(one.rater[start]): slice(start, end) for start, end in pairwise(edges)}
+        return Round(days, made, spread, rows, self.shares, settings.priors)
 
     def days(self, score: str, left_out: LeftOut) -> Days:
         """The sums of all days of a score."""
@@ -138,24 +189,3 @@ class Material:
             x -= common_weeks(ratings, compared, d, found)
         scored = np.isfinite(x) & ratings.dated
         return by_day(ratings.rater[scored], ratings.day[scored], x[scored])
-
-    def _chart(self, days: dict[str, Days], spread: dict[str, Variances], rows: slice) -> Chart:
-        own = {score: found.chosen(rows) for score, found in days.items()}
-        one = next(iter(own.values()))
-        rater = int(one.rater[0])
-        total: Floats = np.zeros(one.n.size)
-        channels = {}
-        for channel, share in self.shares.items():
-            score = SCORE[channel]
-            channels[channel] = evidence(
-                own[score].n,
-                own[score].total,
-                own[score].squares,
-                s2=float(spread[score].s2[rater]),
-                kappa2=float(spread[score].kappa2[rater]),
-                side=SIDE[channel],
-                prior=self.settings.priors[channel],
-            )
-            total = total + share * channels[channel].total
-        means = {score: found.total / found.n for score, found in own.items()}
-        return Chart(rater, one.day, one.n, total, channels, means)

@@ -121,7 +121,8 @@ def variances(days: Days, n_raters: int, score: str, settings: Settings) -> Vari
     """s2 and kappa2 of each rater, drawn towards those of all.
 
     s2 pools the squares about the means of the days; kappa2 the squared differences of a rater's
-    successive days with three items or more, beyond what pooled s2 explains.
+    successive days with three items or more, beyond what the rater's own s2 explains: else the
+    wider spread of somebody who began to guess would count once more, as wobble, and hide the fall.
     """
     floor, items = settings.floor[score], settings.prior_items
     about = days.squares - days.total**2 / days.n
@@ -134,7 +135,7 @@ def variances(days: Days, n_raters: int, score: str, settings: Settings) -> Vari
     same = np.diff(large.rater) == 0
     rater = large.rater[1:][same]
     moved = np.diff(large.total / large.n)[same]
-    noise = pooled * (1 / large.n[1:] + 1 / large.n[:-1])[same]
+    noise = s2[rater] * (1 / large.n[1:] + 1 / large.n[:-1])[same]
     excess = (moved**2 - noise) / 2
     number = np.bincount(rater, minlength=n_raters)
     prior = settings.prior_days

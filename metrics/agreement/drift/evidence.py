@@ -12,6 +12,7 @@ e-detector (Shin, Ramdas & Rinaldo 2024, New England Journal of Statistics in Da
 at least A days on average for a false alarm.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -50,7 +51,15 @@ class Evidence:
     error: Floats
 
 
-class _Sums(NamedTuple):
+class Sums(NamedTuple):
+    """Of each active day (T,): items (1 or more), sum of their scores, and of the squares."""
+
+    n: npt.ArrayLike
+    total: npt.ArrayLike
+    squares: npt.ArrayLike
+
+
+class _Cumulated(NamedTuple):
     """Sums over days: of items n, their scores and squares; of the weights w of the days, and of w
     with their number d and their mean y."""
 
@@ -80,72 +89,86 @@ def evidence(
     squares; s2: variance of an item about its day; kappa2: variance of days about their level;
     side: +1 looks for a rise, -1 for a fall. ValueError names what is wrong.
     """
-    n, total, squares = (np.asarray(column, float) for column in (n, total, squares))
-    _check(n, total, squares, s2=s2, kappa2=kappa2, side=side)
+    days = Sums(n, total, squares)
+    return of_sides(days, (side,), s2=s2, kappa2=kappa2, prior=prior)[0]
+
+
+def of_sides(
+    days: Sums, sides: Sequence[int], *, s2: float, kappa2: float, prior: Prior
+) -> list[Evidence]:
+    """evidence() of each side: what is regressed is the same for both."""
+    n, total, squares = (np.asarray(column, float) for column in days)
+    _check(n, total, squares, s2=s2, kappa2=kappa2, sides=sides)
     today, onset = _onsets(n, prior)
-    days = _cumulated(n, total, squares, 1 / (s2 / n + kappa2))
+    cumulated = _cumulated(n, total, squares, 1 / (s2 / n + kappa2))
     parts = []
     for start in range(0, max(today.size, 1), _BLOCK):
         block = slice(start, start + _BLOCK)
-        before = days[:, onset[block]]
-        since = days[:, today[block] + 1] - before
-        sums = _Sums(*before), _Sums(*since)
-        parts.append(_weighed(*sums, today[block], onset[block], s2=s2, side=side, prior=prior))
-    found, step, error = np.concatenate(parts, axis=1)
-    summed, places = _summed(found, today, n.size)
+        before = np.take(cumulated, onset[block], axis=1)
+        since = np.take(cumulated, today[block] + 1, axis=1) - before
+        sums = _Cumulated(*before), _Cumulated(*since)
+        parts.append(_weighed(*sums, today[block], onset[block], s2=s2, sides=sides, prior=prior))
+    step, error, *of_side = np.concatenate(parts, axis=1)
     # The last place, -1, stands for no onset.
-    best, earliest, latest = np.append(onset, -1)[places]
-    return Evidence(
-        total=summed,
-        onset=best,
-        earliest=earliest,
-        latest=latest,
-        step=np.append(step, 0.0)[places[0]],
-        error=np.append(error, 0.0)[places[0]],
-    )
+    onset, step, error = np.append(onset, -1), np.append(step, 0.0), np.append(error, 0.0)
+    told = []
+    for found in of_side:
+        summed, places = _summed(found, today, n.size)
+        best, earliest, latest = onset[places]
+        told.append(Evidence(summed, best, earliest, latest, step[places[0]], error[places[0]]))
+    return told
 
 
 def _weighed(
-    before: _Sums,
-    since: _Sums,
+    before: _Cumulated,
+    since: _Cumulated,
     today: Ints,
     onset: Ints,
     *,
     s2: float,
-    side: int,
+    sides: Sequence[int],
     prior: Prior,
 ) -> Floats:
-    """E_j, the slope of the step, and its standard error (3, P)."""
+    """The slope of the step, its standard error, and E_j of each side (2 + sides, P)."""
     caution = _caution(before, since, s2, prior)
-    shrinkage = side * since.n / (since.n + prior.pseudo)
+    shrinkage = since.n / (since.n + prior.pseudo)
     step, spread = _step(before, since)
     error = np.sqrt(caution / spread)
     variance = error**2 + prior.tolerance**2
-    found = prior.step * bayes_factor(shrinkage * step, variance, prior.omega)
+    found = prior.step * bayes_factor(shrinkage * step, variance, prior.omega, sides)
     ramp, spread = _ramp(before, since, onset)
     variance = caution / spread + (prior.tolerance / (today - onset + 1)) ** 2
+    theta = shrinkage * ramp
     for length in prior.ramps:
         share = (1 - prior.step) / len(prior.ramps)
-        found += share * bayes_factor(shrinkage * ramp, variance, prior.omega / length)
-    return np.array([found, step, error])
+        found += share * bayes_factor(theta, variance, prior.omega / length, sides)
+    return np.vstack([step, error, found])
 
 
-def bayes_factor(theta: Floats, variance: Floats, omega: float) -> Floats:
-    """E_j (...) of estimated shifts theta with this variance (both (...)), omega > 0.
+def bayes_factor(
+    theta: Floats, variance: Floats, omega: float, sides: Sequence[int] = (1,)
+) -> Floats:
+    """E_j (sides, P) of estimated shifts theta with this variance (both (P,)), omega > 0: of shifts
+    upwards and downwards.
 
-    With u = theta omega / sqrt(2 V V') its formula is erfc(-u) exp(u^2) sqrt(V / V'), and
-    erfcx(-u) = erfc(-u) exp(u^2).
+    With u = theta omega / sqrt(2 V V') its formula is erfc(-u) exp(u^2) sqrt(V / V'). For u > 0
+    that is (2 exp(u^2) - erfcx(u)) sqrt(V / V'), where erfcx(u) = erfc(u) exp(u^2) belongs to the
+    other side.
     """
     wider = variance + omega**2
     u = theta * (omega / np.sqrt(2 * variance * wider))
-    if u.size and u.max() > _MOST:
-        beyond = np.log1p(np.maximum(u**2 - _MOST**2, 0))
-        u = np.where(u > _MOST, np.sqrt(_MOST**2 + beyond), u)
-    return special.erfcx(-u) * np.sqrt(variance / wider)
+    less = special.erfcx(np.abs(u))
+    square = u**2
+    if square.size and square.max() > _MOST**2:
+        beyond = np.log1p(np.maximum(square - _MOST**2, 0))
+        square = np.minimum(square, _MOST**2 + beyond)
+    more = 2 * np.exp(square) - less
+    found = np.array([np.where(side * u > 0, more, less) for side in sides])
+    return found * np.sqrt(variance / wider)
 
 
 def _check(
-    n: Floats, total: Floats, squares: Floats, *, s2: float, kappa2: float, side: int
+    n: Floats, total: Floats, squares: Floats, *, s2: float, kappa2: float, sides: Sequence[int]
 ) -> None:
     if not (n.ndim == 1 and n.shape == total.shape == squares.shape):
         raise ValueError("n, total and squares must be three columns of equal length")
@@ -153,8 +176,9 @@ def _check(
         raise ValueError(f"day {int(np.argmin(n > 0))}: an active day has at least one item")
     if not (s2 > 0 and kappa2 >= 0):
         raise ValueError(f"s2 must be positive and kappa2 not negative, not {s2} and {kappa2}")
-    if side not in {1, -1}:
-        raise ValueError(f"side must be 1 or -1, not {side}")
+    for side in sides:
+        if side not in {1, -1}:
+            raise ValueError(f"side must be 1 or -1, not {side}")
 
 
 def _onsets(n: Floats, prior: Prior) -> tuple[Ints, Ints]:
@@ -173,14 +197,14 @@ def _onsets(n: Floats, prior: Prior) -> tuple[Ints, Ints]:
 
 
 def _cumulated(n: Floats, total: Floats, squares: Floats, w: Floats) -> Floats:
-    """The sums over the days before each day (8, T + 1), in the order of _Sums."""
+    """The sums over the days before each day (8, T + 1), in the order of _Cumulated."""
     y = total / n
     d = np.arange(n.size, dtype=float)
     columns = np.array([n, total, squares, w, w * y, w * d, w * d * d, w * d * y])
     return np.concatenate([np.zeros((len(columns), 1)), np.cumsum(columns, axis=1)], axis=1)
 
 
-def _caution(before: _Sums, since: _Sums, s2: float, prior: Prior) -> Floats:
+def _caution(before: _Cumulated, since: _Cumulated, s2: float, prior: Prior) -> Floats:
     """F (P,): how much wider than s2 the items since the onset spread, at least 1."""
     mean0, mean1 = before.s / before.n, since.s / since.n
     variance1 = since.q / since.n - mean1**2
@@ -188,13 +212,13 @@ def _caution(before: _Sums, since: _Sums, s2: float, prior: Prior) -> Floats:
     return np.maximum(1, c / s2)
 
 
-def _step(before: _Sums, since: _Sums) -> tuple[Floats, Floats]:
+def _step(before: _Cumulated, since: _Cumulated) -> tuple[Floats, Floats]:
     """Slope (P,) of the weighted regression on a step, and sum w (f - fbar)^2."""
     slope = since.wy / since.w - before.wy / before.w
     return slope, before.w * since.w / (before.w + since.w)
 
 
-def _ramp(before: _Sums, since: _Sums, onset: Ints) -> tuple[Floats, Floats]:
+def _ramp(before: _Cumulated, since: _Cumulated, onset: Ints) -> tuple[Floats, Floats]:
     """Slope (P,) of the weighted regression on f = d - j + 1 from the onset j on, and
     sum w (f - fbar)^2."""
     c = 1 - onset

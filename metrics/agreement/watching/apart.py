@@ -81,7 +81,7 @@ def _before_drift(drift: Drift, days: Days) -> Days:
 def _course(own: Days, weight: Floats, limit: float, omega: float) -> Floats:
     """The evidence after each day (T,); 0 before there are enough items."""
     mean = np.cumsum(weight * own.total / own.n) / np.cumsum(weight)
-    evidence = bayes_factor(limit - mean, 1 / np.cumsum(weight), omega)
+    (evidence,) = bayes_factor(limit - mean, 1 / np.cumsum(weight), omega)
     return np.where(np.cumsum(own.n) >= LEAST_ITEMS, evidence, 0.0)
 
 

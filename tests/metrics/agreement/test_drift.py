@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metrics.agreement import drift
-from metrics.agreement.drift.charts import LeftOut, Material
+from metrics.agreement.drift.charts import EVER, LeftOut, Material
 from metrics.agreement.drift.comparisons import Ratings, effects
-from metrics.agreement.drift.evidence import bayes_factor
+from metrics.agreement.drift.days import Days, variances
+from metrics.agreement.drift.evidence import Sums, bayes_factor, of_sides
 from tests.metrics.agreement import drift_oracle, insight_alarms
 
 TRUTH = Path(__file__).parent / "truth_insight"
@@ -61,17 +62,18 @@ def test_rater5_alone_is_alarmed(shared_data):
     given_case = case("13_mqm_zhen_rater5")
     found = insight_alarms.alarm(given_case, shared_data)
     assert found.keys() == given_case["expected"].keys()
-    # Nearer than the tolerances of the case: it is the same computation.
+    # Nearer than the tolerances of the case; the wobble of days alone is another (below).
     assert found["alarms"] == given_case["expected"]["alarms"]
-    assert found["steps"] == pytest.approx(given_case["expected"]["steps"], abs=1e-5)
+    assert found["steps"] == pytest.approx(given_case["expected"]["steps"], abs=1e-3)
 
 
 def test_evidence_that_is_left_is_that_of_the_case(shared_data):
-    """Effects, weeks and variances after an alarm: figures that the case tells beside."""
+    """Effects, weeks and variances after an alarm: figures that the case tells beside. The wobble
+    of its days takes s2 of all raters, ours of each: so the figures are near, not the same."""
     given_case = case("13_mqm_zhen_rater5")
     left = given_case["greatest_evidence_left_not_required"]
     found = insight_alarms.alarm(given_case | {"expected": {"greatest": left}}, shared_data)
-    assert found["greatest"] == pytest.approx(left, abs=0.02)
+    assert found["greatest"] == pytest.approx(left, rel=0.06)
 
 
 @pytest.mark.parametrize(
@@ -96,12 +98,13 @@ def test_real_data_without_drift_raise_nothing(shared_data, name, categories):
 
 
 @pytest.mark.parametrize(
-    ("theta", "variance"), [(0.3, 0.01), (-0.2, 0.004), (0.0, 0.5), (1.2, 0.1), (-3.0, 0.001)]
+    ("theta", "variance"), [(0.3, 0.01), (-0.2, 0.004), (0.0, 0.5), (1.2, 0.1), (-1.5, 0.01)]
 )
 @pytest.mark.parametrize("omega", [0.01, 0.2, 0.4])
 def test_bayes_factor_is_the_mean_likelihood_ratio(theta, variance, omega):
-    found = bayes_factor(np.array([theta]), np.array([variance]), omega)
-    assert found == pytest.approx(drift_oracle.bayes_factor(theta, variance, omega), rel=1e-8)
+    ((up,), (down,)) = bayes_factor(np.array([theta]), np.array([variance]), omega, (1, -1))
+    assert up == pytest.approx(drift_oracle.bayes_factor(theta, variance, omega), rel=1e-8)
+    assert down == pytest.approx(drift_oracle.bayes_factor(-theta, variance, omega), rel=1e-8)
 
 
 @pytest.mark.parametrize("channel", [drift.AGREEMENT, drift.UP, drift.DOWN])
@@ -165,6 +168,20 @@ def test_scores_of_days_are_those_of_dictionaries(ordered, undated):
         assert found.n.tolist() == columns[2].tolist()
         assert found.total == pytest.approx(columns[3], abs=1e-4)
         assert found.squares == pytest.approx(columns[4], abs=1e-4)
+
+
+def test_scatter_of_items_is_not_taken_for_wobble_of_days():
+    """Everybody's days lie at their level; the items of the first rater scatter far more."""
+    rng = np.random.default_rng(3)
+    spread = np.repeat([1.2, 0.4, 0.4, 0.4, 0.4], 300)
+    rater = np.repeat(np.arange(5), 300)
+    x = rng.normal(0.5, spread[:, None], (1_500, 20))
+    days = Days(
+        rater, np.tile(np.arange(300), 5), np.full(1_500, 20), x.sum(axis=1), (x**2).sum(axis=1)
+    )
+    found = variances(days, 5, drift.AGREEMENT, drift.Settings())
+    assert found.s2 == pytest.approx([1.44, 0.16, 0.16, 0.16, 0.16], rel=0.06)
+    assert found.kappa2 == pytest.approx(np.zeros(5), abs=0.004)  # with s2 of all: 0.05
 
 
 # --- what is promised
@@ -433,3 +450,48 @@ def test_wrong_days_are_named(changed, message):
     assumed = {"s2": 0.5, "kappa2": 0.0, "side": 1}
     with pytest.raises(ValueError, match=message):
         drift.evidence(**(columns | assumed | changed), prior=drift.PRIORS[drift.UP])
+
+
+def everybody_each_time(rows, level):
+    """(rater, day, onset) of all alarms, as the definition says it: after each one all charts are
+    made anew."""
+    item, rater, code, day = np.array(rows, np.int64).reshape(-1, 4).T
+    ratings = Ratings.of(item, rater, code, day, K)
+    material = Material.of(ratings, K, ordered=True, settings=drift.Settings(alarm=level))
+    left_out = LeftOut.nothing(ratings.keys.size)
+    left_out.begin(-EVER, EVER)
+    told = []
+    while True:
+        charts = material.round(left_out).charts
+        reached = [(chart, chart.at_least(level)) for chart in charts]
+        ranked = [(chart.day[t], -chart.evidence[t], n) for n, (chart, t) in enumerate(reached) if t is not None]  # fmt: skip
+        if not ranked:
+            return told
+        chart, t = reached[min(ranked)[2]]
+        onset = int(chart.day[chart.channels[chart.leading(t)].onset[t]])
+        told.append((int(ratings.keys[chart.rater]), int(chart.day[t]), onset))
+        left_out.peers[chart.rater] = min(left_out.peers[chart.rater], onset)
+        left_out.before[chart.rater] = chart.day[t]
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10_000), raters=st.integers(3, 9), level=st.sampled_from([5.0, 20.0, 200.0]))  # fmt: skip
+def test_looking_at_some_first_raises_what_looking_at_all_does(seed, raters, level):
+    drifts = [(0, 15, 0.6), (1, 20, 0.8), (2, 25, 0.9)]
+    rows = stream(seed, raters=raters, days=40, a_day=10, drifts=drifts)
+    found = run(rows, settings=drift.Settings(alarm=level))
+    assert [(one.rater, one.day, one.onset) for one in found.alarms] == everybody_each_time(rows, level)  # fmt: skip
+    assert all(chart.at_least(level) is None for chart in found.charts)
+
+
+def test_both_sides_at_once_are_each_by_itself():
+    rng = np.random.default_rng(4)
+    n = rng.integers(5, 30, 40)
+    items = [rng.normal(0.3 * (day > 20), 0.8, size) for day, size in enumerate(n)]
+    days = Sums(n, [x.sum() for x in items], [(x**2).sum() for x in items])
+    prior = drift.PRIORS[drift.UP]
+    rates = {"s2": 0.6, "kappa2": 0.005, "prior": prior}
+    for side, both in zip((1, -1), of_sides(days, (1, -1), **rates), strict=True):
+        alone = drift.evidence(*days, side=side, **rates)
+        for name in ("total", "onset", "earliest", "latest", "step", "error"):
+            assert np.array_equal(getattr(both, name), getattr(alone, name)), name
