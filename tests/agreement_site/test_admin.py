@@ -3,6 +3,8 @@ number of times."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.apps import apps
 from django.contrib import admin as django_admin
@@ -18,7 +20,7 @@ pytestmark = pytest.mark.django_db
 OURS = ("agreement_site", "events", "metrics", "projects", "quality", "ratings")
 # What the site notes for itself: tries, since when nobody read, whose password is known, choices.
 NOTES = (KnownPassword, Preference, SignInTries, UnreadSince)
-MODELS = [
+MODELS: list[Any] = [
     model for app in OURS for model in apps.get_app_config(app).get_models() if model not in NOTES
 ]
 HISTORY = (Rating, Revision, Assignment, Question, Category, Item, ApiToken)
@@ -65,7 +67,8 @@ def test_each_row_can_be_looked_at(filled, client_for, admin):
 
 def test_what_is_history_or_counted_is_not_changed(filled, client_for, admin):
     client = client_for(admin)
-    for model in [*HISTORY, *apps.get_app_config("metrics").get_models()]:
+    kept: list[Any] = [*HISTORY, *apps.get_app_config("metrics").get_models()]
+    for model in kept:
         assert client.post(address(model, "add")).status_code == 403, model
         row = model.objects.first()
         if row is not None:
