@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from django.db import connection
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from groundwork.database import bulk
@@ -119,8 +119,10 @@ def make(whose: Whose, moved: Mapping[int, Collection[int]], scale: QuestionScal
 def _save_seconds(whose: Whose, raters: list[int]) -> None:
     """The median seconds of those whose newest rating was timed; two queries more for each of these
     alone."""
-    own = Rating.objects.filter(question__in=whose.questions, code__gt=NOTHING)
-    own = own.order_by("-changed_at", "-id")
+    # A sum, so that SQLite takes the index of the rater's own ratings: by that of the question it
+    # would walk through all ratings for each rater.
+    own = Rating.objects.alias(asked=F("question") + 0)
+    own = own.filter(asked__in=whose.questions, code__gt=NOTHING).order_by("-changed_at", "-id")
     newest = Subquery(own.filter(rater=OuterRef("pk")).values("seconds")[:1])
     timed = Rater.objects.filter(pk__in=raters).annotate(newest=newest).filter(newest__isnull=False)
     for rater in timed.values_list("pk", flat=True):
