@@ -134,8 +134,11 @@ another answer more probable. `repeats`: Cohen's kappa of first x second rating 
 the project's is stratified by rater (Barlow, Lai & Azen 1991).
 
 Repeats of a project are answers to items that the desk asked a rater again, with what the rating
-said at that moment, and are weighted as the question is; with quadratic weights kappa is what the
-intraclass correlation comes to (Fleiss & Cohen 1973). Lines that a file repeats are none.
+said at that moment, and second rows of a file that whoever imports it keeps as such; they are
+weighted as the question is. On interval and ratio scales each rater's ICC(A,1) of first and second
+answer stands beside kappa, with its F interval; the project's is the stratified kappa with
+quadratic weights of the values, which is what that correlation comes to (Fleiss & Cohen 1973).
+Models that ran twice have their own numbers, and are in none of the project's.
 
 In a project an answer is a standing rating of an item with gold in force, or what was said when the
 desk asked it as hidden gold, weighed in the order of `rated_at`. Gold may allow several categories:
