@@ -10,7 +10,7 @@ class QualityConfig(AppConfig):
         from metrics.pages import chart_views, project_list, rater_table, shared_views
         from ratings.desk import exams
 
-        from . import waiting
+        from . import auditing, waiting
         from .alarms import marks
         from .consensus import audit
         from .exam import judging
@@ -23,3 +23,4 @@ class QualityConfig(AppConfig):
         rater_table.MARKS.append(marks.of_raters)
         exams.HOLDER[:] = [judging.HOLDER]
         others.ALL.append(others.Stored(audit.differences, audit.repair))
+        others.ALL.extend(auditing.ALL)
