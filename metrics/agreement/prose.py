@@ -184,9 +184,13 @@ information that it gives about the label, in nats.
 A queue may be planned (`quality/planning/ordering.py`). *Labels*: the items come first whose next
 rating tells most of their category, with the pooled habits of all raters; sure labels (0.95) are
 done. *Narrow*: items get as many ratings as make the interval narrow with the fewest, before others
-begin, chosen by their number of ratings alone. One item of ten is drawn at random in either. While
-an order for labels is on, the dashboard tells the coefficient of what was drawn at random beside
-that of all: items that were chosen for their doubt lower it.
+begin, chosen by their number of ratings alone. One item of ten is drawn at random in either. Items
+that were chosen for their doubt lower every coefficient. So ratings that an order for labels asked
+for, and those beyond the planned number of an item (escalation, a lead who asks for more), are left
+out of what is read first, while the order is on and after: it rests on the others, says on how
+many, and the coefficient of all stands beside it. What is drawn at random is drawn from the items
+that the order has left places of; where it has filled the doubtful ones, ratings of these from
+before still count.
 Simulated on real ratings (the table with its settings:
 [planning.md](../benchmarks/planning.md)), ratings needed in % of those in random order:
 
