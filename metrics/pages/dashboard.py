@@ -58,7 +58,9 @@ def context(request: HttpRequest, chosen: Selection, numbers: ProjectNumbers) ->
     table = rater_table(request, chosen, numbers)
     (points,) = course.lines
     has_pairs = bool(matrix)
-    moves, findings = numbers.moves(), numbers.findings(busiest)
+    # Of all ratings, so a fall may be but the doubt of what was asked for.
+    moves = [] if drawn(chosen, reading) else numbers.moves()
+    findings = numbers.findings(busiest)
     sentences = [Move(text, "") for text in findings]
     # The move first, then what qualifies the number, and the rest.
     said = [*moves, *sentences]

@@ -19,6 +19,7 @@ from metrics.work import sweep
 from projects.models import Item, Project, Question, QueueOrder, Rater
 from projects.setup import projects
 from quality.adjudication import deciding
+from quality.alarms import looking
 from quality.consensus import renew
 from quality.labels import card
 from quality.models import ItemLabel
@@ -162,6 +163,7 @@ def test_what_is_read_first_rests_on_what_was_drawn_at_random(
     assert alone["headline"]["value"] == pytest.approx(before["value"])
     assert (every["drawn"], alone["drawn"]) == (None, None)
     assert client.get(f"{home}?drawn=odd").status_code == 400
+    assert shown["moves"] == []
     # A page of some ratings rests on the random ones among them, too.
     assert dashboard("?kind=human")["drawn"].left_out == len(planned)
 
@@ -185,6 +187,15 @@ def test_what_is_read_first_rests_on_what_was_drawn_at_random(
     projects.change_project(project=study, by=lead, queue_order=QueueOrder.RANDOM)
     sweep.bring_up_to_date(answered.pk)
     assert dashboard()["headline"]["value"] == pytest.approx(before["value"])
+
+
+def test_what_was_chosen_for_its_doubt_raises_no_alarm(
+    answered: Question, rate_next: Callable[[], Assignment]
+) -> None:
+    ordering.sweep()
+    before = answered.ratings.count()
+    assert rate_next().planned
+    assert looking.look(answered, today=timezone.localdate()).n_ratings == before
 
 
 def test_of_too_little_drawn_at_random_it_is_said(
