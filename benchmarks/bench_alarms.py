@@ -1,7 +1,7 @@
 """Alarms of drift on simulated streams: how often they are false, and how soon they come.
 
     python benchmarks/bench_alarms.py [--streams 6] [--drifting 25] [--normal 2000] [--seed 1]
-        [--only quiet,found,normal,speed]
+        [--only quiet,found,normal,kinds,gold,speed]
 
 Streams are those of `manage.py simulate`. The first two tables stand beside the figures that were
 stated before this code was written (a prototype of the same formulas on a generator of its own):
@@ -10,9 +10,10 @@ stated before this code was written (a prototype of the same formulas on a gener
    rater-years of 250 days). Who is alarmed beside a drifter is an innocent.
 2. One of 20 drifts from day 40 on: found within 60 days, quartiles of the rater's own compared
    items since the drift until the alarm (who is not found counts as more), and until the rater is
-   watched.
+   watched; how often the 95 % intervals of onset and size hold what was planted.
 3. Exactly normal sums, as the proof assumes them: raters with an alarm within 250 days.
-4. Seconds of all alarms of a question, without a drift.
+4. The other kinds where nothing happens (alarm_kinds.py), and gold (bench_gold.py).
+5. Seconds of all alarms of a question: of one round, and with the alarms that ring.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import bench_gold
+from alarm_kinds import kinds
 
 from metrics.agreement import drift
 from metrics.example import streams
@@ -45,11 +49,25 @@ def main() -> None:
     parser.add_argument("--streams", type=int, default=6, help="quiet streams a row, of 250 days")
     parser.add_argument("--drifting", type=int, default=25, help="streams with a drift a row")
     parser.add_argument("--normal", type=int, default=2_000, help="raters with normal sums")
-    parser.add_argument("--only", default="quiet,found,normal,speed")
+    parser.add_argument("--only", default="quiet,found,normal,kinds,gold,speed")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    parts = {
+        "quiet": quiet,
+        "found": found,
+        "normal": normal,
+        "kinds": lambda options: kinds(still(), options),
+        "gold": lambda options: bench_gold.run(options.normal, sets=20),
+        "speed": speed,
+    }
     for part in options.only.split(","):
-        {"quiet": quiet, "found": found, "normal": normal, "speed": speed}[part](options)
+        parts[part](options)
+
+
+def still() -> list[tuple[str, Plan]]:
+    """The quiet rows in which nobody drifts or cheats."""
+    rows = [(name, plan) for name, plan, _stated in quiet_rows()]
+    return [(name, plan) for name, plan in rows if not (plan.drifts or plan.cheats)]
 
 
 def run(plan: Plan, seed: int, alarm: float = 5_000.0) -> tuple[streams.Stream, drift.Drift]:
@@ -183,21 +201,22 @@ def found_rows() -> list[Row]:
 def found(options: argparse.Namespace) -> None:
     print("\n## One of 20 drifts\n")
     print(
-        "| drift | streams | found in 60 days | own compared items until the alarm: quartiles | until watched: median | innocents named | stated |"
+        "| drift | streams | found in 60 days | own compared items until the alarm: quartiles | until watched: median | innocents named | interval of the onset holds it | of the size | stated |"
     )
-    print("|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|")
     for row in found_rows():
-        until, watched, innocents = [], [], 0
+        until, watched, held, innocents = [], [], [], 0
         for number in range(options.drifting):
             seed = options.seed * 1_000 + number
             stream, result = run(row.plan, seed)
             until.append(items_until(stream, result))
+            held += intervals(result, row.plan.drifts[0])
             innocents += len({alarm.rater for alarm in result.alarms} - {7})
             watched.append(items_until(*run(row.plan, seed, alarm=250.0)))
         share = np.mean(np.isfinite(until))
         print(
             f"| {row.name} | {options.drifting} | {share:.0%} | {quartiles(until)} | "
-            f"{quartiles(watched, only_median=True)} | {innocents} | {row.stated} |",
+            f"{quartiles(watched, only_median=True)} | {innocents} | {_share(held, 0)} | {_share(held, 1)} | {row.stated} |",
             flush=True,
         )
 
@@ -212,6 +231,18 @@ def items_until(stream: streams.Stream, result: drift.Drift) -> float:
     compared = np.bincount(stream.item)[stream.item] >= 2
     own = (stream.rater == 7) & (stream.date >= since) & (stream.date <= days[0])
     return float((own & compared).sum())
+
+
+def intervals(result: drift.Drift, planted: Drift) -> list[tuple[bool, bool]]:
+    """Of the drifter's first alarm since: whether its intervals hold the onset and the size."""
+    since = int(streams.date_of(SINCE))
+    size = -planted.size if planted.kind == "kappa" else planted.size
+    own = [alarm for alarm in result.alarms if alarm.rater == 7 and alarm.day >= since]
+    return [(one.earliest <= since <= one.latest, one.low <= size <= one.high) for one in own[:1]]
+
+
+def _share(held: list[tuple[bool, bool]], place: int) -> str:
+    return f"{np.mean([one[place] for one in held]):.0%}" if held else ""
 
 
 def quartiles(until: list[float], *, only_median: bool = False) -> str:
@@ -253,8 +284,8 @@ def normal(options: argparse.Namespace) -> None:
 
 def speed(options: argparse.Namespace) -> None:
     print("\n## Seconds of all alarms\n")
-    print("| stream | ratings | raters | days | seconds | of processor |")
-    print("|---|---|---|---|---|---|")
+    print("| stream | ratings | raters | days | alarms | seconds | of processor |")
+    print("|---|---|---|---|---|---|---|")
     rows = [
         ("20 raters, ordinal", replace(ORDINAL, days=20)),
         ("20 raters, ordinal", replace(ORDINAL, days=60)),
@@ -269,15 +300,18 @@ def speed(options: argparse.Namespace) -> None:
     ]
     for name, plan in rows:
         stream = streams.simulate(plan, options.seed)
-        start, used = time.perf_counter(), time.process_time()
         columns = (stream.item, stream.rater, stream.code, stream.date)
-        drift.alarms(*columns, plan.k, plan.ordered, settings=drift.Settings(alarm=np.inf))
-        seconds, used = time.perf_counter() - start, time.process_time() - used
-        print(
-            f"| {name} | {stream.item.size:,} | {plan.raters:,} | {plan.days} | {seconds:.2f} | "
-            f"{used:.2f} |",
-            flush=True,
-        )
+        for level in (np.inf, 5_000.0):
+            start, used = time.perf_counter(), time.process_time()
+            settings = drift.Settings(alarm=level)
+            result = drift.alarms(*columns, plan.k, plan.ordered, settings=settings)
+            seconds, used = time.perf_counter() - start, time.process_time() - used
+            rang = "not asked" if np.isinf(level) else str(len(result.alarms))
+            print(
+                f"| {name} | {stream.item.size:,} | {plan.raters:,} | {plan.days} | {rang} | "
+                f"{seconds:.2f} | {used:.2f} |",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -68,29 +68,36 @@ def wrong_gold(rng: np.random.Generator, sets: int) -> tuple[float, float]:
     return float(np.mean(found)), float(np.mean(innocent))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--raters", type=int, default=4_000)
-    parser.add_argument("--sets", type=int, default=20)
-    given = parser.parse_args()
+def run(raters: int, sets: int) -> None:
     rng = np.random.default_rng(SEED)
+    print("\n## Gold\n")
     print("| what | promised | found |\n|---|---|---|")
     for p in (0.7, 0.8):
-        warned, paused = honest(rng, given.raters, p)
+        warned, paused = honest(rng, raters, p)
         print(f"| raters right {p:g} of the time, bar 0.7: ever warned | <= 5 % | {warned:.2%} |")
         print(f"| ... ever paused | <= 1 % | {paused:.2%} |")
     for p in (0.4, 0.5, 0.6):
         print(
             f"| right {p:g} of the time: answers until paused, median | | {bad(rng, 500, p):.0f} |"
         )
-    for p, promised in ((0.6, "about 5 %"), (0.8, "about 95 %")):
-        print(f"| exam of 50 items, right {p:g}: passes | {promised} | {gold.exam_passes(p):.1%} |")
+    for most, promised in ((50, "about "), (80, ""), (100, "")):
+        low, high = gold.exam_passes(0.6, most=most), gold.exam_passes(0.8, most=most)
+        print(f"| exam of {most} items, right 0.6: passes | {promised}5 % | {low:.2%} |")
+        print(f"| ... right 0.8: passes | {promised}95 % | {high:.1%} |")
     for n, p in ((10, 0.7), (30, 0.8), (100, 0.9)):
         share = covered(rng, 20_000, n, p)
         print(f"| 95 % interval of {n} answers, right {p:g}: covers | 95 % | {share:.1%} |")
-    listed, innocent = wrong_gold(rng, given.sets)
+    listed, innocent = wrong_gold(rng, sets)
     print(f"| wrong gold listed by the 20th exposure | >= 90 % | {listed:.1%} |")
     print(f"| right gold listed ever | | {innocent:.2%} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--raters", type=int, default=4_000)
+    parser.add_argument("--sets", type=int, default=20)
+    given = parser.parse_args()
+    run(given.raters, given.sets)
 
 
 if __name__ == "__main__":

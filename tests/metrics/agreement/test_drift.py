@@ -464,7 +464,11 @@ def everybody_each_time(rows, level):
     while True:
         charts = material.round(left_out).charts
         reached = [(chart, chart.at_least(level)) for chart in charts]
-        ranked = [(chart.day[t], -chart.evidence[t], n) for n, (chart, t) in enumerate(reached) if t is not None]  # fmt: skip
+        ranked = [
+            (chart.day[t], -chart.evidence[t], n)
+            for n, (chart, t) in enumerate(reached)
+            if t is not None
+        ]
         if not ranked:
             return told
         chart, t = reached[min(ranked)[2]]
@@ -475,12 +479,16 @@ def everybody_each_time(rows, level):
 
 
 @settings(max_examples=15, deadline=None)
-@given(seed=st.integers(0, 10_000), raters=st.integers(3, 9), level=st.sampled_from([5.0, 20.0, 200.0]))  # fmt: skip
+@given(
+    seed=st.integers(0, 10_000), raters=st.integers(3, 9), level=st.sampled_from([5.0, 20.0, 200.0])
+)
 def test_looking_at_some_first_raises_what_looking_at_all_does(seed, raters, level):
     drifts = [(0, 15, 0.6), (1, 20, 0.8), (2, 25, 0.9)]
     rows = stream(seed, raters=raters, days=40, a_day=10, drifts=drifts)
     found = run(rows, settings=drift.Settings(alarm=level))
-    assert [(one.rater, one.day, one.onset) for one in found.alarms] == everybody_each_time(rows, level)  # fmt: skip
+    assert [(one.rater, one.day, one.onset) for one in found.alarms] == everybody_each_time(
+        rows, level
+    )
     assert all(chart.at_least(level) is None for chart in found.charts)
 
 
