@@ -6,6 +6,7 @@ holds the reading end of a pipe: when the supervisor is gone, even by kill -9, t
 the shell ends the groups. That works alike on Linux and macOS.
 """
 
+import contextlib
 import os
 import select
 import signal
@@ -39,7 +40,9 @@ for group in $groups; do kill -KILL "-$group" 2>/dev/null; done
 
 
 def say(text: str) -> None:
-    print(text, flush=True)
+    """Nobody may hear it: who follows the log is gone, or the disk where it is kept is full."""
+    with contextlib.suppress(OSError):
+        print(text, flush=True)
 
 
 @dataclass(frozen=True)

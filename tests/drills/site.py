@@ -110,11 +110,15 @@ class Postgres:
 class Site(Installation):
     """An installation with one project of one question, and ways to hurt it."""
 
+    start_patience = 180.0  # PostgreSQL's tables are made by the first start
+
     def __init__(
         self, folder: Path, *, postgres: Postgres | None = None, **environment: str
     ) -> None:
         super().__init__(folder, free_port())
         self.postgres = postgres
+        # Where a service's log would be: the disk of the data folder may be full.
+        self.output = folder.parent / "output.txt"
         self.own = environment
         self.token = ""
         self.project = 0

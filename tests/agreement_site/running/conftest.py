@@ -21,8 +21,8 @@ BASE_DIR = Path(__file__).resolve().parents[3]
 PATIENCE = 40.0  # seconds; a machine under load may be slow, a broken supervisor never gets there
 
 
-def wait_for(condition: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE
+def wait_for(condition: Callable[[], object], what: str, *, patience: float = PATIENCE) -> None:
+    deadline = time.monotonic() + patience
     while not condition():
         assert time.monotonic() < deadline, f"waited in vain for: {what}"
         time.sleep(0.05)
@@ -35,6 +35,8 @@ def free_port() -> int:
 
 class Installation:
     """The processes of one `manage.py services`, found by their data folder."""
+
+    start_patience = PATIENCE
 
     def __init__(self, data_dir: Path, port: int) -> None:
         self.data_dir = data_dir
@@ -74,7 +76,7 @@ class Installation:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        wait_for(self.is_up, "an answer of the site")
+        wait_for(self.is_up, "an answer of the site", patience=self.start_patience)
 
     def is_up(self) -> bool:
         assert self.process is not None

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import redis
@@ -162,3 +163,29 @@ def test_sigterm_stops_all(running: Installation) -> None:
     assert running.process.wait(timeout=60) == 0
     assert running.processes() == {}
     assert running.said().rstrip().endswith("Stopped.")
+
+
+def test_a_log_that_cannot_be_written_stops_nothing(
+    new_installation: Callable[[], Installation],
+) -> None:
+    """Its disk is full, as that of the data folder may be."""
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("no /dev/full here")
+    installation = new_installation()
+    installation.bring_database()
+    with full.open("wb") as output:
+        installation.process = subprocess.Popen(
+            installation.command(),
+            env=installation.environment(),
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    wait_for(lambda: installation.status() == 200, "an answer of the site", patience=90)
+    wait_for(lambda: worker_listens(installation), "the worker at the broker")
+    before = installation.pids("web_server")
+    os.kill(min(before), signal.SIGKILL)
+    wait_for(lambda: not installation.pids("web_server") & before, "the end of the web server")
+    wait_for(lambda: installation.status() == 200, "an answer of the site", patience=90)
+    assert installation.process.poll() is None
