@@ -14,6 +14,9 @@ NUL = "\x00"
 REPLACEMENT = "\ufffd"  # the sign that stands for what is no character
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+# Signs of no width, and those that turn the direction of writing: two keys would look alike. The
+# joiners of Indic and Arabic scripts and of emoji (U+200C, U+200D) are letters' own.
+_UNSEEN = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
 
 def has_nul(text: str) -> bool:
@@ -31,6 +34,11 @@ def has_control(text: str) -> bool:
     return _CONTROL.search(text) is not None
 
 
+def has_unseen(text: str) -> bool:
+    """Whether a sign in the text shows nothing, or turns what stands behind it."""
+    return _UNSEEN.search(text) is not None
+
+
 def key_trouble(key: str, *, longest: int) -> str:
     """What is wrong with the key of an item or a rater: "empty", "long", "blanks" or "control".
 
@@ -42,7 +50,7 @@ def key_trouble(key: str, *, longest: int) -> str:
         return "long"
     if key != key.strip():
         return "blanks"
-    if has_control(key):
+    if has_control(key) or has_unseen(key):
         return "control"
     return ""
 

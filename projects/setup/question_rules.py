@@ -11,7 +11,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from groundwork.text import has_control
+from groundwork.text import has_control, has_unseen
 from projects.models import Scale, Weights
 
 from . import weight_matrix
@@ -108,7 +108,7 @@ def _category_problems(category: NewCategory, scale: str) -> dict[str, str]:
     found = {}
     if not category.label or category.label != category.label.strip() or len(category.label) > 200:
         found["label"] = _("A label of 1 to 200 characters is needed, without blanks at its ends.")
-    elif has_control(category.label):
+    elif has_control(category.label) or has_unseen(category.label):
         found["label"] = _("A label must not have control characters or line ends.")
     if category.hotkey and (
         len(category.hotkey) != 1 or category.hotkey.isspace() or has_control(category.hotkey)
