@@ -62,6 +62,12 @@ def _field(name: str, kind: str, title: str | None = None, **more: Any) -> Spec:
     return {"field": name, "type": kind, "title": title, **more}
 
 
+def _within_expressions(title: str) -> str:
+    """A title that people chose: Vega-Lite puts titles of fields into expressions, and escapes
+    their quotation marks alone."""
+    return title.replace("\\", "\\\\")
+
+
 def _two(name: str, title: str) -> Spec:
     return _field(name, "quantitative", title, format=".2f")
 
@@ -349,18 +355,27 @@ def confusion(labels: list[str], *, rows_title: str, columns_title: str) -> Spec
     """A k x k table. rows: own, other, n, share (of the row), apart (0 on the diagonal). Colour
     is the share of the disagreement, lest a rare row shines; what is the same is grey."""
     axis = {**QUIET, "labelLimit": 140, "titlePadding": 10}
+    own, other = _within_expressions(rows_title), _within_expressions(columns_title)
+    angle = 0 if len(labels) <= 6 else -45
     x = _field(
         "other",
         "nominal",
-        columns_title,
+        other,
         sort=labels,
         scale={"domain": labels},
-        axis={**axis, "orient": "top", "labelAngle": 0 if len(labels) <= 6 else -45},
+        axis={**axis, "title": columns_title, "orient": "top", "labelAngle": angle},
     )
-    y = _field("own", "nominal", rows_title, sort=labels, scale={"domain": labels}, axis=axis)
+    y = _field(
+        "own",
+        "nominal",
+        own,
+        sort=labels,
+        scale={"domain": labels},
+        axis={**axis, "title": rows_title},
+    )
     tooltip = [
-        _field("own", "nominal", rows_title),
-        _field("other", "nominal", columns_title),
+        _field("own", "nominal", own),
+        _field("other", "nominal", other),
         _count("n", _("ratings")),
         _field("share", "quantitative", _("share of the row"), format=".0%"),
     ]
