@@ -183,9 +183,10 @@ def stored_counts_are_wrong(site: Site) -> Undo:
     return lambda: sql(site, "UPDATE metrics_auditresult SET differences = 0")
 
 
-def ratings_are_refused(site: Site) -> Undo:
-    sql(site, "ALTER TABLE ratings_revision ADD CONSTRAINT broken CHECK (false) NOT VALID")
-    return lambda: sql(site, "ALTER TABLE ratings_revision DROP CONSTRAINT broken")
+def ratings_cannot_be_written(site: Site) -> Undo:
+    """What a page needs is gone: each such request is answered 500."""
+    sql(site, "ALTER TABLE ratings_revision RENAME TO ratings_revision_away")
+    return lambda: sql(site, "ALTER TABLE ratings_revision_away RENAME TO ratings_revision")
 
 
 def broker_takes_nothing(site: Site) -> Undo:
@@ -203,7 +204,7 @@ FAULTS = [
     (stored_counts_are_wrong, "ConcordAuditDiffers"),
     (broker_takes_nothing, "ConcordHintsFail"),
     (sweeps_fail, "ConcordTasksFail"),
-    (ratings_are_refused, "ConcordErrors"),
+    (ratings_cannot_be_written, "ConcordErrors"),
     (database_is_stopped, "ConcordDatabaseAway"),
     (table_is_locked, "ConcordDatabaseAway"),
     (web_is_frozen, "ConcordDown"),
@@ -230,7 +231,7 @@ def test_the_alert_fires_within_90_seconds(
         while alert not in prometheus.firing():
             assert time.monotonic() - started < WITHIN, prometheus.firing()
             number += 1
-            if fault in {broker_takes_nothing, ratings_are_refused}:
+            if fault in {broker_takes_nothing, ratings_cannot_be_written}:
                 rate(site, [f"item {number % 20}"], ("minor", "major")[number // 20 % 2])
             time.sleep(0.5)
     finally:
