@@ -24,7 +24,7 @@ EACH := database and not browser and not services and not drill
 ONCE := (not database or browser or services) and not drill
 
 .PHONY: help run setup setup-dev test test-sqlite test-postgres test-once test-lowest check check-lint check-format check-types \
-	check-imports check-templates check-migrations check-deployment format messages bench example drill \
+	check-imports check-templates check-migrations check-deployment format messages bench example drill drill-upgrade \
 	screenshots constraints clean
 
 help: ## list the commands
@@ -105,6 +105,9 @@ example: setup ## load the example projects
 
 drill: setup-dev ## kill and freeze everything while ratings arrive, and count what was lost (long)
 	$(SERVICES) $(PYTEST) tests/drills -m drill
+
+drill-upgrade: setup-dev ## upgrade data of the oldest release in the history, and say how long it takes
+	$(SERVICES) $(PYTEST) tests/drills/test_upgrade.py -m drill -n 0
 
 screenshots: setup-dev ## take the pictures of docs/images anew, of the example project
 	$(PYTEST) tests/browser/screenshots.py

@@ -18,6 +18,11 @@ class SiteConfig(AppConfig):
             security.LISTENERS.append(trail.keep)
         if settings.SENTRY_DSN:
             tell_sentry(settings.SENTRY_DSN)
+        if settings.OTEL_EXPORTER_OTLP_ENDPOINT:
+            from . import releases
+            from .answers.traces import tell_opentelemetry
+
+            tell_opentelemetry(releases.release())
 
 
 def tell_sentry(dsn: str) -> None:

@@ -1,5 +1,5 @@
 """What is looked after beside the numbers: each sweep notes what waits to be read, and once in an
-hour sessions that have ended and uploads that nobody finished are removed."""
+hour sessions that have ended, uploads that nobody finished, and what is too old are removed."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
+from agreement_site import retention
 from agreement_site.answers import unread
 
 logger = logging.getLogger(__name__)
@@ -29,6 +30,7 @@ def sweep() -> None:
         _cleaned_at = time.monotonic()
         remove_sessions()
         remove_uploads(Path(settings.FILE_UPLOAD_TEMP_DIR))
+        retention.apply()
 
 
 def remove_sessions() -> None:

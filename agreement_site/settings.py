@@ -376,6 +376,16 @@ if MAY_CREATE_PROJECTS not in ("everybody", "leads", "staff"):
         f"MAY_CREATE_PROJECTS={MAY_CREATE_PROJECTS!r}: one of everybody, leads, staff"
     )
 
+# What is removed by its age (retention.py), in days; 0 keeps for ever.
+KEEP_TRAIL_DAYS = env_int("KEEP_TRAIL_DAYS", 0)
+KEEP_ADDRESSES_DAYS = env_int("KEEP_ADDRESSES_DAYS", 365)
+KEEP_TOKENS_DAYS = env_int("KEEP_TOKENS_DAYS", 0)
+# The file of an import that waits for its lead's next step, and is then forgotten.
+KEEP_IMPORTS_DAYS = env_int("KEEP_IMPORTS_DAYS", 7)
+for _days in (KEEP_TRAIL_DAYS, KEEP_ADDRESSES_DAYS, KEEP_TOKENS_DAYS, KEEP_IMPORTS_DAYS - 1):
+    if _days < 0:
+        raise ImproperlyConfigured("KEEP_..._DAYS: days, 0 for ever; of imports 1 or more")
+
 # How long an item stays an annotator's before it may go to somebody else.
 LEASE_SECONDS = env_int("LEASE_SECONDS", 30 * 60)
 
@@ -500,6 +510,8 @@ if METRICS_TOKEN and PROGRAM in ("web", "worker"):
 
 # Errors go to Sentry too (agreement_site/apps.py); its client is in requirements-extra.txt.
 SENTRY_DSN = os.environ.get("SENTRY_DSN", "")
+# Traces go there (answers/traces.py); the client, and all other OTEL_..., as for Sentry.
+OTEL_EXPORTER_OTLP_ENDPOINT = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
 
 # One line a record on stderr: JSON, or words where somebody watches a terminal
 # (agreement_site/answers/logs.py).

@@ -25,7 +25,7 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import SimpleLazyObject
 
-from groundwork import meters
+from groundwork import meters, spans
 from groundwork.security import address_of
 
 logger = logging.getLogger("concord")
@@ -105,7 +105,9 @@ class RequestLog:
         request.id = request_id  # type: ignore[attr-defined]
         token = _request.set(request)
         try:
-            response = self.get_response(request)
+            with spans.span("server", str(request.method), request.headers) as span:
+                response = self.get_response(request)
+                _tell(span, request, response.status_code)
             response["X-Request-ID"] = request_id
             spent = round((time.perf_counter() - started) * 1000, 1)
             said = {
@@ -122,9 +124,26 @@ class RequestLog:
             _request.reset(token)
 
 
-def _measure(request: HttpRequest, status: int, seconds: float) -> None:
+def _tell(span: spans.Span, request: HttpRequest, status: int) -> None:
+    """What a trace knows of a request: neither names nor texts of people."""
+    route = _route(request)
+    span.update_name(f"{request.method} {route}")
+    for name, value in {
+        "http.request.method": request.method,
+        "http.route": route,
+        "http.response.status_code": status,
+        "concord.request_id": request.id,  # type: ignore[attr-defined]
+    }.items():
+        span.set_attribute(name, value)
+
+
+def _route(request: HttpRequest) -> str:
     match = request.resolver_match
-    route = "none" if match is None else match.namespace or match.url_name or "none"
+    return "none" if match is None else match.namespace or match.url_name or "none"
+
+
+def _measure(request: HttpRequest, status: int, seconds: float) -> None:
+    route = _route(request)
     method = request.method if request.method in METHODS else "other"
     meters.REQUESTS.labels(route, method, status).inc()
     meters.REQUEST_SECONDS.labels(route).observe(seconds)
@@ -190,7 +209,8 @@ class LoggedTask(Task):
         started, status = time.perf_counter(), "failed"
         with working_on(task_id=self.request.id, task=self.name, arguments=list(args)):
             try:
-                result = self.run(*args, **kwargs)
+                with spans.span("consumer", self.name):
+                    result = self.run(*args, **kwargs)
                 status = "done"
                 return result
             except Exception:

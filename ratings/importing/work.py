@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
@@ -34,7 +35,6 @@ logger = logging.getLogger(__name__)
 
 State = ImportRun.State
 MAX_ATTEMPTS = 5  # failures in a row until a run is given up
-FILE_KEPT = datetime.timedelta(days=7)  # how long a file waits for its lead's next step
 SECONDS_BETWEEN_BEATS = 1.0  # signs of life
 
 
@@ -164,11 +164,12 @@ def resume_stalled() -> int:
 
 
 def _tidy() -> None:
+    long_ago = timezone.now() - datetime.timedelta(days=settings.KEEP_IMPORTS_DAYS)
     forgotten = ImportRun.objects.filter(
         state__in=(State.MAPPING, State.REFUSED, State.CHECKED),
-        created_at__lt=timezone.now() - FILE_KEPT,
+        created_at__lt=long_ago,
     )
     for run in forgotten:
         steps.discard(run=run)
-    over = Q(state=State.DONE) | Q(state=State.FAILED, created_at__lt=timezone.now() - FILE_KEPT)
+    over = Q(state=State.DONE) | Q(state=State.FAILED, created_at__lt=long_ago)
     files.remove_abandoned(set(ImportRun.objects.exclude(over).values_list("path", flat=True)))

@@ -1,0 +1,170 @@
+"""`make drill-upgrade`: data of the oldest commit that runs, upgraded in place to this checkout.
+
+The tables are made, filled and counted by the old code (taken out of the repository's history), some
+ratings are left uncounted, and then this checkout's migrations run, as after `git pull`. Every
+rating and every line of history must be as it was, all counts exact, and the rest counted. Prints how
+long the site would have been away. DRILL_UPGRADE_FROM names another commit, DRILL_UPGRADE_RATINGS
+(20000) how many ratings.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agreement_site.running.conftest import BASE_DIR
+from tests.drills.site import Postgres, Site
+
+RATINGS = int(os.environ.get("DRILL_UPGRADE_RATINGS", "20000"))
+RATERS = 5
+LEFT = 60  # ratings that the old release has not counted
+
+pytestmark = [pytest.mark.drill, pytest.mark.timeout(3600)]
+
+# Both run by the old code, in words that all releases understand.
+FILL = f"""
+import datetime
+from django.utils import timezone
+from projects.models import Category, Item, Project, Question, Rater
+from ratings.models import Rating, Revision
+project = Project.objects.create(name="Old", time_zone="Europe/Berlin")
+question = Question.objects.create(project=project, key="q", text="How?", scale="ordinal")
+for code, label in enumerate(("none", "minor", "größer", "critical")):
+    Category.objects.create(question=question, code=code, label=label, position=code, value=code)
+raters = [Rater.objects.create(project=project, key=f"rater {{n}}") for n in range({RATERS})]
+count = {RATINGS} // {RATERS}
+Item.objects.bulk_create([Item(project=project, key=f"i{{n}}", body={{"text": "x"}}, places_taken={RATERS})
+                          for n in range(count)])
+items = list(Item.objects.filter(project=project).order_by("pk"))
+begin = timezone.now() - datetime.timedelta(days=120)
+rows = []
+for n, item in enumerate(items):
+    at = begin + datetime.timedelta(seconds=n * 1000)
+    day = (at + datetime.timedelta(hours=1)).date()
+    for place, rater in enumerate(raters):
+        code = (n * 7 + (place if n % 3 else 0)) % 4 if n % 50 else -1
+        rows.append(Rating(question=question, item=item, rater=rater, code=code, rated_at=at,
+                           changed_at=at, day=(day - datetime.date(1970, 1, 1)).days, comment="„ja“"))
+Rating.objects.bulk_create(rows, batch_size=5000)
+ids = Rating.objects.filter(question=question).values_list("pk", "code", "rated_at")
+Revision.objects.bulk_create([Revision(rating_id=pk, code=code, rated_at=at, recorded_at=at, source="api")
+                              for pk, code, at in ids], batch_size=5000)
+"""
+LEAVE = f"""
+from django.db.models import F
+from ratings.models import Rating
+some = Rating.objects.filter(code=2).order_by("pk").values_list("pk", flat=True)[:{LEFT}]
+Rating.objects.filter(pk__in=list(some)).update(code=3)
+"""
+TELL = """
+import json
+from ratings.models import Rating, Revision
+rows = list(Rating.objects.order_by("pk").values_list("item__key", "rater__key", "code", "comment"))
+lines = list(Revision.objects.order_by("pk").values_list("rating_id", "code", "source"))
+print("TOLD " + json.dumps([rows, lines]))
+"""
+
+
+def git(*arguments: str) -> bytes:
+    return subprocess.run(["git", *arguments], cwd=BASE_DIR, capture_output=True, check=True).stdout
+
+
+def oldest() -> str:
+    """The first commit with a manage.py and all rooms that hold data."""
+    chosen = os.environ.get("DRILL_UPGRADE_FROM")
+    if chosen:
+        return chosen
+    try:
+        found = git("log", "--diff-filter=A", "--format=%H", "--", "manage.py").decode().split()
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("no history of this checkout here")
+    if not found:
+        pytest.skip("the history here does not reach back to the first release")
+    return found[-1]
+
+
+class Old(Site):
+    """The same installation, run by the code of ``code``."""
+
+    code = BASE_DIR
+
+    def python(self, *arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            env=self.environment(),
+            cwd=self.code,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{arguments}: {done.stdout[-3000:]}{done.stderr[-6000:]}"
+        return done.stdout
+
+    def told(self) -> Any:
+        (line,) = [
+            line
+            for line in self.manage("shell", "-c", TELL).splitlines()
+            if line.startswith("TOLD ")
+        ]
+        return json.loads(line.removeprefix("TOLD "))
+
+
+@pytest.fixture(params=["SQLite", "PostgreSQL"])
+def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Old]:
+    folder = tmp_path_factory.mktemp("upgrade")
+    for parent in (folder, *list(folder.parents)[:2]):
+        with contextlib.suppress(PermissionError):
+            parent.chmod(0o711)  # PostgreSQL's own user passes through
+    (folder / "data").mkdir(mode=0o700)
+    server = None
+    if request.param == "PostgreSQL":
+        (folder / "postgres").mkdir(mode=0o700)
+        server = Postgres(folder / "postgres")
+        server.start()
+    try:
+        yield Old(folder / "data", postgres=server)
+    finally:
+        if server is not None:
+            server.stop_at_once()
+
+
+def test_the_oldest_release_is_upgraded(
+    site: Old, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commit = oldest()
+    with tarfile.open(fileobj=io.BytesIO(git("archive", commit))) as archive:
+        archive.extractall(tmp_path, filter="data")
+    site.code = tmp_path
+    site.manage("migrate", "--verbosity", "0")
+    site.manage("shell", "-c", FILL)
+    site.manage("recount")
+    site.manage("audit")
+    site.manage("shell", "-c", LEAVE)
+    before = site.told()
+
+    site.code = BASE_DIR
+    started = time.monotonic()
+    site.manage("migrate", "--verbosity", "0")
+    migrated = time.monotonic() - started
+
+    assert site.told() == before
+    assert len(before[0]) == RATINGS // RATERS * RATERS
+    site.stored("--sweep", "--counts")  # the ones that were left are counted, and all is exact
+    site.manage("audit")
+    with capsys.disabled():
+        print(  # noqa: T201
+            f"\n{'PostgreSQL' if site.postgres else 'SQLite':11} {commit[:7]}: "
+            f"{len(before[0])} ratings, {len(before[1])} lines of history; "
+            f"away for {migrated:.1f} s of migrations"
+        )
