@@ -148,13 +148,13 @@ def it_is_moved_to_postgresql(reader: Reader) -> None:
         f"cat >> /etc/redis/redis.conf <<'END'\n{lines}\nEND\nsystemctl restart redis-server"
     )
     reader.types("dumpdata")
-    lines = [
+    own = [
         line
         for line in (BASE_DIR / "deploy" / "environment").read_text().splitlines()
         if line.startswith(("DATABASE_URL", "REDIS_URL"))
     ]
     filled = (
-        "\n".join(lines)
+        "\n".join(own)
         .replace("the-password", "own-password")
         .replace("the-other-password", "own-other")
     )
