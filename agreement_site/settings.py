@@ -185,6 +185,8 @@ MIDDLEWARE = [
     "agreement_site.answers.middleware.NoNul",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "agreement_site.answers.fixed.FixedFiles",
+    "agreement_site.answers.middleware.PackedPages",
     "agreement_site.answers.middleware.ApiAnswers",
     "agreement_site.answers.middleware.ContentSecurityPolicy",
     "agreement_site.answers.middleware.OnlyAsPages",
@@ -226,7 +228,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "builtins": ["groundwork.moments"],
+            "builtins": ["groundwork.moments", "agreement_site.answers.fixed"],
         },
     },
 ]
@@ -466,8 +468,6 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "AlarmState": ["open", "looked_at", "muted", "resolved"],
         "AppealState": ["open", "upheld", "refused"],
-        "ExamState": ["open", "passed", "failed", "waived"],
-        "GoldActState": ["proposed", "done", "overridden"],
     },
 }
 

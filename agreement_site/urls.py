@@ -1,7 +1,7 @@
 from django.contrib import admin
 from django.urls import include, path, re_path
 
-from agreement_site.answers import health, metrics
+from agreement_site.answers import fixed, health, metrics
 from agreement_site.frame import views as frame_views
 from agreement_site.trail import views as trail_views
 from groundwork.rest.errors import api_not_found
@@ -10,6 +10,7 @@ urlpatterns = [
     path("api/v1/", include("agreement_site.api_urls")),  # first: what is asked most
     re_path(r"^api/.*$", api_not_found),
     path("metrics", metrics.metrics, name="metrics"),
+    path("fixed/<str:digest>/<path:name>", fixed.serve, name="fixed"),
     path("livez", health.livez, name="livez"),
     path("healthz", health.healthz, name="healthz"),
     path("", include("agreement_site.accounts.urls")),

@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 LANGUAGE = "language-form"
 CONTROLS = ("input", "select", "textarea", "button", "datalist", "option", "optgroup", "output")
 ASK = ("hx-get", "hx-post", "hx-put", "hx-patch", "hx-delete", "action", "formaction", "href")
+STYLE = ("#", "/static/", "/fixed/")  # what an address of its own style begins with
 VOID = ("input", "br", "img", "hr", "meta", "link", "wbr", "source", "col")
 _CHART = re.compile(r"/projects/\d+/(?:charts/)?([\w-]+)\.json\b")
 
@@ -80,7 +81,9 @@ class _Unlinked(HTMLParser):
         """Whether an attribute stays: the page asks for nothing but itself and its style."""
         if name not in ASK:
             return True
-        return value == self.own or (name == "href" and (value or "").startswith(("#", "/static/")))
+        return value == self.own or (
+            name == "href" and (value or "").startswith(("#", "/static/", "/fixed/"))
+        )
 
     def _value(self, name: str, value: str | None) -> str | None:
         if name == "data-chart":

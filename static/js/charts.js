@@ -2,6 +2,10 @@
    page, and reads the rows anew when the page says "charts-changed". Runs under a strict Content-Security-Policy: specs
    come by fetch and expressions are interpreted, not compiled. */
 
+// The libraries come once the page stands there: on a slow line they would take the room of its style.
+const libraries = import(document.querySelector("script[data-libraries]").dataset.libraries);
+libraries.catch(() => {}); // told by each chart that cannot be drawn
+
 const drawn = new Map(); // figure -> {view, spec, rows, locale}
 
 function colours() {
@@ -57,6 +61,7 @@ async function draw(figure, { spec, rows, locale }) {
   target.className = "chart__view";
   const c = colours();
   const whole = { ...themed(spec, c), datasets: { rows }, width: Math.max(canvas.clientWidth, 120) };
+  await libraries;
   const { view } = await window.vegaEmbed(target, whole, {
     ast: true,
     logLevel: 1, // errors
@@ -157,7 +162,4 @@ window.addEventListener("resize", () => {
 });
 
 if (figures().length) placeTooltip();
-for (const figure of figures()) {
-  if (window.vegaEmbed) start(figure);
-  else failed(figure);
-}
+for (const figure of figures()) start(figure);

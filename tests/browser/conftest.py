@@ -1,15 +1,26 @@
-"""An installed Chromium for the browser tests. Mark them with pytest.mark.browser."""
+"""An installed Chromium for the browser tests, and what several of them stand on. Mark them with
+pytest.mark.browser."""
 
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from django.contrib.auth.models import User
+from django.test import Client
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from metrics.filters import EVERYTHING
+from metrics.on_request import slices
+from metrics.work.sweep import bring_up_to_date
+from projects.models import Item, Rater
+from ratings.recording.judgement import Judgement
+from ratings.recording.record import record
 
 PATIENCE = 20.0  # seconds; a machine under load may be slow
 
@@ -46,3 +57,74 @@ def browser(chromium: str) -> Iterator[Browser]:
         yield started
         started.close()
     del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+
+
+def drawn(page: Page) -> None:
+    """All charts of the page are drawn."""
+    for chart in page.locator(".chart").all():
+        expect(chart).to_have_attribute("data-state", "drawn")
+
+
+# What moved without anybody's doing, kept by the page itself.
+WATCH = """
+    window.moved = [];
+    new PerformanceObserver((list) => window.moved.push(
+        ...list.getEntries().filter((entry) => !entry.hadRecentInput).map((entry) => entry.value)
+    )).observe({ type: "layout-shift", buffered: true });
+"""
+
+
+@pytest.fixture
+def open_page(
+    browser: Browser, live_server: Any, client_for: Callable[[User], Client], lead: User
+) -> Iterator[Any]:
+    """``open_page(address, ...)`` as the lead. Afterwards the browser has complained of nothing."""
+    contexts, complaints = [], []
+
+    def do(address: str, **options: Any) -> Page:
+        context = browser.new_context(**options)
+        contexts.append(context)
+        cookie = client_for(lead).cookies["sessionid"]
+        context.add_cookies([{"name": "sessionid", "value": cookie.value, "url": live_server.url}])
+        context.add_init_script(WATCH)
+        page = context.new_page()
+        page.on(
+            "console",
+            lambda said: (
+                complaints.append(said.text) if said.type in ("error", "warning") else None
+            ),
+        )
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(f"{live_server.url}{address}")
+        return page
+
+    yield do
+    for context in contexts:
+        context.close()
+    assert [text for text in complaints if "404 (Not Found)" not in text] == []
+
+
+@pytest.fixture
+def rated(question: Any, utc: Any) -> Any:
+    """60 items in 20 days, each with up to four of five raters, who agree now and then; counted."""
+    dice = random.Random(7)
+    project = question.project
+    items = Item.objects.bulk_create(
+        Item(project=project, key=f"i{n}", body={"text": f"Text number {n}"}) for n in range(60)
+    )
+    raters = Rater.objects.bulk_create(Rater(project=project, key=f"r{n}") for n in range(1, 6))
+    ratings = [
+        Judgement(
+            item.pk,
+            rater.pk,
+            min(max(n % 4 + dice.choice((-1, 0, 0, 0, 1)), 0), 3),
+            rated_at=utc(2026, 3, 1 + n // 3),
+        )
+        for n, item in enumerate(items)
+        for rater in dice.sample(raters, n % 5)
+    ]
+    record({question: ratings}, by=None, source="import")
+    bring_up_to_date(question.pk)
+    slices.ask(question, slices.Wanted("every", EVERYTHING), version=0)
+    slices.WORK.sweep()
+    return question

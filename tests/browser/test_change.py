@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from metrics import tasks
-from tests.browser.test_results import drawn, open_page, rated  # noqa: F401 - fixtures
+from tests.browser.conftest import drawn
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -18,8 +18,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 def test_the_result_comes_by_itself(
     scheme: str,
     project: Any,
-    rated: Any,  # noqa: F811 - the fixture above
-    open_page: Any,  # noqa: F811 - the fixture above
+    rated: Any,
+    open_page: Any,
 ) -> None:
     page = open_page(f"/projects/{project.pk}/change/", color_scheme=scheme)
     expect(page.get_by_text("being computed")).to_be_visible()
@@ -35,8 +35,8 @@ def test_the_result_comes_by_itself(
 
 def test_it_fits_a_phone(
     project: Any,
-    rated: Any,  # noqa: F811 - the fixture above
-    open_page: Any,  # noqa: F811 - the fixture above
+    rated: Any,
+    open_page: Any,
 ) -> None:
     page = open_page(f"/projects/{project.pk}/change/", viewport={"width": 390, "height": 800})
     tasks.sweep_all()

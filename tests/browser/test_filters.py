@@ -12,7 +12,7 @@ from playwright.sync_api import Response, expect
 from metrics.on_request import slices
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Item, Rater
-from tests.browser.test_results import drawn, open_page, rated  # noqa: F401 - fixtures
+from tests.browser.conftest import drawn
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -20,7 +20,7 @@ HEAVIEST = 400_000  # bytes of a first load, without the bundle of the charts
 
 
 @pytest.fixture
-def in_languages(rated: Any) -> Any:  # noqa: F811
+def in_languages(rated: Any) -> Any:
     """Items in two languages, a model among the raters; what there is to choose is known."""
     for item in Item.objects.filter(key__endswith="0"):
         item.attributes = {"language": "de"}
@@ -37,7 +37,7 @@ def test_a_filter_is_chosen_and_its_numbers_appear(
     scheme: str,
     project: Any,
     in_languages: Any,
-    open_page: Any,  # noqa: F811
+    open_page: Any,
 ) -> None:
     page = open_page(f"/projects/{project.pk}/", color_scheme=scheme)
     drawn(page)
@@ -56,7 +56,7 @@ def test_a_filter_is_chosen_and_its_numbers_appear(
     expect(page.locator(".chip")).to_have_count(0)
 
 
-def test_on_a_phone_the_filter_opens(project: Any, in_languages: Any, open_page: Any) -> None:  # noqa: F811
+def test_on_a_phone_the_filter_opens(project: Any, in_languages: Any, open_page: Any) -> None:
     page = open_page(f"/projects/{project.pk}/", viewport={"width": 390, "height": 800})
     expect(page.locator("[name='item.language']")).to_be_hidden()
     page.locator(".filters summary").press("Enter")
@@ -66,9 +66,9 @@ def test_on_a_phone_the_filter_opens(project: Any, in_languages: Any, open_page:
 
 def test_the_page_of_a_pair_takes_over_what_is_new(
     project: Any,
-    rated: Any,  # noqa: F811
+    rated: Any,
     rate: Any,
-    open_page: Any,  # noqa: F811
+    open_page: Any,
 ) -> None:
     page = open_page(f"/projects/{project.pk}/pairs/?a=r1&b=r2")
     slices.WORK.sweep()
@@ -88,7 +88,7 @@ def test_the_page_of_a_pair_takes_over_what_is_new(
 @pytest.mark.parametrize(
     "path", ["", "raters/r1/", "pairs/?a=r1&b=r2", "pairs/", "items/", "items/i7/"]
 )
-def test_first_load_is_light(path: str, project: Any, in_languages: Any, open_page: Any) -> None:  # noqa: F811
+def test_first_load_is_light(path: str, project: Any, in_languages: Any, open_page: Any) -> None:
     page = open_page("/healthz")
     sizes: dict[str, int] = {}
 

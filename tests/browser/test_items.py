@@ -8,12 +8,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from tests.browser.test_results import open_page, rated  # noqa: F401
-
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-def test_items_are_walked_by_keys(project: Any, open_page: Any, rated: Any) -> None:  # noqa: F811
+def test_items_are_walked_by_keys(project: Any, open_page: Any, rated: Any) -> None:
     page = open_page(f"/projects/{project.pk}/items/?answers=differ", color_scheme="dark")
     title, rows = page.locator("#pane-title"), page.locator("#item-list tbody tr")
     names = [row.locator("[data-open]").inner_text() for row in rows.all()[:3]]

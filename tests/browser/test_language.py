@@ -9,15 +9,15 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from tests.browser.test_results import drawn, open_page, rated  # noqa: F401 - fixtures
+from tests.browser.conftest import drawn
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 def test_page_and_charts_speak_one_language_and_change_it(
     project: Any,
-    rated: Any,  # noqa: F811 - the fixture above
-    open_page: Any,  # noqa: F811 - the fixture above
+    rated: Any,
+    open_page: Any,
 ) -> None:
     page = open_page(
         f"/projects/{project.pk}/", locale="zh-CN", viewport={"width": 390, "height": 800}

@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_results import open_page, rated  # noqa: F401 (fixtures)
-
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-def test_sorting_the_raters_does_not_throw_the_page_to_its_top(open_page, rated):  # noqa: F811
+def test_sorting_the_raters_does_not_throw_the_page_to_its_top(open_page, rated):
     page = open_page(f"/projects/{rated.project_id}/")
     head = page.locator("#raters th a, th a[id^='sort-']").first
     head.scroll_into_view_if_needed()

@@ -1,0 +1,78 @@
+"""Style sheets and scripts go packed and joined, and browsers keep them for good; pages go packed,
+too."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+
+from agreement_site.answers import fixed
+
+pytestmark = pytest.mark.django_db
+STATIC = Path(settings.BASE_DIR) / "static"
+
+
+def test_a_page_asks_for_one_sheet_of_every_page() -> None:
+    page = Client().get("/sign-in/").content.decode()
+    sheets = re.findall(r'<link rel="stylesheet" href="([^"]+)">', page)
+    assert [sheet for sheet in sheets if "setup" not in sheet] == sheets[:1]
+    text = Client().get(sheets[0]).content.decode()
+    places = [text.index((STATIC / name).read_text()) for name in fixed.TOGETHER["css/page.css"]]
+    assert places == sorted(places)
+
+
+def test_every_page_names_what_there_is() -> None:
+    """A sheet or a script that is asked for by ``fixed`` exists, and none goes past it."""
+    for template in (Path(settings.BASE_DIR) / "templates").rglob("*.html"):
+        text = template.read_text()
+        for name in re.findall(r"\{% fixed '([^']+)'", text):
+            assert fixed.made(name).body, template
+        assert not re.search(r"\{% static '(css|js)/", text), template
+
+
+def test_a_file_is_kept_for_good_under_the_address_of_its_content() -> None:
+    address = fixed.fixed("js/site.js")
+    answer = Client().get(address, headers={"Accept-Encoding": "gzip, br"})
+    assert answer["Content-Encoding"] == "gzip"
+    assert answer["Content-Type"] == "text/javascript; charset=utf-8"
+    assert answer["Cache-Control"] == "public, max-age=31536000, immutable"
+    assert answer["Vary"] == "Accept-Encoding"
+    plain = Client().get(address)
+    assert "Content-Encoding" not in plain
+    assert gzip.decompress(answer.content) == plain.content == (STATIC / "js/site.js").read_bytes()
+
+
+def test_the_address_of_another_release_is_not_kept_long() -> None:
+    answer = Client().get("/fixed/0000000000000000/js/site.js")
+    assert answer.status_code == 200
+    assert answer["Cache-Control"] == "public, max-age=60"
+
+
+@pytest.mark.parametrize(
+    "name", ["img/mark.svg", "js/nothing.js", "../manage.py", "css/../../manage.css", "css/"]
+)
+def test_nothing_else_is_served(name: str) -> None:
+    assert Client().get(f"/fixed/0/{name}").status_code in (400, 404)
+
+
+def test_a_page_goes_packed(project: Any, lead: Any, client_for: Any) -> None:
+    address = f"/projects/{project.pk}/setup/"
+    plain = client_for(lead).get(address)
+    packed = client_for(lead).get(address, headers={"Accept-Encoding": "gzip"})
+    assert packed["Content-Encoding"] == "gzip"
+    assert len(packed.content) < len(plain.content) / 3
+    assert "</html>" in gzip.decompress(packed.content).decode()
+
+
+def test_a_file_that_is_written_bit_by_bit_goes_as_it_is(
+    project: Any, lead: Any, client_for: Any
+) -> None:
+    address = f"/projects/{project.pk}/items.csv"
+    answer = client_for(lead).get(address, headers={"Accept-Encoding": "gzip"})
+    assert "Content-Encoding" not in answer
