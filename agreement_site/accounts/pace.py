@@ -3,12 +3,12 @@ by the pages: counted in the database, as tries to sign in are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
+from agreement_site.answers.around import Around
 from agreement_site.answers.error_pages import answer
 from groundwork import security
 
@@ -24,14 +24,8 @@ AN_HOUR = {
 }
 
 
-class Pace:
+class Pace(Around):
     """429 for more."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
 
     def process_view(
         self, request: HttpRequest, view: Any, arguments: Any, named: Any

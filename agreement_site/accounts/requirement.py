@@ -3,7 +3,6 @@ own, and set up a second factor (REQUIRE_SECOND_FACTOR)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from allauth.account.authentication import get_authentication_records
@@ -12,6 +11,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 
+from agreement_site.answers.around import Around
 from groundwork.rest.errors import body
 from projects.models import Member
 
@@ -36,19 +36,13 @@ def holds_for(user: Any) -> bool:
     return of_whom == "leads" and leads.exists()
 
 
-class OwnPassword:
+class OwnPassword(Around):
     """Sends whoever came in with a password that others know to where they choose another one. The
     row comes with the user, in the same query."""
 
     OPEN = frozenset(
         ["sign_in", "sign_out", "choose_language", "livez", "healthz", "metrics", "change_password"]
     )
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
 
     def process_view(
         self, request: HttpRequest, view: Any, arguments: Any, named: Any
@@ -63,15 +57,9 @@ class OwnPassword:
         return redirect("change_password")  # which says why
 
 
-class SecondFactor:
+class SecondFactor(Around):
     """Sends whoever must have a second factor and has none to where one is set up. Tokens of the
     API are asked for none: they are made behind this door."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
 
     def process_view(
         self, request: HttpRequest, view: Any, arguments: Any, named: Any

@@ -4,7 +4,6 @@ the sign-in, whatever was done in them, and SESSION_IDLE_HOURS after they were u
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 from allauth.usersessions.models import UserSession
@@ -12,6 +11,8 @@ from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore as DatabaseSessions
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+
+from agreement_site.answers.around import Around
 
 BEGAN = "began"  # seconds since 1970
 SEEN = "seen"  # the same, exact to NOTED_EVERY
@@ -34,12 +35,9 @@ class SessionStore(DatabaseSessions):
         super().save(must_create)
 
 
-class Seen:
+class Seen(Around):
     """Ends the session that nobody used for long, before anybody asks whose it is, and notes now
     and then that it is used."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if settings.SESSION_COOKIE_NAME in request.COOKIES:

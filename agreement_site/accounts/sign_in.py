@@ -3,7 +3,6 @@ templates. Who is let in goes through allauth, which asks for the second factor.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from allauth.account.internal.flows.login import perform_password_login
@@ -25,6 +24,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from agreement_site.answers.around import Around
 from agreement_site.models import KnownPassword
 from groundwork import security
 from projects.models import ApiToken
@@ -67,14 +67,8 @@ class SignOut(views.LogoutView):
         return answer
 
 
-class TooMany:
+class TooMany(Around):
     """429 on any page that asked for a password when too many were tried (sign_in_limit)."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, sign_in_limit.TooManyTries):

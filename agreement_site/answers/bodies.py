@@ -7,13 +7,13 @@ The API's bodies are bounded by its parser (groundwork/rest/parser.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from django.core.files.uploadhandler import FileUploadHandler, SkipFile
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
+from .around import Around
 from .error_pages import answer
 
 # Two texts of 200,000 signs, each of which a form may write with nine.
@@ -22,15 +22,9 @@ STRANGERS_FORM_BYTES = 1 << 16
 READS_NOTHING = ("GET", "HEAD", "OPTIONS", "TRACE")
 
 
-class BoundedForms:
+class BoundedForms(Around):
     """413 for a form that is longer than any form is. To be placed after the session's user and
     before the check of the CSRF token, which reads the form."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
 
     def process_view(
         self, request: HttpRequest, view: Any, arguments: Any, named: Any

@@ -15,7 +15,7 @@ import re
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -27,6 +27,8 @@ from django.utils.functional import SimpleLazyObject
 
 from groundwork import meters, spans
 from groundwork.security import address_of
+
+from .around import Around
 
 logger = logging.getLogger("concord")
 
@@ -88,15 +90,12 @@ def working_on(**names: Any) -> Iterator[None]:
 # --- a line for each request and each task
 
 
-class RequestLog:
+class RequestLog(Around):
     """The outermost middleware: gives each request its id, and one line when it is answered.
 
     A proxy's X-Request-ID is taken when it is a plain one, so that its log and ours can be read
     side by side.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started = time.perf_counter()

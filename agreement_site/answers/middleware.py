@@ -20,20 +20,19 @@ from django.utils.cache import patch_vary_headers
 from groundwork.rest.errors import body
 from groundwork.text import without_nul
 
+from .around import Around
+
 # How an address and a quoted cookie write a NUL, and the sign U+FFFD in an address.
 ESCAPED_NUL = "%00"
 ESCAPED_REPLACEMENT = "%EF%BF%BD"
 COOKIE_NUL = "\\000"
 
 
-class KnownMethods:
+class KnownMethods(Around):
     """405 for what no page and no call of ours answers: Django's admin takes whatever comes, TRACE
     too."""
 
     KNOWN = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.method not in self.KNOWN:
@@ -41,15 +40,12 @@ class KnownMethods:
         return self.get_response(request)
 
 
-class NoNul:
+class NoNul(Around):
     """A NUL in an address or in a cookie is read as U+FFFD, and so finds nothing.
 
     Django does so with bytes that are no UTF-8. PostgreSQL refuses to look for a NUL, so that each
     view that asks for a key would have to look after it.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         request.path = without_nul(request.path)
@@ -64,16 +60,13 @@ class NoNul:
         return self.get_response(request)
 
 
-class ApiAnswers:
+class ApiAnswers(Around):
     """API answers belong to their caller, and so do pages of somebody who is signed in: no cache on
     the way, nor the browser's, may keep them or hand them to somebody else.
 
     A program that speaks http where https is asked for is refused, not redirected: its token was
     readable on the way.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         is_api = request.path_info.startswith("/api/")
@@ -102,7 +95,7 @@ class PackedPages(GZipMiddleware):
         return super().process_response(request, response)
 
 
-class OnlyAsPages:
+class OnlyAsPages(Around):
     """Pages are asked for as pages, or by their scripts. An image whose address is a page of ours
     would be asked for with the rights of whoever looks: to ask for the next item takes it."""
 
@@ -110,12 +103,6 @@ class OnlyAsPages:
         "audio embed frame iframe image object script style track video worker".split()  # noqa: SIM905
     )
     FILES = ("media", "import_file", "import_project_file")  # names of routes
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
 
     def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
         match = request.resolver_match
@@ -126,7 +113,7 @@ class OnlyAsPages:
         return HttpResponse("This is a page.\n", status=403, content_type="text/plain")
 
 
-class ContentSecurityPolicy:
+class ContentSecurityPolicy(Around):
     """The one policy of CONTENT_SECURITY_POLICY, put together once.
 
     django-csp's own middleware does it twice a request, for what nobody here uses: nonces,
@@ -134,7 +121,7 @@ class ContentSecurityPolicy:
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
+        super().__init__(get_response)
         self.policy = build_policy()
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
