@@ -468,6 +468,8 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "AlarmState": ["open", "looked_at", "muted", "resolved"],
         "AppealState": ["open", "upheld", "refused"],
+        "ExamState": ["open", "passed", "failed", "waived"],
+        "GoldActState": ["proposed", "done", "overridden"],
     },
 }
 

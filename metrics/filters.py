@@ -28,7 +28,8 @@ from ratings.recording.days import EPOCH
 
 ITEM = "item."  # the parameter item.language=de chooses items by their attribute "language"
 MOST_ATTRIBUTES = 3
-RANDOM = "random"  # of how items came to their raters
+RANDOM, EVERY = "random", "all"  # of how items came to their raters
+DRAWN = (RANDOM, EVERY)
 CURRENT = "current"  # of the versions of an item's content
 MOST_VERSIONS = 1_000
 LONGEST_NAME = 100
@@ -41,8 +42,9 @@ NAMED = 20  # so many allowed values are named in a refusal
 class Filter:
     """``first`` and ``last``: days, both within. ``content``: the number of a version of the item's
     content under which it was rated, or CURRENT. ``without``: keys of raters who are left out, in
-    order. ``drawn``: RANDOM for the ratings alone of items that no planned order chose for what
-    others had said of them. Empty texts and dates choose everything."""
+    order. ``drawn``: RANDOM for the ratings alone that nobody was asked for because of what others
+    had said; EVERY for all, in what is read first too, which else rests on the former. Empty texts
+    and dates choose everything."""
 
     first: datetime.date | None = None
     last: datetime.date | None = None
@@ -83,8 +85,8 @@ class Filter:
                 )
         group, content, without = _text(given, "group"), _content(given), _without(given)
         drawn = given.get("drawn") or ""
-        if drawn not in ("", RANDOM):
-            raise refused("drawn", drawn.replace("\0", ""), [RANDOM])
+        if drawn not in ("", *DRAWN):
+            raise refused("drawn", drawn.replace("\0", ""), DRAWN)
         return cls(first, last, kind, group, attributes, content, without, drawn)
 
     @classmethod
@@ -149,7 +151,7 @@ class Filter:
             rows = rows.filter(rater__group=self.group)
         if self.without:
             rows = rows.exclude(rater__key__in=self.without)
-        if self.drawn:
+        if self.drawn == RANDOM:
             same: dict[str, Any] = {"item": OuterRef("item"), "rater": OuterRef("rater")}
             rows = rows.filter(~Exists(Assignment.objects.filter(planned=True, **same)))
         if self.content:

@@ -7,10 +7,10 @@ class QualityConfig(AppConfig):
     def ready(self) -> None:
         from metrics.auditing import others
         from metrics.models import NamedView
-        from metrics.pages import chart_views, project_list, shared_views
+        from metrics.pages import chart_views, project_list, rater_table, shared_views
         from ratings.desk import exams
 
-        from . import waiting
+        from . import auditing, waiting
         from .alarms import marks
         from .consensus import audit
         from .exam import judging
@@ -20,5 +20,7 @@ class QualityConfig(AppConfig):
         raters = shared_views.Shown(rater_views.raters_of, {"funnel": rater_views.funnel_of})
         shared_views.SHOWN[NamedView.Page.RATERS] = raters
         chart_views.MARKS.append(marks.of)
+        rater_table.MARKS.append(marks.of_raters)
         exams.HOLDER[:] = [judging.HOLDER]
         others.ALL.append(others.Stored(audit.differences, audit.repair))
+        others.ALL.extend(auditing.ALL)

@@ -34,6 +34,11 @@ class AssignmentQuerySet(models.QuerySet):
         stands apart, and no rating. Served by the partial index."""
         return self.exclude(why="")
 
+    def for_doubt(self, project: Any) -> AssignmentQuerySet:
+        """What raters of the project were asked for what others had said of it. Served by the
+        partial index."""
+        return self.filter(rater__project=project, planned=True)
+
     def set_aside(self) -> AssignmentQuerySet:
         """What raters skipped or flagged, of all projects. Served by the partial index."""
         return self.filter(Q(state="skipped") | Q(flagged=True))

@@ -134,8 +134,11 @@ another answer more probable. `repeats`: Cohen's kappa of first x second rating 
 the project's is stratified by rater (Barlow, Lai & Azen 1991).
 
 Repeats of a project are answers to items that the desk asked a rater again, with what the rating
-said at that moment, and are weighted as the question is; with quadratic weights kappa is what the
-intraclass correlation comes to (Fleiss & Cohen 1973). Lines that a file repeats are none.
+said at that moment, and second rows of a file that whoever imports it keeps as such; they are
+weighted as the question is. On interval and ratio scales each rater's ICC(A,1) of first and second
+answer stands beside kappa, with its F interval; the project's is the stratified kappa with
+quadratic weights of the values, which is what that correlation comes to (Fleiss & Cohen 1973).
+Models that ran twice have their own numbers, and are in none of the project's.
 
 In a project an answer is a standing rating of an item with gold in force, or what was said when the
 desk asked it as hidden gold, weighed in the order of `rated_at`. Gold may allow several categories:
@@ -181,9 +184,13 @@ information that it gives about the label, in nats.
 A queue may be planned (`quality/planning/ordering.py`). *Labels*: the items come first whose next
 rating tells most of their category, with the pooled habits of all raters; sure labels (0.95) are
 done. *Narrow*: items get as many ratings as make the interval narrow with the fewest, before others
-begin, chosen by their number of ratings alone. One item of ten is drawn at random in either. While
-an order for labels is on, the dashboard tells the coefficient of what was drawn at random beside
-that of all: items that were chosen for their doubt lower it.
+begin, chosen by their number of ratings alone. One item of ten is drawn at random in either. Items
+that were chosen for their doubt lower every coefficient. So ratings that an order for labels asked
+for, and those beyond the planned number of an item (escalation, a lead who asks for more), are left
+out of what is read first, while the order is on and after: it rests on the others, says on how
+many, and the coefficient of all stands beside it. What is drawn at random is drawn from the items
+that the order has left places of; where it has filled the doubtful ones, ratings of these from
+before still count.
 Simulated on real ratings (the table with its settings:
 [planning.md](../benchmarks/planning.md)), ratings needed in % of those in random order:
 

@@ -17,7 +17,7 @@ from groundwork.rest.paging import Key
 from groundwork.rest.parameters import parameters
 from groundwork.rest.schema import parameter
 from metrics.agreement.coefficients import cohen
-from metrics.filters import CURRENT, ITEM, RANDOM, Filter
+from metrics.filters import CURRENT, DRAWN, ITEM, Filter
 from metrics.models import CountState, Reading, Slice
 from metrics.on_request import filter_choices, slices
 from metrics.on_request.slice_numbers import SHORT
@@ -38,8 +38,9 @@ FILTERS = [
     parameter("without", "Ratings of all but these raters: their keys, with commas between them"),
     parameter(
         "drawn",
-        "Ratings of items alone that no planned order chose for what others had said of them",
-        enum=[RANDOM],
+        "random: the ratings alone that nobody was asked for because of what others had said; all:"
+        " the headline of all ratings, where it else rests on the former",
+        enum=[*DRAWN],
     ),
     parameter("item.NAME", "Ratings of items whose attribute NAME has this value; three at most"),
 ]
@@ -110,7 +111,7 @@ def reading(question: Question, body: Body) -> Reading:
     first = body["headline"]
     value, name = first["value"], first["name"]
     told = first.get("coefficients") if first["of"] == "people" else None
-    if value.get("low") is None:
+    if value.get("low") is None and "drawn" not in first:
         value = (told or body["coefficients"]).get(name, value)
     return Reading(
         question=question,

@@ -48,6 +48,17 @@ class ItemsOut(serializers.Serializer):
     )
 
 
+class DrawnOut(serializers.Serializer):
+    ratings = serializers.IntegerField(help_text="drawn at random")
+    left_out = serializers.IntegerField(
+        help_text="asked for because others had left their items in doubt"
+    )
+
+
+class PooledOut(ReadingOut):
+    name = serializers.CharField()
+
+
 class HeadlineOut(ReadingOut):
     name = serializers.CharField(help_text="The coefficient that is read first")
     why = serializers.CharField(
@@ -55,6 +66,10 @@ class HeadlineOut(ReadingOut):
     )
     of = serializers.CharField(help_text="people, models or all: whose ratings it is of")
     note = serializers.CharField(allow_blank=True, help_text="Why the lead chose it")
+    drawn = DrawnOut(
+        allow_null=True, help_text="null: it rests on all ratings; else on those drawn at random"
+    )
+    pooled = PooledOut(allow_null=True, help_text="Of all ratings, where it does not rest on them")
 
 
 class AgreementOut(serializers.Serializer):

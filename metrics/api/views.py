@@ -282,8 +282,19 @@ def _headline(
             "people_models": first.get("between", nobody),
         }
     named = {name: first[name] for name in ("name", "why", "of")}
+    named["drawn"], named["pooled"] = _drawn(first)
     named["note"] = question.headline_note if first["why"] == CHOSEN else ""
     return {"headline": {**first["value"], **named}, **groups}
+
+
+def _drawn(first: dict[str, Any]) -> tuple[dict[str, int] | None, dict[str, Any] | None]:
+    """Where the headline rests on some ratings alone, how many were left out, and the same of
+    all."""
+    if "drawn" not in first:
+        return None, None
+    drawn, whole = first["drawn"], first["pooled"]
+    told = {"ratings": drawn["n_ratings"], "left_out": drawn["left_out"]}
+    return told, {**whole["value"], "name": whole["name"]}
 
 
 # --- pairs and raters

@@ -58,6 +58,11 @@ class CountState(models.Model):
     # The mean pairwise kappas that count a pair by its items (readings.means).
     pairwise = models.JSONField(default=dict, blank=True)
     bootstrapped = models.PositiveBigIntegerField(default=0)
+    # What is read first where items were chosen for what others had said of them (readings.drawn);
+    # empty where none was. Where making it takes long it rests, and may be behind meanwhile.
+    drawn = models.JSONField(default=dict, blank=True)
+    drawn_rests_until = models.DateTimeField(null=True, blank=True)
+    drawn_behind = models.BooleanField(default=False, db_default=False)
     # The Question.scale_version for which the readings were made; when it lags, all of them are
     # made anew.
     scale_version = models.PositiveIntegerField(default=0)

@@ -64,8 +64,15 @@ class Reading(models.Model):
 
     @property
     def told(self) -> dict[str, Any]:
-        """The coefficients that pages tell: the people's where models are kept apart, unless the
-        lead wants them pooled."""
+        """The coefficients that pages tell: `of_all`, or where items were chosen for what others
+        had said, the same of the other ratings alone."""
+        drawn: dict[str, Any] | None = self.headline.get("drawn")
+        return drawn["coefficients"] if drawn else self.of_all
+
+    @property
+    def of_all(self) -> dict[str, Any]:
+        """Of all ratings: the people's where models are kept apart, unless the lead wants them
+        pooled."""
         apart = "coefficients" in self.headline and self.headline["of"] == "people"
         found: dict[str, Any] = self.headline["coefficients"] if apart else self.coefficients
         return found

@@ -16,7 +16,7 @@ from metrics.agreement import registry
 from metrics.agreement.counts import tally
 from metrics.agreement.weights import weighted
 from metrics.models import Reading
-from metrics.readings import bootstrap, findings
+from metrics.readings import bootstrap, drawn, findings
 from metrics.readings.due import whole_details
 from metrics.readings.first import of_ratings
 from metrics.readings.groups import Patterns
@@ -25,7 +25,7 @@ from projects.models import Item, Question, ScaleVersion
 
 from .history import Standing, standing_at
 
-FORMAT = 1
+FORMAT = 2  # 1 knew nothing of `drawn` and `pooled`
 Facts = dict[str, Any]
 
 
@@ -47,7 +47,7 @@ def facts_at(question: Question, moment: datetime.datetime) -> Facts:
         "band_scheme": project.band_scheme,
         "bar": project.bar,
         **_basis(question, moment, standing),
-        **_numbers(standing, scale),
+        **_numbers(standing, scale, project.pk),
     }
 
 
@@ -78,7 +78,7 @@ def _basis(question: Question, moment: datetime.datetime, standing: Standing) ->
     }
 
 
-def _numbers(standing: Standing, scale: QuestionScale) -> Facts:
+def _numbers(standing: Standing, scale: QuestionScale, project_id: int) -> Facts:
     """What is read first, all coefficients of those whom it is of, and what is missing."""
     rows = _coded(standing.rows, scale)
     of_models = np.isin(rows["rater"], list(standing.models))
@@ -97,6 +97,10 @@ def _numbers(standing: Standing, scale: QuestionScale) -> Facts:
         headline["value"] = bootstrap.filled({name: value}, resampled)[name]
     reading = Reading(coefficients=coefficients, headline=headline)
     found = findings.of(counted.counts, counted.n_items, _no_pairs(scale), scale)
+    left_out = drawn.for_doubt(project_id, rows)
+    headline = drawn.instead(headline, rows, of_models=of_models, left_out=left_out, scale=scale)
+    if "drawn" in headline:
+        coefficients = headline["drawn"].pop("coefficients") | headline["values"]
     return {
         "headline": headline,
         "coefficients": coefficients,

@@ -14,6 +14,7 @@ from django.db.models import Max
 
 from metrics.filters import Filter, can_be_chosen
 from metrics.models import Slice
+from metrics.readings import drawn
 from metrics.scale import QuestionScale
 from projects.models import Item, Project
 from ratings.models import NOTHING, Rating
@@ -54,7 +55,9 @@ def made(row: Slice) -> dict[str, Any]:
             told = slice_coefficients.told(read, scale, models=models)
             body["scored"] = slice_coefficients.scored(told, scale, question.project, wanted)
         return body
-    body = slice_parts.dashboard(_read(rows, scale), scale, models=models)
+    read = _read(rows, scale)
+    left_out = drawn.for_doubt(question.project_id, read) & (not chosen.drawn)
+    body = slice_parts.dashboard(read, scale, models=models, left_out=left_out)
     if chosen.attributes:  # else the project's items, which the page counts
         body["n_items"] = chosen.items(Item.objects.filter(project=question.project)).count()
     return body

@@ -14,7 +14,7 @@ import numpy as np
 from metrics import periods
 from metrics.agreement.counts import tally
 from metrics.models import Reading
-from metrics.readings import bootstrap, disputes, due, findings
+from metrics.readings import bootstrap, disputes, drawn, due, findings
 from metrics.readings.first import of_ratings
 from metrics.readings.groups import Patterns
 from metrics.readings.value import resting_on
@@ -28,9 +28,12 @@ SHOWN_RATERS = 40  # of a heat map
 RATERS = 500  # rows of the raters' table: those with the most ratings
 
 
-def dashboard(ratings: np.ndarray, scale: QuestionScale, *, models: Sequence[int]) -> Body:
+def dashboard(
+    ratings: np.ndarray, scale: QuestionScale, *, models: Sequence[int], left_out: np.ndarray
+) -> Body:
     """Everything of a filtered dashboard. Where both people and models rate, what is told is the
-    people's, unless the lead wants them pooled; ``models``: the raters who are."""
+    people's, unless the lead wants them pooled; ``models``: the raters who are; ``left_out``: the
+    ratings (M,) on which what is read first does not rest (readings.drawn)."""
     of_models = np.isin(ratings["rater"], models)
     apart = bool(of_models.any() and not of_models.all())
     first, row = of_ratings(ratings, of_models, scale)
@@ -44,6 +47,7 @@ def dashboard(ratings: np.ndarray, scale: QuestionScale, *, models: Sequence[int
     if apart:
         resampled = bootstrap.bootstrap(counted.counts, counted.n_items, scale)
         headline["coefficients"] = bootstrap.filled(headline["coefficients"], resampled)
+    headline = drawn.instead(headline, ratings, of_models=of_models, left_out=left_out, scale=scale)
     raters, n_ratings = np.unique(ratings["rater"], return_counts=True)
     busiest = raters[np.lexsort((raters, -n_ratings))]
     pairwise, by_rater = slice_pairs.mean_pairwise(ratings, raters, scale)

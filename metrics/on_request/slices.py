@@ -22,7 +22,7 @@ from . import slice_bodies
 
 logger = logging.getLogger(__name__)
 
-FORMAT = 3  # of the bodies: a page never reads one that an older release wrote
+FORMAT = 4  # of the bodies: a page never reads one that an older release wrote
 KEPT = 40  # slices of a question
 
 

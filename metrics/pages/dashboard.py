@@ -12,18 +12,18 @@ from django.utils.translation import gettext as _
 from metrics.agreement import registry
 from metrics.agreement.headline import CHOSEN
 from metrics.agreement.weights import WEIGHTINGS
-from metrics.filters import RANDOM, Filter
+from metrics.filters import EVERY, RANDOM
 from metrics.models import Reading
 from metrics.readings import over_time, pairs
 from metrics.scale import headlines, weighted
-from projects.models import QueueOrder, Rater
+from projects.models import Rater
 
 from . import charts, getting_started, words
 from .live import Live
 from .moves import Move
 from .rater_table import rater_table
+from .report_words import ENOUGH
 from .selection import Selection
-from .sources import source_of
 from .sources.source import ProjectNumbers
 from .verdict import verdict
 
@@ -58,7 +58,9 @@ def context(request: HttpRequest, chosen: Selection, numbers: ProjectNumbers) ->
     table = rater_table(request, chosen, numbers)
     (points,) = course.lines
     has_pairs = bool(matrix)
-    moves, findings = numbers.moves(), numbers.findings(busiest)
+    # Of all ratings, so a fall may be but the doubt of what was asked for.
+    moves = [] if drawn(chosen, reading) else numbers.moves()
+    findings = numbers.findings(busiest)
     sentences = [Move(text, "") for text in findings]
     # The move first, then what qualifies the number, and the rest.
     said = [*moves, *sentences]
@@ -73,10 +75,10 @@ def context(request: HttpRequest, chosen: Selection, numbers: ProjectNumbers) ->
         "verdict": verdict(chosen, numbers, name, headline),
         "steps": steps,
         "why": why(chosen, reading),
-        "drawn": drawn_at_random(chosen),
+        "drawn": drawn(chosen, reading),
         "groups": groups(chosen, reading, numbers),
         "trends": trends_offered(chosen),
-        "trend_note": trend_note(chosen),
+        "trend_note": trend_note(chosen, reading),
         "pooled": chosen.question.headline_pooled,
         "moves": moves,
         "findings": findings,
@@ -111,8 +113,11 @@ def trends_offered(chosen: Selection) -> list[tuple[str, str]]:
     return [("", chosen.first["shown"]), *offered]
 
 
-def trend_note(chosen: Selection) -> str:
-    """Where the trend is of the headline in a way that needs a word, or of another coefficient."""
+def trend_note(chosen: Selection, reading: Reading | None) -> str:
+    """Where the trend is of the headline in a way that needs a word, or of another coefficient or
+    of other ratings."""
+    if reading is not None and "drawn" in reading.headline:
+        return _("The trend is of all ratings, also those that were asked for because of doubt.")
     if chosen.asked:
         return ""
     shown, name = chosen.coefficient, chosen.first["name"]
@@ -145,23 +150,33 @@ def why(chosen: Selection, reading: Reading | None) -> str | Promise:
     return words.why(reading.headline["why"], reading.headline["name"])
 
 
-def drawn_at_random(chosen: Selection) -> Drawn | None:
-    """Where the queue asks first for what others left in doubt: the same of what it did not choose.
-    Its value is there once a worker has computed it."""
-    if chosen.filter or chosen.project.queue_order != QueueOrder.LABELS:
-        return None
-    alone = replace(chosen, filter=Filter(drawn=RANDOM))
-    numbers = source_of(alone).project()
-    found = None if numbers.waiting else first_number(alone, numbers.reading)
-    return Drawn(found, alone.query)
-
-
 @dataclass(frozen=True)
 class Drawn:
-    """What is read first, of items drawn at random alone, and the query of their own dashboard."""
+    """Where what is read first rests on some ratings alone (metrics.readings.drawn): how many were
+    left out, the same of all ratings, and queries of dashboards of all, and of these alone."""
 
-    reading: dict[str, Any] | None
-    query: str
+    left_out: int
+    pooled_name: str
+    pooled: dict[str, Any] | None
+    few: bool
+    all_query: str
+    own_query: str
+
+
+def drawn(chosen: Selection, reading: Reading | None) -> Drawn | None:
+    """None where it rests on all."""
+    found = reading.headline.get("drawn") if reading else None
+    if reading is None or found is None:
+        return None
+    whole, shown = reading.headline["pooled"], first_number(chosen, reading)
+    return Drawn(
+        found["left_out"],
+        chosen.asked or whole["name"],
+        reading.of_all.get(chosen.asked) if chosen.asked else whole["value"],
+        not shown or shown["value"] is None or shown["n_items"] < ENOUGH,
+        replace(chosen, filter=replace(chosen.filter, drawn=EVERY)).query,
+        replace(chosen, filter=replace(chosen.filter, drawn=RANDOM)).query,
+    )
 
 
 @dataclass(frozen=True)

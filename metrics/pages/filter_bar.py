@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from metrics.filters import CURRENT, ITEM, RANDOM, one_line
+from metrics.filters import CURRENT, EVERY, ITEM, RANDOM, one_line
 from metrics.on_request import filter_choices
 from projects.models import QueueOrder, Rater
 
@@ -25,7 +25,7 @@ NOTHING: dict[str, Any] = {"attributes": {}, "groups": {}, "models": False}
 VERSIONS = 20  # of items' contents that can be chosen from
 NAMED_RATERS = 5  # so many who are left out are named
 _NAMES = ("from", "to", "kind", "group", "content", "without", "drawn")
-_DRAWN = gettext_lazy("drawn at random")
+_DRAWN = {RANDOM: gettext_lazy("drawn at random"), EVERY: gettext_lazy("all, however chosen")}
 PASSING = ("page", "sort")  # what an address says of a list that another filter does not have
 
 
@@ -114,15 +114,7 @@ def _presets(request: HttpRequest, chosen: Selection) -> list[Preset]:
 
 
 def _filters(name: str) -> bool:
-    return name in (
-        "from",
-        "to",
-        "kind",
-        "group",
-        "content",
-        "without",
-        "drawn",
-    ) or name.startswith(ITEM)
+    return name in _NAMES or name.startswith(ITEM)
 
 
 def _without(request: HttpRequest, *names: str) -> str:
@@ -154,7 +146,7 @@ def _words(name: str, value: str) -> str:
         "kind": lambda: _("only models") if value == Rater.Kind.MODEL else _("only people"),
         "group": lambda: _("group: %(group)s") % {"group": value},
         "content": lambda: _content(value),
-        "drawn": lambda: str(_DRAWN),
+        "drawn": lambda: str(_DRAWN[value]),
     }
     return known[name]() if name in known else f"{name.removeprefix(ITEM)}: {value}"
 
@@ -180,7 +172,8 @@ def _choices(chosen: Selection, known: dict[str, Any]) -> list[Choice]:
         options = [(value, _content(value)) for value in values]
         found.append(Choice("content", _("Content"), mine.content, options))
     if mine.drawn or chosen.project.queue_order == QueueOrder.LABELS:
-        found.append(Choice("drawn", _("Items"), mine.drawn, [(RANDOM, str(_DRAWN))]))
+        ways = [(value, str(said)) for value, said in _DRAWN.items()]
+        found.append(Choice("drawn", _("Items"), mine.drawn, ways))
     own = dict(mine.attributes)
     for name in dict.fromkeys((*own, *known["attributes"])):
         counts = known["attributes"].get(name, {})

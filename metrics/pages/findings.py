@@ -36,7 +36,7 @@ def apart_below(reading: Reading) -> tuple[str, float | None]:
     """The coefficient of a rater against the others that goes with the headline, and the lower end
     of Fleiss' kappa under the same weights: who stays below it agrees less than all do."""
     weights = reading.headline.get("weights", NONE)
-    whole = reading.told.get(weighted("fleiss_kappa", weights), {})
+    whole = reading.of_all.get(weighted("fleiss_kappa", weights), {})
     return weighted("vs_peers", weights), whole.get("low")
 
 

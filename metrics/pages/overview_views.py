@@ -40,6 +40,11 @@ class QuestionRow:
         return self.reading.headline.get("value") if self.reading else None
 
     @property
+    def drawn(self) -> bool:
+        """Whether it rests on what was drawn at random alone (metrics.readings.drawn)."""
+        return self.reading is not None and "drawn" in self.reading.headline
+
+    @property
     def name(self) -> str:
         return self.reading.headline.get("name", "") if self.reading else ""
 

@@ -97,6 +97,11 @@ class Row:
         return told and not bands.fits(self.name, self.project.band_scheme)
 
     @property
+    def drawn(self) -> bool:
+        """Whether it rests on what was drawn at random alone (metrics.readings.drawn)."""
+        return self.reading is not None and "drawn" in self.reading.headline
+
+    @property
     def name(self) -> str:
         """Of the coefficient that is read first."""
         return self.reading.headline.get("name", "") if self.reading else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,13 +10,18 @@ from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpRequest
 from django.utils.translation import gettext as _
 
-from projects.models import Rater
+from projects.models import Question, Rater
 
 from .rater_columns import COLUMNS, SORTED_BY, Column, RaterRow
 from .selection import Selection, one_of, page_number
 from .sources.source import ProjectNumbers
 
 RATERS_A_PAGE = 50
+
+# What higher rooms have to mark at raters of a question, for somebody of this role: rater id ->
+# words, and the page that says more.
+Marks = Mapping[int, Sequence[tuple[str, str]]]
+MARKS: list[Callable[[Question, Collection[int], str], Marks]] = []
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,7 @@ class Cell:
 class Line:
     rater: Rater
     cells: list[Cell]
+    marks: list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -63,8 +70,22 @@ def rater_table(request: HttpRequest, chosen: Selection, numbers: ProjectNumbers
     page = paginator.page(number)
     rows = numbers.rater_rows(list(page.object_list))
     columns = [column for column in COLUMNS if column.applies(chosen, rows)]
-    lines = [Line(row.reading.rater, _cells(row, columns, chosen)) for row in rows]
+    marks = _marks(chosen, [row.reading.rater_id for row in rows])
+    lines = []
+    for row in rows:
+        rater = row.reading.rater
+        lines.append(Line(rater, _cells(row, columns, chosen), marks.get(rater.pk, [])))
     return RaterTable(page, sort, columns, lines, rows)
+
+
+def _marks(chosen: Selection, raters: list[int]) -> dict[int, list[tuple[str, str]]]:
+    """Of all ratings: a table of some of them says nothing of cases."""
+    found: dict[int, list[tuple[str, str]]] = {}
+    for marks in MARKS if raters and not chosen.filter else ():
+        role = getattr(chosen.project, "role", "")
+        for rater, those in marks(chosen.question, raters, role).items():
+            found.setdefault(rater, []).extend(those)
+    return found
 
 
 def _cells(row: RaterRow, columns: list[Column], chosen: Selection) -> list[Cell]:

@@ -18,8 +18,9 @@ from metrics.agreement.headline import CHOSEN
 from metrics.scale import QuestionScale
 from projects.models import BandScheme, Scale, Weights
 
-from . import findings, report_words, words
-from .figures import figure, interval, whole
+from . import drawn_words, findings, report_words, words
+from .drawn_words import reading
+from .figures import figure, whole
 
 Facts = dict[str, Any]
 Rows = Sequence[Sequence[str]]
@@ -60,13 +61,6 @@ def moment(text: str, zone: ZoneInfo) -> str:
     return f"{datetime.datetime.fromisoformat(text).astimezone(zone):%Y-%m-%d %H:%M:%S %Z}"
 
 
-def reading(value: dict[str, Any]) -> str:
-    """0.43 [0.38, 0.48], or why there is no value."""
-    if value["value"] is None:
-        return _("undefined: %(why)s") % {"why": words.reason(value["reason"])}
-    return f"{figure(value['value'])} {interval(value)}".strip()
-
-
 def _said(*texts: str) -> list[tuple[str, str]]:
     return [("", text) for text in texts if text]
 
@@ -87,7 +81,7 @@ def _result(facts: Facts) -> Section:
     more = findings.sentences(facts["findings"], [], scale, scheme=facts["band_scheme"])
     return Section(
         _("Result"),
-        paragraphs=_said(told, _in_words(facts), _bar(facts), why),
+        paragraphs=_said(told, _in_words(facts), _bar(facts), why, drawn_words.sentence(first)),
         points=more,
     )
 
@@ -178,7 +172,11 @@ def _missing(facts: Facts) -> Section:
 def _beside(facts: Facts) -> Section:
     known = facts["coefficients"]
     rows = [
-        (str(words.coefficient(name)), reading(known[name]), whole(known[name]["n_items"]))
+        (
+            str(words.coefficient(name)),
+            reading(known[name]),
+            whole(known[name]["n_items"]),
+        )
         for name in facts["beside"]
     ]
     head = (_("Statistic"), _("Value"), _("Items"))

@@ -15,7 +15,7 @@ from metrics.agreement.headline import CHOSEN, COHEN, in_report
 from metrics.agreement.weights import NONE, WEIGHTINGS
 from projects.models import BandScheme, Scale, Weights
 
-from . import words
+from . import drawn_words, words
 from .figures import figure, interval, whole
 
 Facts = dict[str, Any]
@@ -161,8 +161,8 @@ def methods(facts: Facts) -> list[tuple[str, str]]:
 
 def _paragraph(facts: Facts) -> str:
     gap = "" if (translation.get_language() or "").startswith("zh") else " "
-    said = [_who(facts), _scale(facts), _value(facts), _left_out(facts), _software(facts)]
-    return gap.join(sentence for sentence in said if sentence)
+    numbers = [_value(facts), drawn_words.sentence(facts["headline"]), _left_out(facts)]
+    return gap.join(filter(None, [_who(facts), _scale(facts), *numbers, _software(facts)]))
 
 
 def _who(facts: Facts) -> str:

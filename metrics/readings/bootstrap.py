@@ -62,7 +62,8 @@ def filled(coefficients: dict[str, Any], found: Intervals) -> dict[str, Any]:
 def first_filled(first: dict[str, Any], state: CountState | None) -> dict[str, Any]:
     """What is read first (Reading.headline) with its interval by the bootstrap, where it has no
     other."""
-    if state is None or first["value"].get("low") is not None:
+    made = "drawn" in first or first["value"].get("low") is not None
+    if state is None or made:
         return first
     of_people = first["of"] == "people" and "coefficients" in first
     found = state.bootstrap_people if of_people else state.bootstrap

@@ -22,7 +22,7 @@ from metrics.counting import store
 from metrics.models import EVER, CountState, Diagnosis, PatternTally, Reading, Span
 from metrics.scale import QuestionScale
 
-from . import disputes, pairs
+from . import disputes, pairs, pooled
 from .groups import Patterns
 
 Findings = list[dict[str, Any]]
@@ -92,7 +92,7 @@ def of(
 
 def of_reading(reading: Reading, means: dict[str, Any]) -> Findings:
     """Why what is read first stands beside numbers that say something else."""
-    first, told = reading.headline, reading.told
+    first, told = pooled.of_all(reading.headline), reading.of_all
     if not first:
         return []
     found: list[Finding | None] = []

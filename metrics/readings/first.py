@@ -4,7 +4,7 @@ and between them. Made with the readings, of the counts alone."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from typing import Any
 
@@ -22,9 +22,8 @@ from metrics.models import CountState, PairTally
 from metrics.scale import QuestionScale, headlines
 
 from .groups import Patterns, Row
+from .pooled import ALL, MODELS, PEOPLE, merged
 from .value import undefined, value_of_icc
-
-PEOPLE, MODELS, ALL = "people", "models", "all"
 
 
 @dataclass(frozen=True)
@@ -87,12 +86,14 @@ Groups = dict[str, Group]
 
 @dataclass(frozen=True)
 class Counted:
-    """How many people and models rated, whether only models did, and the tables of each group."""
+    """How many people and models rated, whether only models did, the tables of each group, and what
+    is read first in place of the headline of all (CountState.drawn)."""
 
     n_people: int
     n_models: int
     only_models: bool
     tables: Callable[[str], np.ndarray]  # PEOPLE, MODELS or ALL -> Group.tables
+    drawn: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, state: CountState, scale: QuestionScale) -> Counted:
@@ -111,7 +112,7 @@ class Counted:
         def tables(of: str) -> np.ndarray:
             return _stored_tables(rows[of], scale)
 
-        return cls(state.n_people, state.n_models, only_models, tables)
+        return cls(state.n_people, state.n_models, only_models, tables, state.drawn)
 
     @classmethod
     def of_many(cls, states: Collection[CountState], scale: QuestionScale) -> dict[int, Counted]:
@@ -128,7 +129,9 @@ class Counted:
             return all_tables().get(question_id, none)
 
         return {
-            state.pk: cls(state.n_people, state.n_models, False, partial(tables, state.pk))
+            state.pk: cls(
+                state.n_people, state.n_models, False, partial(tables, state.pk), state.drawn
+            )
             for state in states
         }
 
@@ -237,7 +240,7 @@ class First:
             across = self.patterns.between(self.n_items[None], self.scale, name)
             found["between"] = across.readings()[0]
             found["coefficients"] = row.people
-        return found
+        return merged(found, self.counted.drawn)
 
     def _values(self, group: Group) -> dict[str, Any]:
         """What is no coefficient of patterns: the intraclass correlations, of complete items."""

@@ -1,7 +1,7 @@
-"""What is made a moment after the readings, by the sweep: intervals by the bootstrap, and what
-there is to say of disagreement.
+"""What is made a moment after the readings, by the sweep: intervals by the bootstrap, what there is
+to say of disagreement, and what is read first where items were chosen for what others had said.
 
-Both look at more than what a changed rating moved, so no rater waits for them. A page shows the
+All look at more than what a changed rating moved, so no rater waits for them. A page shows the
 older ones meanwhile. ``CountState.bootstrapped`` is the version for which they were made.
 """
 
@@ -13,14 +13,15 @@ import random
 import time
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
+from django.utils import timezone
 
 from metrics import changes
-from metrics.models import CountState
+from metrics.models import CountState, Reading, Span
 from metrics.scale import QuestionScale
 from ratings.recording import waiting
 
-from . import bootstrap, findings, means
+from . import bootstrap, drawn, findings, means, pooled
 
 logger = logging.getLogger(__name__)
 
@@ -32,8 +33,7 @@ def sweep(*, seconds: float = math.inf) -> None:
     In any order, so that workers who sweep at the same time seldom make the same.
     """
     until = time.monotonic() + seconds
-    behind = CountState.objects.exclude(bootstrapped=F("version"))
-    ids = list(behind.values_list("pk", flat=True))
+    ids = list(CountState.objects.filter(_behind()).values_list("pk", flat=True))
     random.shuffle(ids)
     for question_id in ids:
         if time.monotonic() > until and waiting.questions():
@@ -47,10 +47,15 @@ def sweep(*, seconds: float = math.inf) -> None:
             )
 
 
+def _behind() -> Q:
+    rested = Q(drawn_behind=True, drawn_rests_until__lte=timezone.now())
+    return ~Q(bootstrapped=F("version")) | rested
+
+
 def renew(question_id: int) -> None:
-    """Make both anew where they are behind. Counting may go on meanwhile: then they are not stored,
+    """Make all anew where they are behind. Counting may go on meanwhile: then they are not stored,
     but made again."""
-    behind = CountState.objects.exclude(bootstrapped=F("version"))
+    behind = CountState.objects.filter(_behind())
     state = behind.select_related("question").filter(pk=question_id).first()
     if state is None:
         return
@@ -59,10 +64,16 @@ def renew(question_id: int) -> None:
     intervals, of_people = bootstrap.of_question(question_id, scale)
     pairwise = means.of_question(question_id, scale)
     diagnosis = findings.diagnosis_of(question_id, scale, pairwise)
+    whole = Reading.objects.filter(question=question_id, span=Span.ALL).only("headline").first()
+    first = pooled.of_all(whole.headline) if whole is not None else {}
+    of_drawn = drawn.renewed(state, first, scale) if first else {}
     same = CountState.objects.filter(pk=question_id, version=version)
     with transaction.atomic():
         # The version rises, so that open pages show what is new.
         made = {"bootstrap": intervals, "bootstrap_people": of_people, "pairwise": pairwise}
-        if same.update(**made, bootstrapped=version + 1, version=version + 1):
+        if same.update(**made, **of_drawn, bootstrapped=version + 1, version=version + 1):
+            if whole is not None and "drawn" in of_drawn:
+                whole.headline = pooled.merged(first, of_drawn["drawn"])
+                whole.save(update_fields=["headline"])
             diagnosis.save()  # of a key that is there, or not yet
             changes.announce(question_id)

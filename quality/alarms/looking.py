@@ -10,6 +10,7 @@ import numpy as np
 from django.db.models.functions import Coalesce
 
 from metrics.agreement import drift, watching
+from metrics.readings.drawn import for_doubt
 from metrics.scale import QuestionScale
 from projects.models import GuidelineVersion, Question, Rater
 from quality.models import Alarm, Answer, Kind
@@ -44,8 +45,9 @@ class Looked:
 
 
 def look(question: Question, *, today: datetime.date) -> Looked:
-    """From all standing ratings of people, each on the day on which its rater gave it, at the
-    sensitivity that the project chose."""
+    """From the standing ratings of people, each on the day on which its rater gave it, at the
+    sensitivity that the project chose. What raters were asked because others had left it in doubt
+    is left out: they agree less on it, whoever they are (metrics.readings.drawn)."""
     scale = QuestionScale.of(question)
     said = _said(question, scale)
     reason = ""
@@ -101,7 +103,8 @@ def _said(question: Question, scale: QuestionScale) -> np.ndarray:
     columns = standing.order_by().values_list("item_id", "rater_id", "code", "day", seconds)
     said = np.fromiter(columns.iterator(chunk_size=ROWS_AT_ONCE), dtype=SAID)
     said["code"] = scale.places(said["code"])
-    return said[said["code"] >= 0]
+    said = said[said["code"] >= 0]
+    return said[~for_doubt(question.project_id, said)]
 
 
 def _comparisons(item: np.ndarray) -> int:

@@ -1,12 +1,16 @@
-"""Alarms on the trends of a question and of its raters."""
+"""Alarms on the trends of a question and of its raters, and in tables of raters, with what gold
+brought them."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from django.db.models import Q
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from projects.models import Question, Rater
-from quality.models import Alarm, Kind, State
+from projects.models import Member, Question, Rater
+from quality.models import Alarm, GoldAct, Kind, State
 
 MOST = 4  # of a chart, the newest: more would cover it
 FROM_THE_START = (Kind.RATER_SAME, Kind.RATER_FAST, Kind.RATER_APART)
@@ -22,6 +26,28 @@ def of(question: Question, rater: Rater | None) -> list[tuple[str, str]]:
         cases = cases.filter(Q(rater=rater) | Q(other=rater))
     newest = cases.select_related("rater").defer("chart").order_by("-pk")[:MOST]
     return [(_day(case), _words(case, alone=rater is not None)) for case in newest]
+
+
+def of_raters(
+    question: Question, raters: Collection[int], role: str
+) -> dict[int, list[tuple[str, str]]]:
+    """Rater -> a word for each open case, and for leads the warnings and pauses that are proposed;
+    with the page that says more."""
+    found: dict[int, list[tuple[str, str]]] = {}
+    cases = Alarm.objects.filter(question=question, state__in=(State.OPEN, State.LOOKED_AT))
+    cases = cases.filter(Q(rater__in=raters) | Q(other__in=raters)).order_by("pk")
+    for pk, *named in cases.values_list("pk", "rater_id", "other_id"):
+        url = reverse("alarm", args=[question.project_id, pk])
+        for rater in named:
+            if rater is not None:
+                found.setdefault(rater, []).append((_("alarm"), url))
+    if role == Member.Role.LEAD:
+        acts = GoldAct.objects.filter(question=question, rater__in=raters)
+        url = f"{reverse('gold', args=[question.project_id])}?question={question.key}"
+        for act in acts.filter(state=GoldAct.State.PROPOSED):
+            words = f"{act.get_step_display()}, {act.get_state_display()}"
+            found.setdefault(act.rater_id, []).append((words, url))
+    return found
 
 
 # What is only counted moves no trend.

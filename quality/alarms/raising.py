@@ -138,6 +138,13 @@ def tell(case: Alarm, kind: str, *, by: Any = None, **data: Any) -> None:
 
 def _standings(question: Question, found: drift.Drift) -> None:
     """All anew: they are few beside the ratings that they are made of."""
+    rows = standings(question, found)
+    DriftStanding.objects.filter(question=question).delete()
+    DriftStanding.objects.bulk_create(rows, batch_size=AT_ONCE)
+
+
+def standings(question: Question, found: drift.Drift) -> list[DriftStanding]:
+    """A row of each rater."""
     charts = {chart.rater: chart for chart in found.charts}
     rows = []
     for place, standing in enumerate(found.raters):
@@ -153,8 +160,7 @@ def _standings(question: Question, found: drift.Drift) -> None:
         if place in charts and not standing.reason:
             _add_size(row, charts[place])
         rows.append(row)
-    DriftStanding.objects.filter(question=question).delete()
-    DriftStanding.objects.bulk_create(rows, batch_size=AT_ONCE)
+    return rows
 
 
 def _add_size(row: DriftStanding, chart: drift.Chart) -> None:

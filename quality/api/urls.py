@@ -1,6 +1,6 @@
 from django.urls import path
 
-from . import alarm_views, decision_views, gold_views, views
+from . import act_views, alarm_views, decision_views, exam_views, gold_views, views
 
 QUALITY = "projects/<int:project_id>/quality/"
 
@@ -14,6 +14,10 @@ urlpatterns = [
     path(
         f"{QUALITY}appeals/<int:appeal_id>/", decision_views.OneAppeal.as_view(), name="api-appeal"
     ),
+    path(f"{QUALITY}exam/", exam_views.ExamRulesView.as_view(), name="api-exam-rules"),
+    path(f"{QUALITY}exams/", exam_views.Exams.as_view(), name="api-exams"),
+    path(f"{QUALITY}acts/", act_views.Acts.as_view(), name="api-acts"),
+    path(f"{QUALITY}acts/<int:act_id>/", act_views.OneAct.as_view(), name="api-act"),
     path(f"{QUALITY}gold/", gold_views.Golds.as_view(), name="api-golds"),
     path(f"{QUALITY}gold/<path:item_key>/", gold_views.OneGold.as_view(), name="api-gold"),
     path(f"{QUALITY}raters/", alarm_views.Scorecards.as_view(), name="api-scorecards"),

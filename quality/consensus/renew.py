@@ -57,7 +57,7 @@ WORK = Renewing(
     Consensus,
     _make,
     stamp.waiting,
-    rest=1.5,
+    rest=1.0,
     longest_rest=LONGEST_REST,
     lease=datetime.timedelta(minutes=10),
 )

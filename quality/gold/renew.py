@@ -30,10 +30,18 @@ def _make(row: GoldState) -> None:
     acting.notice_resumed(question.pk)
     # The stamp first: what changes from here on makes the scores old again.
     rests_on = stamp.stamps(question.pk).get(question.pk, {})
+    each, items, summary = anew(question, row.bar)
+    row.rests_on = rests_on
+    row.seconds = time.monotonic() - started
+    _store(row, each, items, summary)
+
+
+def anew(question: Question, bar: float) -> tuple[list[GoldScore], list[GoldItem], dict[str, int]]:
+    """A row of each rater, one of each gold answer, and what stands of all together."""
     scale = QuestionScale.of(question)
     golds = answers.golds_of(question, scale)
     said = [one for one in answers.said_of(question, scale) if one.item in golds]
-    items = suspects.doubts(golds, said, scale, question_id=question.pk, bar=row.bar)
+    items = suspects.doubts(golds, said, scale, question_id=question.pk, bar=bar)
     doubted = {item.item_id for item in items if item.suspected}
     anew = acting.begins_anew(question.pk)
     each = []
@@ -44,13 +52,11 @@ def _make(row: GoldState) -> None:
                 golds,
                 scale,
                 question_id=question.pk,
-                bar=row.bar,
+                bar=bar,
                 since=anew.get(rater),
             )
         )
-    row.rests_on = rests_on
-    row.seconds = time.monotonic() - started
-    _store(row, each, items, _summary(golds, said))
+    return each, items, _summary(golds, said)
 
 
 def _summary(golds: Mapping[int, answers.Gold], said: Sequence[answers.Said]) -> dict[str, int]:

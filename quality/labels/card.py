@@ -4,6 +4,7 @@ not known. Markdown, in English: it travels with the file."""
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 from django.db.models import Count
 
@@ -68,6 +69,8 @@ def _rated(question: Question) -> list[str]:
         value = (whole.coefficients if whole else {}).get(name)
         if value is not None:
             lines.append(f"* {name}: {_worded(value)}")
+    if whole is not None and "drawn" in whole.headline:
+        lines.append(_drawn(whole.headline))
     if whole is not None:
         details = whole.details
         lines.append(
@@ -75,6 +78,14 @@ def _rated(question: Question) -> list[str]:
             f" {details.get('with_two_or_more', 0)} by two raters or more"
         )
     return ["## Who rated, and how far they agree", "\n".join(lines)]
+
+
+def _drawn(first: dict[str, Any]) -> str:
+    return (
+        f"* {first['drawn']['left_out']} ratings were asked for because others had left their items"
+        f" in doubt, which lowers the above; {first['name']} without them:"
+        f" {_worded(first['value'])}"
+    )
 
 
 def _worded(value: dict[str, float | None]) -> str:

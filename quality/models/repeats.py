@@ -11,7 +11,7 @@ from .renewed import Renewed
 
 
 class RepeatState(Renewed):
-    """All raters of a question together. One row a question whose raters are asked again; the
+    """All people of a question together. One row a question with repeats; the
     worker that makes the scores holds its lease."""
 
     question = models.OneToOneField(
@@ -22,8 +22,10 @@ class RepeatState(Renewed):
     same = models.PositiveIntegerField(default=0)
     low = models.FloatField(null=True)
     high = models.FloatField(null=True)
-    # A Value (metrics.agreement.estimate): stratified by raters.
+    # Values (metrics.agreement.estimate), stratified by raters; icc is null unless categories have
+    # values, as in RepeatScore.
     kappa = models.JSONField(default=dict)
+    icc = models.JSONField(null=True)
 
     def __str__(self) -> str:
         return f"question {self.question_id}: {self.n} repeats"
@@ -44,6 +46,7 @@ class RepeatScore(models.Model):
     # Values; shift, the mean of second less first answer, is null on nominal scales.
     kappa = models.JSONField()
     shift = models.JSONField(null=True)
+    icc = models.JSONField(null=True)
     # [{"start": first day, "n", "same", "low", "high"}, ...] a month with repeats.
     months = models.JSONField(default=list)
 

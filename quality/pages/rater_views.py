@@ -28,12 +28,13 @@ from projects.access import get_project
 from projects.models import Member, Project, Rater
 from projects.people.raters import pause_raters
 from quality.alarms.kinds import KINDS
-from quality.models import Alarm
+from quality.models import Alarm, GoldAct
 from quality.scorecard.cards import Card, cards
 
 from . import alarm_words, funnel_chart
 from .rater_list import SORTED_BY, Line, RaterList, Wanted, ids_of, refused_choice
 
+LEAD = Member.Role.LEAD
 LINES_A_PAGE = 50
 PASSED = ("question", "show", "least", "search", "sort", "page")  # from one address to the next
 
@@ -47,6 +48,7 @@ class Row:
     status: str
     reasons: list[str]
     cases: list[tuple[Alarm, str]]
+    acts: list[GoldAct]
 
 
 @login_required
@@ -107,12 +109,18 @@ def _rows(chosen: Selection, every: RaterList, lines: list[Line]) -> list[Row]:
     ids = [line.pk for line in lines]
     found = cards(chosen.question, ordered=chosen.ordered, raters=ids, standings=every.standings)
     known = {card.rater.pk: card for card in found}
+    # Whoever rates must not know what is gold, and a viewer may rate elsewhere.
+    proposed = GoldAct.objects.filter(question=chosen.question, state=GoldAct.State.PROPOSED)
+    acts = (
+        list(proposed.filter(rater__in=ids)) if getattr(chosen.project, "role", "") == LEAD else []
+    )
     return [
         Row(
             line=line,
             card=card,
             status=alarm_words.status(card),
             reasons=alarm_words.reasons(card),
+            acts=[act for act in acts if act.rater_id == line.pk],
             cases=[(case, KINDS[case.kind].sentence(case)) for case in card.alarms],
         )
         for line in lines

@@ -34,11 +34,14 @@ class Outlook:
 
 
 def outlook(question: Question, half_widths: Sequence[float] = HALF_WIDTHS) -> Outlook:
-    """Of Fleiss' kappa under the question's weights; items of the same kind are assumed."""
+    """Of Fleiss' kappa under the question's weights; items of the same kind are assumed. Where
+    items were chosen for what others had said, of the others alone (metrics.readings.drawn)."""
     weights = question.weights if QuestionScale.of(question).type.ordered else NONE
     name = weighted("fleiss_kappa", weights)
     whole = Reading.objects.filter(question=question, span=Span.ALL).first()
-    value = whole.coefficients.get(name) if whole else None
+    drawn = whole is not None and "drawn" in whole.headline
+    known = whole.told if whole and drawn else whole.coefficients if whole else {}
+    value = known.get(name)
     se, n = (value.get("se"), value.get("n_items") or 0) if value else (None, 0)
     widths = []
     for half_width in half_widths:

@@ -1,9 +1,10 @@
 """Making anew how far a question's raters agree with themselves, when a repeat was answered or the
 scale changed.
 
-A repeat is the answer to an item that the desk asked a rater again (ratings.desk.hidden), with what
-their rating said at that moment. Weighted as the question is, so that it stands beside the
-agreement with the others. When and by whom it is done: quality.renewing.
+A repeat is the answer to an item that the desk asked a rater again (ratings.desk.hidden), or that a
+file brought again (ratings.recording.apart), with what their rating said at that moment. Models
+that ran twice have scores of their own; all together are people. Weighted as the question is, so
+that it stands beside the agreement with the others. When and by whom it is done: quality.renewing.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from groundwork.work.lease import Lost, held
@@ -24,7 +25,7 @@ from metrics.agreement import repeats
 from metrics.agreement.estimate import wilson
 from metrics.periods import starts
 from metrics.scale import QuestionScale
-from projects.models import Question
+from projects.models import Question, Rater
 from quality import renewing
 from quality.models import RepeatScore, RepeatState
 from ratings.models import Apart, Assignment
@@ -45,12 +46,17 @@ class Pair(NamedTuple):
 
 def stamps(only: int | None = None) -> renewing.Stamps:
     """question id -> what its scores should rest on; of those whose raters are asked again, or
-    were."""
-    asked = Q(project__repeat_percent__gt=0) | Q(repeat_state__isnull=False)
+    that have repeats."""
+    again = Apart.objects.filter(question=OuterRef("pk"), why=REPEAT)
+    asked = Q(project__repeat_percent__gt=0) | Q(repeat_state__isnull=False) | Exists(again)
     questions = Question.objects.filter(asked, **({} if only is None else {"pk": only}))
-    scales = dict(questions.values_list("pk", "scale_version"))
-    newest = renewing.apart(scales, REPEAT)
-    return {pk: {"scale": scale, "apart": newest.get(pk, 0)} for pk, scale in scales.items()}
+    # The catalogue tells of raters' kinds.
+    columns = ("pk", "scale_version", "project__catalogue_version")
+    found = {
+        pk: {"scale": scale, "catalogue": at} for pk, scale, at in questions.values_list(*columns)
+    }
+    newest = renewing.apart(found, REPEAT)
+    return {pk: stamp | {"apart": newest.get(pk, 0)} for pk, stamp in found.items()}
 
 
 def waiting() -> list[int]:
@@ -62,8 +68,33 @@ def _make(row: RepeatState) -> None:
     question = Question.objects.select_related("project").get(pk=row.question_id)
     # The stamp first: what changes from here on makes the scores old again.
     rests_on = stamps(question.pk).get(question.pk, {})
+    rows, whole = anew(question)
+    done = {"rests_on": rests_on, "seconds": time.monotonic() - started}
+    with transaction.atomic():
+        if not held(row).update(**whole, **done, made_at=timezone.now()):
+            raise Lost
+        RepeatScore.objects.filter(question=question).delete()
+        RepeatScore.objects.bulk_create(rows, batch_size=ROWS_AT_ONCE)
+
+
+def anew(question: Question) -> tuple[list[RepeatScore], dict[str, object]]:
+    """A row of each rater, and what stands of all people together."""
     scale = QuestionScale.of(question)
     by_rater = _pairs(question, scale)
+    kinds = Rater.objects.filter(pk__in=by_rater, kind=Rater.Kind.MODEL)
+    models = set(kinds.values_list("pk", flat=True))
+    people = {rater: pairs for rater, pairs in by_rater.items() if rater not in models}
+    rows, project = _scores(question, scale, people)
+    of_models, _together = _scores(question, scale, {rater: by_rater[rater] for rater in models})
+    rows += of_models
+    whole = _summary([one for pairs in people.values() for one in pairs])
+    return rows, whole | {"kappa": project.kappa, "icc": project.icc}
+
+
+def _scores(
+    question: Question, scale: QuestionScale, by_rater: dict[int, list[Pair]]
+) -> tuple[list[RepeatScore], repeats.Repeats]:
+    """A row of each rater, and what they come to together."""
     matrix = None if scale.weights == "none" else scale.weightings()[scale.weights]
     values = scale.values if scale.type.numeric else None
     tables = np.zeros((max(len(by_rater), 1), max(scale.k, 1), max(scale.k, 1)), np.int64)
@@ -74,16 +105,9 @@ def _make(row: RepeatState) -> None:
     for (rater, pairs), table, said in zip(by_rater.items(), tables, found.raters, strict=False):
         score = _summary(pairs)
         score |= {"kappa": said.kappa, "shift": said.shift if scale.type.ordered else None}
-        score |= {"table": table.tolist(), "months": _months(pairs)}
+        score |= {"icc": said.icc, "table": table.tolist(), "months": _months(pairs)}
         rows.append(RepeatScore(question=question, rater_id=rater, **score))
-    whole = _summary([one for pairs in by_rater.values() for one in pairs])
-    whole["kappa"] = found.project.kappa
-    done = {"rests_on": rests_on, "seconds": time.monotonic() - started}
-    with transaction.atomic():
-        if not held(row).update(**whole, **done, made_at=timezone.now()):
-            raise Lost
-        RepeatScore.objects.filter(question=question).delete()
-        RepeatScore.objects.bulk_create(rows, batch_size=ROWS_AT_ONCE)
+    return rows, found.project
 
 
 def _pairs(question: Question, scale: QuestionScale) -> dict[int, list[Pair]]:

@@ -60,9 +60,11 @@ _LOCK = " FOR NO KEY UPDATE"
 _TAKE = f"""
     INSERT INTO ratings_assignment
         (item_id, rater_id, state, why, planned, created_at, leased_until, skip_reason, flagged)
-    SELECT %s, %s, 'open', '', %s, %s, %s, '', false
-    WHERE (SELECT count(*) FROM ({places.TAKERS_OF_ONE}) AS others WHERE rater_id <> %s)
-        < %s + (SELECT extra_places FROM projects_item WHERE id = %s)
+    SELECT %s, %s, 'open', '', %s OR others.number >= %s, %s, %s, '', false
+    FROM (
+        SELECT count(*) AS number FROM ({places.TAKERS_OF_ONE}) AS taker WHERE rater_id <> %s
+    ) AS others
+    WHERE others.number < %s + (SELECT extra_places FROM projects_item WHERE id = %s)
     ON CONFLICT (item_id, rater_id) DO UPDATE SET
         state = 'open',
         why = '',
@@ -133,7 +135,8 @@ def take_place(rater: Rater, item: Item) -> bool:
         if hidden.reopen(rater, item):
             return True
         bulk.several([*locking_desk(rater), (_LOCK_ITEM + locking(), [item.pk])])
-        return _open(rater, item.pk) is not None
+        mine = Assignment.objects.filter(rater=rater, item=item, planned=True)
+        return _open(rater, item.pk, planned=mine.exists()) is not None
 
 
 def release_expired() -> None:
@@ -255,12 +258,14 @@ def _open(
     rater: Rater, item_id: int, *, planned: bool = False, then: Sequence[bulk.Statement] = ()
 ) -> Item | None:
     """Take a place of the item, whose lock is held; None when others have them all. Its row is
-    right afterwards."""
+    right afterwards. A place beyond the overlap is there for what others had said (escalation, a
+    lead who asks for more): it counts as planned."""
     moment = connection.ops.adapt_datetimefield_value
     now = timezone.now()
     times = [moment(now), moment(now + lease_time())]
     others = [item_id, item_id, rater.pk]
-    taking = [item_id, rater.pk, planned, *times, *others, rater.project.overlap, item_id]
+    overlap = rater.project.overlap
+    taking = [item_id, rater.pk, planned, overlap, *times, *others, overlap, item_id]
     statements = [
         (_TAKE, taking),
         places.recounting_locked(item_id),

@@ -5,7 +5,24 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from ratings.models import ImportRun
+
+# What becomes of an item that a rater rated more than once.
+STANDS = {
+    "last": gettext_lazy("the last row of the file stands"),
+    "first": gettext_lazy("the first row of the file stands"),
+    "repeat": gettext_lazy(
+        "the first row stands, and the second is kept as a repeat: how far raters agree with"
+        " themselves"
+    ),
+}
+# The same where the project has ratings already.
+AGAIN = (
+    "again",
+    gettext_lazy("what the project has stands, and what the file says again is kept as a repeat"),
+)
 
 
 @dataclass
@@ -35,7 +52,7 @@ class Mapping:
     question_key: str = ""
     question_text: str = ""
     project_name: str = ""
-    stands: str = "last"
+    stands: str = "last"  # of STANDS
     parts: list[int] = field(default_factory=list)
     attributes: list[int] = field(default_factory=list)
     # the rater of a file that names none; also for tools' files

@@ -13,7 +13,7 @@ from ratings.models import ImportRun
 
 from . import steps
 from .label_order import guess_order
-from .mapping import Mapping
+from .mapping import AGAIN, STANDS, Mapping
 from .steps import NewScale
 
 FIRST_QUESTION = "label"  # the key of the question of a project that is made of items alone
@@ -25,10 +25,7 @@ class StartForm(forms.Form):
 
     stands = forms.ChoiceField(
         label=gettext_lazy("Where a rater has rated an item more than once"),
-        choices=[
-            ("last", gettext_lazy("the last row of the file stands")),
-            ("first", gettext_lazy("the first row of the file stands")),
-        ],
+        choices=[*STANDS.items(), AGAIN],
         widget=forms.RadioSelect,
     )
 
@@ -42,8 +39,10 @@ class StartForm(forms.Form):
             self._add_question(place, key)
         if self.items_alone:
             self._add_first_question()
-        if not run.summary.get("repeats"):
-            del self.fields["stands"]
+        if not _meets_ratings(run):
+            self.fields["stands"].choices = list(STANDS.items())  # type: ignore[attr-defined]
+            if not run.summary.get("repeats"):
+                del self.fields["stands"]
 
     def _add_question(self, place: int, key: str) -> None:
         order, scale = guess_order(self.found[key]["labels"])
@@ -132,6 +131,13 @@ class StartForm(forms.Form):
         shown_at = next((name for name in self.fields if name.startswith("categories")), None)
         for message in _flat(fields):
             self.add_error(shown_at, message)
+
+
+def _meets_ratings(run: ImportRun) -> bool:
+    """Whether the file may say again what stands in the project."""
+    found = run.summary
+    known = all(found.get(f"new_{what}", 0) < found.get(what, 0) for what in ("items", "raters"))
+    return run.project is not None and known and bool(found.get("rows"))
 
 
 def _name(field: str, place: int) -> str:

@@ -52,6 +52,7 @@ class Wishes:
     project_name: str = ""
     scale: str = ""
     order: Sequence[str] = ()
+    stands: str = "last"  # of mapping.STANDS, or again
     dry_run: bool = False
 
 
@@ -115,7 +116,7 @@ def _go(run: ImportRun, result: Result, wishes: Wishes, by: Any) -> None:
     try:
         new = _new_scales(run, result, wishes)
         if not wishes.dry_run:
-            result.project = steps.start(run=run, stands="last", new=new, by=by)
+            result.project = steps.start(run=run, stands=wishes.stands, new=new, by=by)
             _finish_step(run)
     except Impossible as error:
         result.refuse(str(error))

@@ -19,8 +19,9 @@ from django.db import connection, transaction
 
 from groundwork.database import bulk
 from projects.models import Project, Question, Rater
-from ratings.models import ImportRun, Revision
+from ratings.models import ImportRun, Rating, Revision
 from ratings.recording import permitted
+from ratings.recording.apart import record_repeats
 from ratings.recording.judgement import Judgement, UnknownCode
 from ratings.recording.record import record
 
@@ -37,6 +38,7 @@ from .writing_items import Items, Skips, Stopped
 PIECES = {"sqlite": 2000, "postgresql": 5000}
 BREATH = 0.25  # of a piece's time, left to SQLite's other writers, who have no queue there
 
+Told = dict[Question, list[Judgement]]
 Group = list[Said]  # all that the file says about one item by one rater, in its order
 
 
@@ -94,6 +96,15 @@ def pieces(rows: Iterable[Said], *, size: int) -> Iterator[list[Group]]:
         yield piece
 
 
+def _apart(group: Group, stands: str) -> tuple[Said, Said | None, Group]:
+    """What stands of a group, what is a repeat of it, and what goes to the history."""
+    if stands == "last":
+        return group[-1], None, group[:-1]
+    if stands == "first":
+        return group[0], None, group[1:]
+    return group[0], group[1] if len(group) > 1 else None, group[2:]
+
+
 class Writer:
     """Writes the pieces of one run."""
 
@@ -104,7 +115,7 @@ class Writer:
         self.by = run.by
         self.make_new = mapping.make_new
         self.newest_guidelines = self.project.guidelines_version
-        self.first_stands = mapping.stands == "first"
+        self.stands = mapping.stands
         self.questions: dict[str, Question] = {}
         self.codes: dict[str, dict[str, int]] = {}
         for question in self.project.questions.all():
@@ -121,12 +132,10 @@ class Writer:
         """Write a piece; how many ratings, items and raters that made or changed."""
         items, new_items = self._items(dict.fromkeys(group[0].item for group in piece))
         new_raters = self._meet(dict.fromkeys(group[0].rater for group in piece))
-        said: dict[Question, list[Judgement]] = {}
-        for group in piece:
-            question = self._question(group[0].question)
-            said.setdefault(question, []).append(self._rating(group, items))
+        said, again = self._judgements(piece, items)
         try:
             outcome = record(said, by=self.by, source=Revision.Source.IMPORT)
+            repeats = record_repeats(again, by=self.by, source=Revision.Source.IMPORT)
         except UnknownCode as error:
             raise Stopped("categories", str(error)) from error
         except permitted.Archived as error:
@@ -140,6 +149,7 @@ class Writer:
             "unchanged": outcome.unchanged,
             "items": new_items,
             "raters": new_raters,
+            **({"repeats": repeats} if repeats else {}),
         }
 
     def write_skips(self, piece: list[Skipped]) -> dict[str, int]:
@@ -156,17 +166,42 @@ class Writer:
         except KeyError:
             raise Stopped("question", key) from None
 
-    def _rating(self, group: Group, items: dict[str, int]) -> Judgement:
-        stands, *others = group if self.first_stands else (group[-1], *group[:-1])
+    def _judgements(self, piece: list[Group], items: dict[str, int]) -> tuple[Told, Told]:
+        """What is to stand, and what is to be kept as a repeat of what stands."""
+        said: Told = {}
+        repeats: Told = {}
+        stood = self._stood(piece, items) if self.stands == "again" else set()
+        for group in piece:
+            question = self._question(group[0].question)
+            if (question.pk, items[group[0].item], self.raters[group[0].rater]) in stood:
+                repeats.setdefault(question, []).append(self._judgement(group[0], items))
+                continue
+            stands, again, others = _apart(group, self.stands)
+            earlier = tuple((self._code(one), moment_of(one.rated_at)) for one in others)
+            rating = self._judgement(stands, items)._replace(superseded=earlier)
+            said.setdefault(question, []).append(rating)
+            if again is not None:
+                repeats.setdefault(question, []).append(self._judgement(again, items))
+        return said, repeats
+
+    def _stood(self, piece: list[Group], items: dict[str, int]) -> set[tuple[int, int, int]]:
+        """Question, item and rater of ratings of the piece that stand already."""
+        rows = Rating.objects.standing().filter(
+            question__in={self._question(group[0].question).pk for group in piece},
+            item__in={items[group[0].item] for group in piece},
+            rater__in={self.raters[group[0].rater] for group in piece},
+        )
+        return set(rows.values_list("question_id", "item_id", "rater_id"))
+
+    def _judgement(self, said: Said, items: dict[str, int]) -> Judgement:
         return Judgement(
-            items[stands.item],
-            self.raters[stands.rater],
-            self._code(stands),
-            rated_at=moment_of(stands.rated_at),
-            comment=stands.comment,
-            seconds=stands.seconds,
-            guidelines=self._guidelines(stands),
-            superseded=tuple((self._code(said), moment_of(said.rated_at)) for said in others),
+            items[said.item],
+            self.raters[said.rater],
+            self._code(said),
+            rated_at=moment_of(said.rated_at),
+            comment=said.comment,
+            seconds=said.seconds,
+            guidelines=self._guidelines(said),
         )
 
     def _guidelines(self, said: Said) -> int | None:

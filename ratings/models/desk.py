@@ -36,8 +36,9 @@ class Assignment(models.Model):
     why = models.CharField(
         max_length=6, choices=Why.choices, default=Why.ORDINARY, db_default="", blank=True
     )
-    # Whether a planned order chose it for what others had said of it (QueueOrder.LABELS). Else it
-    # was drawn without regard to that, and says what raters agree on in such items at large.
+    # Whether it was chosen for what others had said of it: by a planned order (QueueOrder.LABELS)
+    # or beyond the overlap. Else it was drawn without regard to that, and says what raters agree on
+    # in such items at large.
     planned = models.BooleanField(default=False, db_default=False)
     # An open assignment holds one of the item's places; after this time whoever looks may close it.
     leased_until = models.DateTimeField()
@@ -75,6 +76,10 @@ class Assignment(models.Model):
             # "What stands apart of this rater?", and "how often was this gold shown?"
             models.Index(fields=["rater", "item"], condition=~Q(why=""), name="assignment_apart"),
             models.Index(fields=["item"], condition=Q(why="gold"), name="assignment_gold"),
+            # "Which ratings were asked for because of what others had said?"
+            models.Index(
+                fields=["rater", "item"], condition=Q(planned=True), name="assignment_planned"
+            ),
             # "What did raters put aside?" (the lead's list)
             models.Index(
                 fields=["closed_at"],

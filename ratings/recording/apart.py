@@ -3,7 +3,7 @@ read by the counts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -15,6 +15,8 @@ from ratings.models import NOTHING, Apart, Assignment
 from . import permitted
 from .judgement import Judgement, UnknownCode
 from .standing import InForce, read_and_lock
+
+LINES_AT_ONCE = 500
 
 
 @transaction.atomic
@@ -55,6 +57,58 @@ def record_apart(
             line.first = ratings[pair].code
         mine.update(stands=False)
         line.save()
+
+
+@transaction.atomic
+def record_repeats(said: Mapping[Question, Sequence[Judgement]], *, by: Any, source: str) -> int:
+    """Keep second answers that a source brings, each beside the rating that stands: as a repeat of
+    it, which changes nothing else. How many were kept: where something of the rater and the item
+    stands apart already, or no rating stands, nothing is.
+
+    Each (item, rater) once a question. Raises UnknownCode and Archived.
+    """
+    kept = 0
+    for question in sorted(said, key=lambda question: question.pk):
+        by_pair = {(new.item_id, new.rater_id): new for new in said[question]}
+        in_force, ratings = read_and_lock(question, set(by_pair))
+        if in_force.archived:
+            raise permitted.Archived
+        if unknown := {new.code for new in by_pair.values()} - in_force.codes:
+            raise UnknownCode(f"no category of '{question.key}' has the code {min(unknown)}")
+        there = Apart.objects.filter(
+            question=question,
+            stands=True,
+            item__in={item for item, _rater in by_pair},
+            rater__in={rater for _item, rater in by_pair},
+        )
+        taken = set(there.values_list("item_id", "rater_id"))
+        lines = [
+            _repeat(new, ratings[pair].code, in_force)
+            for pair, new in by_pair.items()
+            if pair not in taken and pair in ratings and ratings[pair].code != NOTHING
+        ]
+        for line in lines:
+            line.question, line.by, line.source = question, by, source
+        Apart.objects.bulk_create(lines, batch_size=LINES_AT_ONCE)
+        kept += len(lines)
+    return kept
+
+
+def _repeat(new: Judgement, first: int, in_force: InForce) -> Apart:
+    now = timezone.now()
+    return Apart(
+        item_id=new.item_id,
+        rater_id=new.rater_id,
+        why=Assignment.Why.REPEAT,
+        code=new.code,
+        first=first,
+        rated_at=new.rated_at or now,
+        changed_at=now,
+        seconds=new.seconds,
+        comment=new.comment or "",
+        guidelines=in_force.guidelines.stamp(new.rated_at, new.guidelines),
+        item_version=in_force.content_of(new.item_id).stamp(new.rated_at, new.item_version),
+    )
 
 
 def _next_line(new: Judgement, old: Apart | None, in_force: InForce) -> Apart | None:

@@ -1,5 +1,5 @@
 /* The keys of the page of decisions: a category's key chooses it, Enter decides, the right arrow
-   takes another item first. Not while somebody types. */
+   takes another item first. Not while somebody types a reason: there Ctrl+Enter decides. */
 (() => {
   "use strict";
 
@@ -7,6 +7,10 @@
   if (!form) return;
 
   document.addEventListener("keydown", (event) => {
+    if (event.target.id === "reason" && event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      form.requestSubmit();
+      return;
+    }
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     if (event.target.matches("textarea, input:not([type=radio]), select, a, summary, button")) return;
     if (event.key === "Enter") {

@@ -18,7 +18,7 @@ from rest_framework.test import APIClient
 
 from projects.models import ApiToken, Item, Member, Project, Rater
 from projects.people import tokens
-from quality.models import Appeal
+from quality.models import Appeal, GoldAct
 
 CALLERS = (
     "anon", "annotator", "viewer", "lead", "stranger", "admin",
@@ -47,6 +47,9 @@ BODIES: dict[tuple[str, str], Any] = {
     ("api-gold", "PUT"): {"answer": "minor"},
     ("api-alarm", "POST"): {"state": "looked_at"},
     ("api-rules", "PATCH"): {"sure_from": 0.8},
+    ("api-exam-rules", "PATCH"): {"tries": 3},
+    ("api-exams", "POST"): {"rater": "ann", "do": "waive", "reason": "x"},
+    ("api-act", "POST"): {"do": "carry_out"},
     ("api-appeals", "POST"): {"item": "i1", "text": "It is not."},
     ("api-appeal", "POST"): {"state": "open"},
     ("api-next", "POST"): {"item": "i1", "answers": {"severity": "minor"}},
@@ -149,6 +152,7 @@ def path_of(route: str, project_id: int) -> str:
         {"project_id": project_id, "item_key": "i1"},
         {"project_id": project_id, "alarm_id": 1},
         {"project_id": project_id, "appeal_id": 1},
+        {"project_id": project_id, "act_id": 1},
     ):
         with contextlib.suppress(NoReverseMatch):
             return reverse(route, kwargs=arguments) + QUERIES.get(route, "")
@@ -165,6 +169,10 @@ def test_access(
 ) -> None:
     question, ann = project.questions.get(), project.raters.get()
     make_alarm(question, ann, pk=1)
+    GoldAct.objects.create(
+        pk=1, question=question, rater=ann, step="warn", state="proposed", evidence=30.0,
+        answers=4, made_at=timezone.now(),
+    )  # fmt: skip
     item = Item.objects.create(project=project, key="i1", body={"text": "x"})
     Appeal.objects.create(
         pk=1, question=question, item=item, rater=ann, text="No.", made_at=timezone.now()

@@ -11,10 +11,12 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from metrics.work.sweep import bring_up_to_date
 from projects.models import Item, Project, Question, Rater
 from quality import waiting
 from quality.exam import deciding
 from quality.models import Appeal, GoldAct
+from quality.scorecard import triage
 from ratings.models import Exam, ExamRules
 
 pytestmark = pytest.mark.django_db
@@ -118,3 +120,34 @@ def test_all_projects_are_asked_in_one_query(
         found = waiting.by_project({project.pk: "lead", **others})
     assert list(found) == [project.pk]
     assert [one.words for one in found[project.pk]] == ["1 rater has no try of the exam left"]
+
+
+def test_tables_of_raters_mark_cases_and_what_is_proposed(
+    project: Project,
+    question: Question,
+    act: GoldAct,
+    lead: User,
+    viewer: User,
+    client_for: Callable[[User], Client],
+    make_alarm: Any,
+    rate: Any,
+) -> None:
+    for number in range(4):
+        for key in ("ann", "ben"):
+            rate(question, f"i{number}", key, "minor")
+    bring_up_to_date(question.pk)
+    triage.renew(question.pk, at_once=True)
+    case = make_alarm(question, act.rater)
+    base = f"/projects/{project.pk}/"
+    of_case = f'href="{base}alarms/{case.pk}/">'
+    proposed = f'href="{base}gold/?question={question.key}">pause, proposed</a>'
+    for path in ("", "raters/"):
+        row = told(client_for(lead), f"{base}{path}").split("raters/ann/?")[1].split("</tr>")[0]
+        assert of_case in row and proposed in row, path
+        page = told(client_for(viewer), f"{base}{path}")
+        assert of_case in page and "proposed</a>" not in page, path
+    case.state = "resolved"
+    case.save()
+    assert of_case not in told(client_for(lead), base)
+    filtered = told(client_for(lead), f"{base}?without=ben")
+    assert proposed not in filtered

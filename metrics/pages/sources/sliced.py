@@ -116,7 +116,7 @@ class SlicedProject(SliceNumbers, ProjectNumbers):
             headline=self.body["headline"],
             details=self.body["details"],
         )
-        found.means = self.body["means"]
+        found.means = {} if "drawn" in found.headline else self.body["means"]  # of all
         return found
 
     def group_values(self) -> dict[str, list[float | None]]:

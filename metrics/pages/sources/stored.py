@@ -52,7 +52,7 @@ def whole_reading(question: Question) -> Reading | None:
             found.headline["coefficients"] = bootstrap.filled(people, state.bootstrap_people)
         if found.headline:
             found.headline = bootstrap.first_filled(found.headline, state)
-        found.means = state.pairwise
+        found.means = {} if "drawn" in found.headline else state.pairwise  # these are of all
     return found
 
 

@@ -16,6 +16,7 @@ from projects.models import Project, Scale
 from ratings.importing import unattended
 from ratings.importing.columns import ROLES
 from ratings.importing.encodings import ENCODINGS
+from ratings.importing.mapping import AGAIN, STANDS
 from ratings.importing.sources import SOURCES
 
 AUTO = "auto"
@@ -83,6 +84,14 @@ class Command(BaseCommand):
         parser.add_argument(
             "--order", help="their categories from lowest to highest, separated by commas"
         )
+        parser.add_argument(
+            "--stands",
+            choices=[*STANDS, AGAIN[0]],
+            default="last",
+            help="of several rows of a rater and an item: the last one, or the first one; repeat: "
+            "the second is kept as a repeat of the first; again: what the project has stands, too, "
+            "and what the file says again is a repeat of it",
+        )
         parser.add_argument("--dry-run", action="store_true", help="check only; store nothing")
         parser.add_argument("--json", action="store_true", help="on one line")
 
@@ -102,6 +111,7 @@ class Command(BaseCommand):
             project_name=options["name"] or "",
             scale=options["scale"] or "",
             order=order,
+            stands=options["stands"],
             dry_run=options["dry_run"],
         )
         results = []

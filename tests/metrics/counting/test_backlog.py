@@ -271,7 +271,7 @@ def test_a_sweep_gives_each_question_its_turn(
 
     monkeypatch.setattr(sweep, "work_on", noted)
     monkeypatch.setattr(sweep, "TURN_SECONDS", 0)
-    monkeypatch.setattr(sweep.together, "work", lambda: 0)  # to it both are small
+    monkeypatch.setattr(sweep.together, "work", lambda **_given: 0)  # to it both are small
     assert sweep.sweep() == 2
     assert worked[:3] == [question.pk, small.pk, question.pk]
     assert worked.count(small.pk) == 1

@@ -8,18 +8,26 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from django.utils import timezone
 
-from metrics.on_request import slices
+from metrics.auditing import compare
+from metrics.models import CountState
+from metrics.on_request import report_facts, slices
+from metrics.pages import report_words
+from metrics.readings import drawn, later
 from metrics.work import sweep
 from projects.models import Item, Project, Question, QueueOrder, Rater
 from projects.setup import projects
 from quality.adjudication import deciding
+from quality.alarms import looking
 from quality.consensus import renew
+from quality.labels import card
 from quality.models import ItemLabel
 from quality.planning import ordering
 from quality.planning.overlaps import overlaps
 from ratings.desk import queue, search
 from ratings.models import Assignment
+from ratings.recording import places
 from ratings.recording.judgement import Judgement
 from ratings.recording.record import record
 
@@ -107,46 +115,169 @@ def test_for_a_narrow_interval_items_are_completed_before_others_begin(
     assert found[-1] == 0
 
 
-def test_what_was_chosen_for_its_doubt_can_be_left_out_of_agreement(
-    study: Project,
-    answered: Question,
-    lead: User,
-    client_for: Callable[[User], Client],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.fixture
+def rate_next(study: Project, answered: Question) -> Callable[[], Assignment]:
+    """What one more rater is asked, and says."""
     rater = Rater.objects.create(project=study, key="late")
 
-    def rate_next() -> Assignment:
+    def rate() -> Assignment:
         asked = queue.next_item(Rater.objects.select_related("project").get(pk=rater.pk))
         assert asked is not None
         record({answered: [Judgement(asked.pk, rater.pk, 3)]}, by=None, source="form")
         return Assignment.objects.get(rater=rater, item=asked)
 
+    return rate
+
+
+def test_what_is_read_first_rests_on_what_was_drawn_at_random(
+    study: Project,
+    answered: Question,
+    lead: User,
+    client_for: Callable[[User], Client],
+    rate_next: Callable[[], Assignment],
+) -> None:
+    client = client_for(lead)
+    home, api = f"/projects/{study.pk}/", f"/api/v1/projects/{study.pk}/agreement/"
+
     def dashboard(query: str = "") -> Any:
-        client = client_for(lead)
-        client.get(f"/projects/{study.pk}/{query}")
+        client.get(f"{home}{query}")
         slices.WORK.sweep()
-        return client.get(f"/projects/{study.pk}/{query}").context
+        return client.get(f"{home}{query}").context
 
     before = dashboard()["headline"]
+    told_before = client.get(api).json()["headline"]
+    assert (told_before["drawn"], told_before["pooled"]) == (None, None)
     ordering.sweep()
     planned = [rate_next() for _ in in_turn(study)[:15]]
     assert len(planned) > 10
     assert all(one.planned for one in planned)
     sweep.bring_up_to_date(answered.pk)
+
     shown = dashboard()
-    assert shown["headline"]["value"] != pytest.approx(before["value"])
-    assert shown["drawn"].reading["value"] == pytest.approx(before["value"])
-    assert dashboard("?drawn=random")["headline"]["n_items"] == before["n_items"]
-    assert client_for(lead).get(f"/projects/{study.pk}/?drawn=odd").status_code == 400
-    # One drawn at random, and one of an order that knows nothing of what was said, are not left out.
+    every, alone = dashboard("?drawn=all"), dashboard("?drawn=random")
+    assert shown["headline"]["value"] == pytest.approx(before["value"])
+    assert shown["headline"]["n_ratings"] == before["n_ratings"]
+    assert shown["drawn"].left_out == len(planned)
+    assert every["headline"]["value"] != pytest.approx(before["value"])
+    assert shown["drawn"].pooled["value"] == pytest.approx(every["headline"]["value"])
+    assert alone["headline"]["value"] == pytest.approx(before["value"])
+    assert (every["drawn"], alone["drawn"]) == (None, None)
+    assert client.get(f"{home}?drawn=odd").status_code == 400
+    assert shown["moves"] == []
+    # A page of some ratings rests on the random ones among them, too.
+    assert dashboard("?kind=human")["drawn"].left_out == len(planned)
+
+    told = client.get(api).json()["headline"]
+    assert told["value"] == pytest.approx(before["value"])
+    assert told["drawn"] == {
+        "ratings": answered.ratings.count() - len(planned),
+        "left_out": len(planned),
+    }
+    assert told["pooled"]["value"] == pytest.approx(every["headline"]["value"])
+    for page in ("/", f"{home}questions/"):
+        assert "of what was drawn at random" in client.get(page).content.decode()
+    facts = report_facts.facts_at(answered, timezone.now())
+    assert facts["headline"]["value"]["value"] == pytest.approx(before["value"])
+    assert "left their items in doubt are left out" in str(report_words.methods(facts))
+    assert f"{len(planned)} ratings were asked for" in card.text(answered)
+    assert not compare.audit(answered.pk).differences
+
+    # Who counts anew finds the same, and after the order was switched off it stays so.
+    sweep.recount(answered)
+    projects.change_project(project=study, by=lead, queue_order=QueueOrder.RANDOM)
+    sweep.bring_up_to_date(answered.pk)
+    assert dashboard()["headline"]["value"] == pytest.approx(before["value"])
+
+
+def test_what_was_chosen_for_its_doubt_raises_no_alarm(
+    answered: Question, rate_next: Callable[[], Assignment]
+) -> None:
+    ordering.sweep()
+    before = answered.ratings.count()
+    assert rate_next().planned
+    assert looking.look(answered, today=timezone.localdate()).n_ratings == before
+
+
+def test_of_too_little_drawn_at_random_it_is_said(
+    study: Project,
+    answered: Question,
+    lead: User,
+    client_for: Callable[[User], Client],
+) -> None:
+    items = answered.ratings.values_list("item_id", "rater_id")
+    Assignment.objects.bulk_create(
+        Assignment(item_id=item, rater_id=rater, planned=True, leased_until=timezone.now())
+        for item, rater in items
+    )
+    CountState.objects.update(bootstrapped=0)
+    later.renew(answered.pk)
+    page = client_for(lead).get(f"/projects/{study.pk}/")
+    assert page.context["headline"]["reason"] == "no_pairable_items"
+    assert page.context["drawn"].few
+    assert "is too little to tell much" in page.content.decode()
+    assert page.context["drawn"].pooled["value"] is not None
+
+
+def test_what_takes_long_rests(
+    study: Project, answered: Question, rate_next: Callable[[], Assignment],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(drawn, "QUICK", 0)
+    monkeypatch.setattr(drawn, "REST_FACTOR", 1e6)
+    ordering.sweep()
+    left_out = []
+    for _ in range(2):
+        rate_next()
+        sweep.bring_up_to_date(answered.pk)
+        state = CountState.objects.get(pk=answered.pk)
+        left_out.append((state.drawn["drawn"]["left_out"], state.drawn_behind))
+    assert left_out == [(1, False), (1, True)]
+    CountState.objects.update(drawn_rests_until=timezone.now())
+    later.sweep()
+    state = CountState.objects.get(pk=answered.pk)
+    assert (state.drawn["drawn"]["left_out"], state.drawn_behind) == (2, False)
+
+
+def test_who_is_asked_at_random_or_by_no_doubt_is_not_left_out(
+    study: Project,
+    lead: User,
+    rate_next: Callable[[], Assignment],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ordering.sweep()
     monkeypatch.setattr(search, "UNPLANNED", 0)
     assert not rate_next().planned
     monkeypatch.setattr(search, "UNPLANNED", 2**64)
     projects.change_project(project=study, by=lead, queue_order=QueueOrder.NARROW)
     ordering.sweep()
     assert not rate_next().planned
-    assert dashboard()["drawn"] is None
+
+
+def test_a_place_beyond_the_overlap_is_one_of_doubt(
+    study: Project, rate_next: Callable[[], Assignment]
+) -> None:
+    Project.objects.update(queue_order=QueueOrder.FIXED, overlap=3)
+    Item.objects.filter(key__startswith="new").update(withdrawn_at=timezone.now())
+    full = Item.objects.filter(project=study, ratings__isnull=False).distinct()
+    Item.objects.filter(pk__in=full).update(places_taken=3)
+    chosen = next(one for one in full if one.ratings.values("rater").distinct().count() == 3)
+    places.want(chosen.pk, 4, overlap=3)
+    found = rate_next()
+    assert (found.item_id, found.planned) == (chosen.pk, True)
+
+
+def test_who_comes_back_to_a_planned_item_was_asked_it_for_its_doubt(study: Project) -> None:
+    ordering.sweep()
+    rater = Rater.objects.select_related("project").get(
+        pk=Rater.objects.create(project=study, key="late").pk
+    )
+    item = queue.next_item(rater)
+    assert item is not None
+    mine = Assignment.objects.filter(rater=rater, item=item)
+    mine.update(state=Assignment.State.EXPIRED, closed_at=timezone.now())
+    assert queue.take_place(rater, item)
+    found = mine.get()
+    assert (found.state, found.planned) == (Assignment.State.OPEN, True)
 
 
 def test_without_labels_what_nobody_rated_is_planned(project: Project) -> None:

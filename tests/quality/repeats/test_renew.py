@@ -11,6 +11,7 @@ import pytest
 from django.utils import timezone
 
 from metrics.agreement import repeats
+from metrics.agreement.coefficients.icc import icc
 from metrics.work import sweep
 from projects.models import Item, Project, Question, Rater
 from quality import tasks
@@ -109,3 +110,32 @@ def test_the_raters_page_tells_month_by_month(
     RepeatScore.objects.update(months=months)
     page = client_for(lead).get(f"/projects/{answered.project_id}/raters/ann/").text
     assert "Month by month" in page and ">2026-01<" in page and ">4 of 6<" in page
+
+
+def test_models_that_ran_twice_stand_apart_from_people(answered: Question, rate: Any) -> None:
+    Project.objects.update(repeat_percent=3)
+    for key in ("ann", "dan"):
+        again(answered, key, (0, 0, 1, 0))
+    Rater.objects.filter(key="dan").update(kind=Rater.Kind.MODEL)
+    renew.renew(answered.pk, at_once=True)
+    assert RepeatState.objects.get().n == 4
+    assert dict(RepeatScore.objects.values_list("rater__key", "n")) == {"ann": 4, "dan": 4}
+
+
+def test_on_numeric_scales_the_intraclass_correlation_stands_beside_kappa(
+    answered: Question, client_for: Any, lead: Any
+) -> None:
+    Project.objects.update(repeat_percent=3)
+    pairs = again(answered, "ann", (0, 0, 1, 0, -1, 0, 1, 0))
+    renew.renew(answered.pk, at_once=True)
+    assert RepeatScore.objects.get().icc is None
+    Question.objects.update(scale="interval", scale_version=9)
+    renew.renew(answered.pk, at_once=True)
+    expected = icc(np.array(pairs, float))["icc2"]
+    stored: Any = RepeatScore.objects.get().icc
+    told = (expected.value, expected.ci_low, expected.ci_high)
+    assert (stored["value"], stored["low"], stored["high"]) == pytest.approx(told)
+    whole: Any = RepeatState.objects.get().icc
+    assert whole["value"] == pytest.approx(expected.value, abs=0.1)
+    page = client_for(lead).get(f"/projects/{answered.project_id}/raters/ann/").text
+    assert "Intraclass correlation of both answers:" in page

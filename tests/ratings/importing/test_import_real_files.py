@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from projects.models import Item, Project, Rater
-from ratings.models import Rating, Revision
+from quality import tasks
+from quality.models import RepeatState
+from ratings.models import Apart, Rating, Revision
 from tests.ratings.importing.import_wizard import Wizard, said
 
 pytestmark = pytest.mark.timeout(600)  # up to 92,721 ratings each; a machine may be busy
@@ -78,14 +80,31 @@ def test_real_times_are_kept(shared_data: Path, wizard: Wizard) -> None:
     assert times == {(row["item"], row["rater"]): row["timestamp"] for row in read(path)}
 
 
-def test_first_of_the_repeats_can_stand(shared_data: Path, wizard: Wizard) -> None:
+def test_first_of_the_repeats_can_stand_and_the_second_be_kept(
+    shared_data: Path, wizard: Wizard
+) -> None:
     wanted = read(shared_data / "gal_adult2.csv")[:20_000]
     first: dict[tuple[str, str], str] = {}
+    second: dict[tuple[str, str], str] = {}
     for row in wanted:
-        first.setdefault((row["item"], row["rater"]), row["label"])
+        pair = row["item"], row["rater"]
+        kept = second if pair in first else first
+        kept.setdefault(pair, row["label"])
     text = "\n".join(["item,rater,label", *(",".join(row.values()) for row in wanted)])
     run = wizard.check(text.encode())
     assert run.summary["repeats"] == len(wanted) - len(first) > 0
-    wizard.start(stands="first")
+    wizard.start(stands="repeat")
     wizard.work()
-    assert said(Project.objects.get().questions.get()) == first
+    question = Project.objects.get().questions.get()
+    assert said(question) == first
+    labels: dict[Any, str] = dict(question.categories.values_list("code", "label"))
+    rows = Apart.objects.values_list("item__key", "rater__key", "first", "code")
+    told = {(item, rater): (labels[one], labels[two]) for item, rater, one, two in rows}
+    assert told == {pair: (first[pair], label) for pair, label in second.items()}
+    assert tasks.sweep_gold() == 1
+    state = RepeatState.objects.get()
+    assert (state.n, state.same) == (
+        len(second),
+        sum(first[pair] == second[pair] for pair in second),
+    )
+    assert state.kappa["value"] is not None

@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from projects.models import Item, Member, Project, Rater
 from ratings import tasks
 from ratings.importing import files, work
-from ratings.models import ImportRun, Rating, Revision
+from ratings.models import Apart, Assignment, ImportRun, Rating, Revision
 from tests.ratings.importing.import_wizard import Wizard, said, stored, words, world
 
 LONG = b"item,rater,label\ni1,ann,minor\ni1,ben,major\ni2,ann,none\n"
@@ -255,6 +255,58 @@ def test_repeats_go_to_the_history(wizard: Wizard, question: Any, stands: str, l
     ]
     others = [text for text in ("minor", "major", "critical") if text != label]
     assert history == [(other, True) for other in others] + [(label, False)]
+
+
+def apart() -> list[tuple[str, str, str, int | None, int, bool]]:
+    columns = ("item__key", "rater__key", "why", "first", "code", "stands")
+    return list(Apart.objects.order_by("pk").values_list(*columns))
+
+
+def test_the_second_row_can_be_kept_as_a_repeat(wizard: Wizard, question: Any) -> None:
+    codes = dict(question.categories.values_list("label", "code"))
+    kept = [("i1", "ann", "repeat", codes["minor"], codes["major"], True)]
+    for _twice in range(2):
+        wizard.check(REPEATS)
+        assert "a judgement of its own" in words(wizard.page())
+        wizard.start(stands="repeat")
+        run = wizard.work()
+        assert said(question)["i1", "ann"] == "minor"
+        assert apart() == kept
+    rating = Rating.objects.get(item__key="i1", rater__key="ann")
+    history = list(rating.revisions.values_list("code", "superseded"))
+    assert history == [(codes["critical"], True), (codes["minor"], False)], "the third row"
+    assert run.summary["outcome"].get("repeats", 0) == 0
+    assert Rating.objects.count() == 3 and not Assignment.objects.filter(why="repeat").exists()
+
+
+def test_what_a_second_file_says_again_can_be_kept_as_a_repeat(
+    wizard: Wizard, question: Any
+) -> None:
+    """A model that ran twice: what stands is what the project had."""
+    codes = dict(question.categories.values_list("label", "code"))
+    head = b"item,rater,label,timestamp\n"
+    wizard.check(head + b"i1,gpt,minor,\ni2,gpt,none,\n")
+    assert "stands" not in wizard.page().context["form"].fields, "nothing could be said again"
+    wizard.start()
+    wizard.work()
+    second = b"i1,gpt,major,2026-03-01T09:30:00Z\ni2,gpt,none,\ni3,gpt,none,\n"
+    wizard.check(head + second)
+    offered = [name for name, _words in wizard.page().context["form"].fields["stands"].choices]
+    assert offered == ["last", "first", "repeat", "again"]
+    wizard.start(stands="again")
+    run = wizard.work()
+    assert said(question) == {
+        ("i1", "gpt"): "minor",
+        ("i2", "gpt"): "none",
+        ("i3", "gpt"): "none",
+    }
+    assert apart() == [
+        ("i1", "gpt", "repeat", codes["minor"], codes["major"], True),
+        ("i2", "gpt", "repeat", codes["none"], codes["none"], True),
+    ]
+    assert Apart.objects.earliest("pk").rated_at.isoformat() == "2026-03-01T09:30:00+00:00"
+    assert run.summary["outcome"]["repeats"] == 2
+    assert "Kept as repeats" in words(wizard.page())
 
 
 @pytest.mark.parametrize("content", [LONG, WIDE, REPEATS])
