@@ -69,3 +69,21 @@ def _rung(plan: Plan, seed: int, level: float) -> Counter[str]:
     rung = Counter(one.kind for one in watched.found)
     rung["raters"], rung["days"] = plan.raters, plan.days
     return rung
+
+
+def levels(plans: Sequence[tuple[str, Plan]], options: argparse.Namespace) -> None:
+    """False alarms of drift at the two lower levels of the sensitivity page."""
+    print("\n## Nobody drifts, by level\n")
+    print("| evidence that rings | rater-years | false alarms, at most | false alarms |")
+    print("|---|---|---|---|")
+    for level in (1_000.0, 250.0):
+        days = rang = 0
+        for _name, plan in plans:
+            for number in range(options.streams):
+                stream = streams.simulate(plan, options.seed * 2_000 + number)
+                columns = (stream.item, stream.rater, stream.code, stream.date)
+                settings = drift.Settings(alarm=level)
+                found = drift.alarms(*columns, plan.k, plan.ordered, settings=settings)
+                rang += len(found.alarms)
+                days += np.unique(stream.rater * plan.days + stream.day).size
+        print(f"| {level:,.0f} | {days / 250:.0f} | {days / level:.0f} | {rang} |", flush=True)

@@ -1,7 +1,7 @@
 """Alarms of drift on simulated streams: how often they are false, and how soon they come.
 
     python benchmarks/bench_alarms.py [--streams 6] [--drifting 25] [--normal 2000] [--seed 1]
-        [--only quiet,found,normal,kinds,gold,speed]
+        [--only quiet,levels,found,normal,kinds,gold,speed]
 
 Streams are those of `manage.py simulate`. The first two tables stand beside the figures that were
 stated before this code was written (a prototype of the same formulas on a generator of its own):
@@ -12,7 +12,7 @@ stated before this code was written (a prototype of the same formulas on a gener
    items since the drift until the alarm (who is not found counts as more), and until the rater is
    watched; how often the 95 % intervals of onset and size hold what was planted.
 3. Exactly normal sums, as the proof assumes them: raters with an alarm within 250 days.
-4. The other kinds where nothing happens (alarm_kinds.py), and gold (bench_gold.py).
+4. False alarms at the lower levels, the other kinds where nothing happens (alarm_kinds.py), and gold (bench_gold.py).
 5. Seconds of all alarms of a question: of one round, and with the alarms that ring.
 """
 
@@ -29,7 +29,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import bench_gold
-from alarm_kinds import kinds
+from alarm_kinds import kinds, levels
 
 from metrics.agreement import drift
 from metrics.example import streams
@@ -49,13 +49,14 @@ def main() -> None:
     parser.add_argument("--streams", type=int, default=6, help="quiet streams a row, of 250 days")
     parser.add_argument("--drifting", type=int, default=25, help="streams with a drift a row")
     parser.add_argument("--normal", type=int, default=2_000, help="raters with normal sums")
-    parser.add_argument("--only", default="quiet,found,normal,kinds,gold,speed")
+    parser.add_argument("--only", default="quiet,levels,found,normal,kinds,gold,speed")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     parts = {
         "quiet": quiet,
         "found": found,
         "normal": normal,
+        "levels": lambda options: levels(still()[:3], options),
         "kinds": lambda options: kinds(still(), options),
         "gold": lambda options: bench_gold.run(options.normal, sets=20),
         "speed": speed,

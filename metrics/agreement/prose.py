@@ -127,10 +127,13 @@ _BEYOND = """\
 
 `gold`: accuracy with Wilson's interval, Cohen's kappa of own x gold with chance beside it, and the
 mean of own less gold. The exam is Wald's sequential test of being right 6 against 8 times in 10,
-with 1 error in 20 on both sides. The evidence for a pause is an e-process against being right with
-probability p0 or more: whoever is that good ever reaches 100 with probability 1/100 at most,
-however often one looks. Gold itself is suspected when raters who are right on all *other* gold make
-another answer more probable. `repeats`: Cohen's kappa of first x second rating of the same rater;
+with 1 error in 20 on both sides. Who is undecided after the last question passes when the sum is 0
+or more. That end costs something: of raters right 6 times in 10 an exam of at most 50 questions
+lets 6.6 % pass, one of 80 lets 5.0 %; of those right 8 times in 10 they fail 6.8 % and 4.4 %
+(`exam_passes`, exact; the page of the rules tells it of the rules chosen there). The evidence for a
+pause is an e-process against being right with probability p0 or more: whoever is that good ever
+reaches 100 with probability 1/100 at most, however often one looks. Gold itself is suspected when
+raters who are right on all *other* gold make another answer more probable. `repeats`: Cohen's kappa of first x second rating of the same rater;
 the project's is stratified by rater (Barlow, Lai & Azen 1991).
 
 Repeats of a project are answers to items that the desk asked a rater again, with what the rating
@@ -333,7 +336,7 @@ raters at 1 % (`apart_from_peers`; items may be to blame); *unknown* below 30 co
 1,000 or 250 (*many and early*). The promise goes with it: at most one false alarm in A working days
 of a rater, 20, 4 or 1 years of 250. An alarm takes about 30 ln(A) / ln(5000) times (s2 + n kappa2)
 / delta^2 of the rater's own compared items, n of them a day, for a shift delta that leaves the
-scatter as it is; one that adds scatter, as guessing does, takes up to twice as many.
+scatter as it is; one that adds scatter, as guessing does, takes up to half as many again.
 
 What was measured stands in [alarms.md](../benchmarks/alarms.md); `manage.py simulate` writes
 streams of which it is known who drifted.
