@@ -133,8 +133,9 @@ lets 6.6 % pass, one of 80 lets 5.0 %; of those right 8 times in 10 they fail 6.
 (`exam_passes`, exact; the page of the rules tells it of the rules chosen there). The evidence for a
 pause is an e-process against being right with probability p0 or more: whoever is that good ever
 reaches 100 with probability 1/100 at most, however often one looks. Gold itself is suspected when
-raters who are right on all *other* gold make another answer more probable. `repeats`: Cohen's kappa of first x second rating of the same rater;
-the project's is stratified by rater (Barlow, Lai & Azen 1991).
+raters who are right on all *other* gold make another answer more probable. `repeats`: Cohen's kappa
+of first x second rating of the same rater; the project's is stratified by rater (Barlow, Lai & Azen
+1991).
 
 Repeats of a project are answers to items that the desk asked a rater again, with what the rating
 said at that moment, and second rows of a file that whoever imports it keeps as such; they are
