@@ -170,6 +170,14 @@ def safe_band(
     return bands(scheme)[0]
 
 
+def too_early(
+    n_items: int | None, low: float | None, high: float | None, scheme: str = "landis_koch"
+) -> bool:
+    """Whether a word would say more than is known: of a single item, which has no interval, or of
+    one that is too wide."""
+    return n_items == 1 or too_wide(low, high, scheme)
+
+
 def too_wide(low: float | None, high: float | None, scheme: str = "landis_koch") -> bool:
     """Whether an interval passes so many bands that the word for its middle would say more than is
     known."""

@@ -50,20 +50,29 @@ def verdict(
 
 
 def _step(chosen: Selection, name: str, headline: dict[str, Any]) -> SafeString | None:
-    """How far raters agree; None where the interval passes more bands than a word may."""
-    number = _link("#headline", f"{figures.figure(headline['value'])} {figures.interval(headline)}")
+    """How far raters agree; None where that is too early to say."""
+    number = _number(headline)
     scheme = chosen.project.band_scheme
     if name == "percent_agreement":
         return format_html(_("Percent agreement is {number}."), number=number)
-    if bands.too_wide(headline.get("low"), headline.get("high"), scheme):
+    if bands.too_early(headline["n_items"], headline.get("low"), headline.get("high"), scheme):
         return None
     found = bands.band_of(headline["value"], scheme)
     word = format_html("<strong>{}</strong>", words.band(found))
     return format_html(_("Agreement is {word}: {number}."), word=word, number=number)
 
 
+def _number(headline: dict[str, Any]) -> SafeString:
+    said = f"{figures.figure(headline['value'])} {figures.interval(headline)}"
+    return _link("#headline", said.strip())
+
+
 def _too_early(headline: dict[str, Any]) -> SafeString:
-    number = _link("#headline", f"{figures.figure(headline['value'])} {figures.interval(headline)}")
+    number = _number(headline)
+    if headline["n_items"] == 1:
+        return format_html(
+            _("Too early to say: {number} of one item tells nothing of others."), number=number
+        )
     said = ngettext(
         "Too early to say: {number} of {n} item is a wide interval.",
         "Too early to say: {number} of {n} items is a wide interval.",

@@ -82,7 +82,7 @@ def band_sign(reading: Reading | None, scheme: str) -> SafeString:
     found = bands.band_of(reading["value"], scheme) if reading else None
     if reading is None or found is None:
         return SafeString("")
-    if bands.too_wide(reading.get("low"), reading.get("high"), scheme):
+    if bands.too_early(reading.get("n_items"), reading.get("low"), reading.get("high"), scheme):
         return format_html('<span class="muted small">{}</span>', _("too early to say"))
     all_bands = bands.bands(scheme)
     step = round(all_bands.index(found) / (len(all_bands) - 1) * BAND_STEPS)

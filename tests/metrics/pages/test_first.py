@@ -257,6 +257,7 @@ def test_two_raters_who_share_not_all_are_read_by_alpha(
     project: Any, scores: Any, two: Any, rate: Any, lead: Any, api_for: Any
 ) -> None:
     rate(two, "alone", "a", LABELS[0])
+    change_headline(question=two, headline="icc2", note="Asked for.", pooled=False, by=lead)
     bring_up_to_date(two.pk)
     rows = api_for(lead).get(f"/api/v1/projects/{project.pk}/agreement/trend/").json()["results"]
     assert {row["coefficient"] for row in rows} == {"krippendorff_alpha_interval"}

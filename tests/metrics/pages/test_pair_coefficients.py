@@ -44,3 +44,15 @@ def test_a_nominal_pair_has_no_correlation(rated: Any, lead: Any, client_for: An
     assert "scott_pi" in answer.context["details"].others
     assert "spearman" not in answer.context["details"].others
     assert "Scott’s pi" in answer.content.decode()
+
+
+def test_a_nominal_pair_has_no_kappa_under_weights_by_rank(
+    rated: Any, lead: Any, client_for: Any
+) -> None:
+    weights = '<th scope="row">quadratic</th>'
+    client = client_for(lead)
+    assert weights in page(client, rated).content.decode()
+    Question.objects.update(scale="nominal")
+    text = page(client, rated).content.decode()
+    assert weights not in text
+    assert '<th scope="row">none</th>' in text

@@ -120,3 +120,32 @@ def test_who_does_most_harm_is_named_first(
     text = str(found.sentences)
     assert text.index("/raters/zoe/") < text.index("/raters/ann/")
     assert "data-copy-address" in client.get(f"/projects/{project.pk}/").content.decode()
+
+
+def test_one_item_has_no_word(
+    question: Any, project: Any, rate: Any, client_for: Any, lead: Any
+) -> None:
+    for place, rater in enumerate("abcdefghij"):
+        rate(question, "painting", rater, "none" if place < 7 else "major")
+    bring_up_to_date(question.pk)
+    text, _links = strip(client_for(lead), project)
+    assert text.startswith("Too early to say: ")
+    assert "of one item tells nothing of others." in text
+    page = client_for(lead).get(f"/projects/{project.pk}/").content.decode()
+    headline = page.split('id="headline"')[1].split("</section>")[0]
+    assert "too early to say" in headline
+    assert "band--" not in headline
+
+
+def test_a_number_stands_above_what_is_still_to_be_done(
+    question: Any, project: Any, rate: Any, client_for: Any, lead: Any
+) -> None:
+    page = client_for(lead).get(f"/projects/{project.pk}/").content.decode()
+    assert page.count('id="getting-started"') == 1
+    for number, label in enumerate(("none", "minor", "none", "major")):
+        rate(question, f"i{number}", "ann", label)
+        rate(question, f"i{number}", "bea", label)
+    bring_up_to_date(question.pk)
+    page = client_for(lead).get(f"/projects/{project.pk}/").content.decode()
+    assert page.count('id="getting-started"') == 1
+    assert page.index('id="headline"') < page.index('id="getting-started"')
