@@ -21,7 +21,7 @@ from projects.people import tokens
 from quality.models import Appeal, GoldAct
 
 CALLERS = (
-    "anon", "annotator", "viewer", "lead", "stranger", "admin",
+    "anon", "annotator", "viewer", "adjudicator", "lead", "stranger", "admin",
     "read_token", "bound_token", "foreign_token", "revoked_token", "deactivated",
 )  # fmt: skip
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -103,8 +103,10 @@ def clients(
     other = make_project("Another project")
     Member.objects.create(project=other, user=cast["stranger"], role=Member.Role.LEAD)
     Member.objects.create(project=other, user=cast["lead"], role=Member.Role.LEAD)
+    decides = Member.Role.ADJUDICATOR
+    Member.objects.create(project=project, user=cast["adjudicator"], role=decides)
     found = {"anon": APIClient()}
-    for name in ("annotator", "viewer", "lead", "stranger", "admin"):
+    for name in ("annotator", "viewer", "adjudicator", "lead", "stranger", "admin"):
         found[name] = with_token(tokens.create(user=cast[name]))
     found["read_token"] = with_token(tokens.create(user=cast["lead"], scope=ApiToken.Scope.READ))
     found["bound_token"] = with_token(tokens.create(user=cast["lead"], project=project))
@@ -135,7 +137,7 @@ def cast(
         "stranger": stranger,
         "admin": admin,
     }
-    return {**users, "gone": make_user("gone")}
+    return {**users, "gone": make_user("gone"), "adjudicator": make_user("adjudicator")}
 
 
 def with_token(token: str) -> APIClient:
