@@ -14,6 +14,7 @@ from metrics.agreement.weights import NONE, weighted
 from metrics.models import RaterReading, Reading, Span, number_at
 from metrics.scale import QuestionScale
 from projects.models import Rater
+from ratings.models import Assignment
 
 from . import words
 from .figures import figure, percent, whole
@@ -40,6 +41,15 @@ def apart_below(reading: Reading) -> tuple[str, float | None]:
     return weighted("vs_peers", weights), whole.get("low")
 
 
+def judged(reading: Reading, rater_id: int, n_ratings: int) -> bool:
+    """Whether a rater can be compared with all: not who was asked half or more of so many ratings
+    because others had left it in doubt. On that everybody agrees less."""
+    if "drawn" not in reading.headline:
+        return True
+    asked = Assignment.objects.filter(rater=rater_id, planned=True).count()
+    return 2 * asked < n_ratings
+
+
 def raters_apart(readings: Mapping[int, Reading]) -> dict[int, list[str]]:
     """Question -> raters whose agreement with peers lies, interval and all, below the whole
     interval of the project, those of most harm (ratings x gap) first; people alone, unless models
@@ -58,10 +68,20 @@ def raters_apart(readings: Mapping[int, Reading]) -> dict[int, list[str]]:
         )
         # Below the highest floor: which of them are below their own is told faster here.
         rows = rows.filter(high__lt=max(of_question.values()))
-        columns = ("question_id", "rater__key", "rater__kind", "high", "value", "n_ratings")
-        for question, key, kind, high, value, n in rows.order_by().values_list(*columns):
+        columns = (
+            "question_id",
+            "rater",
+            "rater__key",
+            "rater__kind",
+            "high",
+            "value",
+            "n_ratings",
+        )
+        for question, pk, key, kind, high, value, n in rows.order_by().values_list(*columns):
             of_people = readings[question].headline.get("of", "people") == "people"
-            if high < of_question[question] and (kind == Rater.Kind.HUMAN or not of_people):
+            if high >= of_question[question] or (of_people and kind != Rater.Kind.HUMAN):
+                continue
+            if judged(readings[question], pk, n):
                 harm = n * (of_question[question] - value)
                 found.setdefault(question, []).append((-harm, key))
     return {question: [key for _harm, key in sorted(ones)] for question, ones in found.items()}

@@ -13,7 +13,7 @@ from metrics import periods
 from metrics.models import RaterReading, Reading, Slice, Span
 from metrics.on_request import filter_choices, slices
 from metrics.pages import trends
-from metrics.pages.findings import apart_below
+from metrics.pages.findings import apart_below, judged
 from metrics.pages.freshness import Freshness, SliceFreshness
 from metrics.pages.moves import Move
 from metrics.pages.rater_columns import Column, RaterRow
@@ -180,7 +180,8 @@ class SlicedProject(SliceNumbers, ProjectNumbers):
         harm: dict[int, float] = {}
         for row in self.body["raters"]:
             reading = row["coefficients"][name]
-            if reading["high"] is not None and reading["high"] < floor:
+            low = reading["high"] is not None and reading["high"] < floor
+            if low and judged(self.reading, row["id"], row["n"]):
                 harm[row["id"]] = row["n"] * (floor - reading["value"])
         if not harm:
             return []

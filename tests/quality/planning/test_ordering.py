@@ -11,9 +11,9 @@ from django.test import Client
 from django.utils import timezone
 
 from metrics.auditing import compare
-from metrics.models import CountState
+from metrics.models import CountState, Reading
 from metrics.on_request import report_facts, slices
-from metrics.pages import report_words
+from metrics.pages import findings, report_words
 from metrics.readings import drawn, later
 from metrics.work import sweep
 from projects.models import Item, Project, Question, QueueOrder, Rater
@@ -196,6 +196,19 @@ def test_what_was_chosen_for_its_doubt_raises_no_alarm(
     before = answered.ratings.count()
     assert rate_next().planned
     assert looking.look(answered, today=timezone.localdate()).n_ratings == before
+
+
+def test_who_was_asked_what_was_in_doubt_is_not_told_to_be_apart(
+    study: Project, answered: Question, rate_next: Callable[[], Assignment]
+) -> None:
+    ordering.sweep()
+    for _ in range(20):
+        rate_next()
+    sweep.bring_up_to_date(answered.pk)
+    reading = Reading.objects.get(question=answered, span="all")
+    assert findings.raters_apart({answered.pk: reading}) == {}
+    Assignment.objects.filter(rater__key="late").update(planned=False)
+    assert findings.raters_apart({answered.pk: reading}) == {answered.pk: ["late"]}
 
 
 def test_of_too_little_drawn_at_random_it_is_said(
