@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import gzip
 import hashlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +20,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
+
+from .around import Around
 
 register = template.Library()
 
@@ -70,18 +71,15 @@ def fixed(name: str) -> str:
     return reverse("fixed", args=[made(name).digest, name])
 
 
-class FixedFiles:
+class FixedFiles(Around):
     """Answers for these files before anybody asks who wants them: what a browser keeps must not
     depend on cookies or languages."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.path_info.startswith("/fixed/"):
             digest, _slash, name = request.path_info.removeprefix("/fixed/").partition("/")
             return serve(request, digest, name)
-        return self.get_response(request)
+        return super().__call__(request)
 
 
 @require_safe
