@@ -68,12 +68,13 @@ class Machine:
         leader = (children.read_text().split() or ["0"])[0]
         clean = [
             "/usr/bin/env",
+            "--chdir=/",
             "--ignore-environment",
             f"PATH={PATH}",
             "HOME=/root",
             "LANG=C.UTF-8",
         ]
-        return ["nsenter", "--target", leader, "--all", "--wd=/", *clean]
+        return ["nsenter", "--target", leader, "--all", *clean]
 
     def run(self, script: str) -> str:
         return self._shell(self.inside(), script)

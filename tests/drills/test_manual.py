@@ -198,7 +198,7 @@ def postgresql_is_saved_and_restored(reader: Reader) -> None:
 
 
 def it_is_upgraded(reader: Reader) -> None:
-    reader.machine.run("git config --system --add safe.directory '*'")  # its repository is root's
+    reader.run("git config --system --add safe.directory '*'")  # its repository is root's
     said = reader.types("git -C /opt/concord pull")
     assert "alive" in said
 
