@@ -15,6 +15,7 @@ from groundwork.rest.schema import PAGING, QUESTION, page_of, parameter, reads
 from projects.api.view import ApiView, question_of
 from projects.models import Item, Member, Question, Rater
 from ratings.models import Apart, Assignment, Revision
+from ratings.recording.judgement import KEPT
 
 
 class RevisionOut(serializers.Serializer):
@@ -28,12 +29,15 @@ class RevisionOut(serializers.Serializer):
         allow_null=True, help_text="The account that said it, for leads alone"
     )
     source = serializers.ChoiceField(Revision.Source.choices)  # type: ignore[assignment]
-    comment = serializers.CharField(allow_blank=True)
     superseded = serializers.BooleanField(
         help_text="Its file said something else later: it never stood"
     )
     guidelines = serializers.IntegerField(allow_null=True)
     item_version = serializers.IntegerField(allow_null=True)
+
+    def get_fields(self) -> dict[str, Any]:
+        texts = {name: serializers.CharField(allow_blank=True) for name in KEPT}
+        return super().get_fields() | texts
 
 
 class History(ApiView):
@@ -91,7 +95,7 @@ def _shown(line: Revision | Apart, labels: dict[int, str], *, is_lead: bool) -> 
         "recorded_at": line.recorded_at if isinstance(line, Revision) else line.changed_at,
         "by": line.by.get_username() if line.by and is_lead else None,
         "source": line.source,
-        "comment": line.comment,
+        **{name: getattr(line, name) for name in KEPT},
         "superseded": isinstance(line, Revision) and line.superseded,
         "guidelines": line.guidelines,
         "item_version": line.item_version,

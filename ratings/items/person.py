@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from events.models import Event
 from groundwork import security
 from projects.models import Category, Deletion, Project, Rater
-from ratings.models import Apart, Assignment, Exam, ImportRun, Rating, Revision
+from ratings.models import Apart, Assignment, Exam, ImportRun, Rating, Revision, Said
+from ratings.recording.judgement import KEPT
 
 PSEUDONYM = "former"
 # What the summary of an import shows of single rows.
@@ -50,7 +52,7 @@ def lines(rater: Rater) -> Iterator[bytes]:
                 "question": rating.question.key,
                 "label": said.get(rating.code),
                 "rated_at": rating.rated_at,
-                "comment": rating.comment,
+                **_texts(rating),
                 "seconds": rating.seconds,
                 "guidelines": rating.guidelines,
                 "item_version": rating.item_version,
@@ -60,7 +62,7 @@ def lines(rater: Rater) -> Iterator[bytes]:
                         "rated_at": line.rated_at,
                         "recorded_at": line.recorded_at,
                         "source": line.source,
-                        "comment": line.comment,
+                        **_texts(line),
                     }
                     for line in rating.revisions.all()
                 ],
@@ -76,7 +78,7 @@ def lines(rater: Rater) -> Iterator[bytes]:
                 "label": labels[line.question_id].get(line.code),
                 "rated_at": line.rated_at,
                 "recorded_at": line.changed_at,
-                "comment": line.comment,
+                **_texts(line),
                 "seconds": line.seconds,
                 "guidelines": line.guidelines,
                 "item_version": line.item_version,
@@ -113,6 +115,15 @@ def _line(told: dict[str, Any]) -> bytes:
     return (json.dumps(told, ensure_ascii=False, default=_as_text) + "\n").encode()
 
 
+def _texts(said: Said) -> dict[str, str]:
+    return {name: getattr(said, name) for name in KEPT}
+
+
+def _emptied(rows: QuerySet[Any]) -> int:
+    """Take the texts that a person wrote out of these rows; how many there were."""
+    return sum(rows.exclude(**{name: ""}).update(**{name: ""}) for name in KEPT)
+
+
 def _as_text(value: Any) -> str:
     return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)
 
@@ -125,11 +136,9 @@ def keep_under_pseudonym(*, rater: Rater, by: Any, comments: bool) -> Rater:
     ratings = Rating.objects.filter(rater=stood)
     counts = {"ratings": ratings.standing().count(), "comments": 0}
     if not comments:
-        counts["comments"] = ratings.exclude(comment="").update(comment="")
-        written = Revision.objects.filter(rating__rater=stood).exclude(comment="")
-        counts["comments"] += written.update(comment="")
-        apart = Apart.objects.filter(rater=stood).exclude(comment="")
-        counts["comments"] += apart.update(comment="")
+        written = Revision.objects.filter(rating__rater=stood)
+        apart = Apart.objects.filter(rater=stood)
+        counts["comments"] = sum(map(_emptied, (ratings, written, apart)))
         Assignment.objects.filter(rater=stood).exclude(skip_reason="").update(skip_reason="")
     pseudonym = f"{PSEUDONYM}-{secrets.token_hex(4)}"
     forget_names(stood, pseudonym)

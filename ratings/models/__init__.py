@@ -6,6 +6,7 @@ from .desk import Assignment, Desk
 from .exam import Exam, ExamRules
 from .import_run import ImportRun
 from .rating import NOTHING, Rating, Revision, UncountedItem
+from .said import Said
 
 __all__ = [
     "NOTHING",
@@ -18,5 +19,6 @@ __all__ = [
     "ImportRun",
     "Rating",
     "Revision",
+    "Said",
     "UncountedItem",
 ]

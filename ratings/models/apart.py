@@ -11,9 +11,10 @@ from ratings.querysets import ApartQuerySet
 
 from .desk import Assignment
 from .rating import NOTHING, Revision
+from .said import Said
 
 
-class Apart(models.Model):
+class Apart(Said):
     """One thing that a rater said of an item that tests them. It is no rating: the project's
     agreement, the item's places and what the rater rated before know nothing of it.
 
@@ -25,15 +26,11 @@ class Apart(models.Model):
     item = models.ForeignKey(Item, models.CASCADE, related_name="apart")
     rater = models.ForeignKey(Rater, models.CASCADE, related_name="apart", db_index=False)
     why = models.CharField(max_length=6, choices=Assignment.Why.choices)
-    code = models.SmallIntegerField()
     # Of a repeat: what the rater's rating said when it was asked for again.
     first = models.SmallIntegerField(null=True, blank=True)
     rated_at = models.DateTimeField()
     changed_at = models.DateTimeField()
     seconds = models.FloatField(null=True, blank=True)
-    comment = models.TextField(blank=True)
-    guidelines = models.PositiveSmallIntegerField(null=True, blank=True)
-    item_version = models.PositiveIntegerField(null=True, blank=True)
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )

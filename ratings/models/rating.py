@@ -12,10 +12,12 @@ from django.utils.translation import gettext_lazy as _
 from projects.models import Item, Question, Rater
 from ratings.querysets import UNCOUNTED, RatingQuerySet
 
+from .said import Said
+
 NOTHING = -1  # the code of a withdrawn or never counted rating
 
 
-class Rating(models.Model):
+class Rating(Said):
     """What a rater says now about an item.
 
     ``code`` is the category's code (-1: withdrawn); ``counted`` is the code that the stored counts
@@ -27,19 +29,12 @@ class Rating(models.Model):
     question = models.ForeignKey(Question, models.PROTECT, related_name="ratings", db_index=False)
     item = models.ForeignKey(Item, models.PROTECT, related_name="ratings", db_index=False)
     rater = models.ForeignKey(Rater, models.PROTECT, related_name="ratings", db_index=False)
-    code = models.SmallIntegerField()
     counted = models.SmallIntegerField(default=NOTHING)
     rated_at = models.DateTimeField(help_text=_("When the rater first gave this rating"))
     changed_at = models.DateTimeField()
     day = models.IntegerField()
     counted_day = models.IntegerField(default=0)
     seconds = models.FloatField(null=True, blank=True, help_text=_("Time spent on the item's form"))
-    comment = models.TextField(blank=True)
-    # The number of the guidelines it was given under; empty where nobody knows
-    # (ratings.recording.versions).
-    guidelines = models.PositiveSmallIntegerField(null=True, blank=True)
-    # The version of the item's content that was rated; empty where nobody knows.
-    item_version = models.PositiveIntegerField(null=True, blank=True)
 
     objects = RatingQuerySet.as_manager()
 
@@ -85,7 +80,7 @@ class UncountedItem(models.Model):
         return f"{self.item_id} of {self.question_id}"
 
 
-class Revision(models.Model):
+class Revision(Said):
     """One line of a rating's history. Written once, never changed."""
 
     class Source(models.TextChoices):
@@ -95,18 +90,14 @@ class Revision(models.Model):
         EXAMPLE = "example", _("example")
 
     rating = models.ForeignKey(Rating, models.PROTECT, related_name="revisions")
-    code = models.SmallIntegerField()
     rated_at = models.DateTimeField()
     recorded_at = models.DateTimeField()
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )
     source = models.CharField(max_length=10, choices=Source.choices)
-    comment = models.TextField(blank=True)
     # A line that a file repeated for the same item and rater: kept, but it never stood.
     superseded = models.BooleanField(default=False)
-    guidelines = models.PositiveSmallIntegerField(null=True, blank=True)
-    item_version = models.PositiveIntegerField(null=True, blank=True)
 
     class Meta:
         ordering = ["id"]

@@ -13,7 +13,7 @@ from projects.models import Question
 from ratings.models import NOTHING, Apart, Assignment
 
 from . import permitted
-from .judgement import Judgement, UnknownCode
+from .judgement import KEPT, Judgement, UnknownCode
 from .standing import InForce, read_and_lock
 
 LINES_AT_ONCE = 500
@@ -116,11 +116,9 @@ def _next_line(new: Judgement, old: Apart | None, in_force: InForce) -> Apart | 
     if old is None and new.code == NOTHING:
         return None
     now = timezone.now()
-    comment = new.comment
-    if comment is None:
-        comment = old.comment if old is not None else ""
+    texts = {name: _text(name, new, old) for name in KEPT}
     begins = old is None or (old.code == NOTHING and new.code != NOTHING)
-    if old is not None and (new.code, comment) == (old.code, old.comment):
+    if old is not None and new.code == old.code and texts == _texts(old):
         return None
     seconds = new.seconds
     if seconds is None and old is not None:
@@ -132,7 +130,19 @@ def _next_line(new: Judgement, old: Apart | None, in_force: InForce) -> Apart | 
         rated_at=now if old is None or begins else old.rated_at,
         changed_at=now,
         seconds=seconds,
-        comment=comment,
+        **texts,
         guidelines=in_force.guidelines.stamp(None, new.guidelines),
         item_version=in_force.content_of(new.item_id).stamp(None, new.item_version),
     )
+
+
+def _texts(line: Apart) -> dict[str, str]:
+    return {name: getattr(line, name) for name in KEPT}
+
+
+def _text(name: str, new: Judgement, old: Apart | None) -> str:
+    """What is said now; what stood where nothing is."""
+    said: str | None = getattr(new, name)
+    if said is None:
+        said = getattr(old, name) if old is not None else ""
+    return said

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import models, transaction
 
 from projects.models import Category, Item, Question, Rater
-from ratings.models import Rating, Revision
+from ratings.models import Apart, Rating, Revision
 from ratings.recording.judgement import DETAILS, FIELDS, KEPT, Judgement, UnknownCode
 from ratings.recording.record import record
 
@@ -24,7 +24,7 @@ def test_a_detail_is_a_column_of_a_rating(name: str) -> None:
 @pytest.mark.parametrize("name", KEPT)
 def test_what_is_kept_is_a_text_with_its_history(name: str) -> None:
     assert name in Judgement._fields
-    for model in (Rating, Revision):
+    for model in (Rating, Revision, Apart):
         assert isinstance(model._meta.get_field(name), models.TextField)
 
 
