@@ -17,6 +17,7 @@ from . import places, words
 
 # What the page of a case shows beside chart, basis and history.
 DIFFERING, USE = "differing", "use"
+A_RATER, THE_QUESTION = "rater", "question"
 RATER = {Answer.REAL: _("It is real: resolved"), Answer.NOT_HIS_FAULT: _("Not this rater’s fault")}
 OTHER = {Answer.REAL: _("It is real: resolved"), Answer.EXPLAINED: _("It has another cause")}
 
@@ -26,7 +27,10 @@ class Declared:
     """sentence: what moved, since when, by how much; basis: more sentences, on what it rests;
     promise: how often it is wrong, at a level of evidence; explanations: what else could be the
     cause; place: address and words of where to act; hint: what an answer does; answers: and how
-    each is called; shows: of DIFFERING and USE; chart: what its dots are, None without one."""
+    each is called; shows: of DIFFERING and USE; chart: what its dots are, None without one.
+
+    about: what moved, A_RATER or THE_QUESTION, or empty where something is only counted: of two
+    kinds about the same, one cause rings once. from_start: the rater was never otherwise."""
 
     sentence: Callable[[Alarm], str]
     basis: Callable[[Alarm], list[str]]
@@ -37,6 +41,8 @@ class Declared:
     hint: Promise
     shows: frozenset[str] = frozenset()
     chart: Promise | None = None
+    about: str = ""
+    from_start: bool = False
 
 
 _KEPT = _("The case is closed with its numbers. The same cause does not ring again.")
@@ -49,6 +55,8 @@ _of_a_rater = partial(
     hint=_("While a case of a rater is not resolved, no other kind rings for the same rater."),
     shows=frozenset({DIFFERING}),
     chart=_("Dots: one day of this rater, larger for more items. The line is their mean."),
+    about=A_RATER,
+    from_start=True,
 )
 _of_what_moved = partial(
     Declared,
@@ -61,6 +69,7 @@ _of_what_moved = partial(
         "Dots: the mean of a week, larger for more items. Lines: the levels before and since. Grey:"
         " when it began, with 95 % probability."
     ),
+    about=THE_QUESTION,
 )
 
 KINDS: dict[str, Declared] = {
@@ -82,6 +91,7 @@ KINDS: dict[str, Declared] = {
             " levels taken out. Lines: the levels before and since. Grey: when it began, with 95 %"
             " probability."
         ),
+        about=A_RATER,
     ),
     Kind.RATER_SAME: _of_a_rater(
         sentence=words.same,

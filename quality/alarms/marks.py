@@ -10,10 +10,11 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from projects.models import Member, Question, Rater
-from quality.models import Alarm, GoldAct, Kind, State
+from quality.models import Alarm, GoldAct, State
+
+from .kinds import KINDS
 
 MOST = 4  # of a chart, the newest: more would cover it
-FROM_THE_START = (Kind.RATER_SAME, Kind.RATER_FAST, Kind.RATER_APART)
 
 
 def of(question: Question, rater: Rater | None) -> list[tuple[str, str]]:
@@ -51,11 +52,11 @@ def of_raters(
 
 
 # What is only counted moves no trend.
-MOVED = [kind for kind in Kind.values if kind not in (Kind.OVERLAP_BEHIND, Kind.GOLD_SUSPECTED)]
+MOVED = [kind for kind, declared in KINDS.items() if declared.about]
 
 
 def _day(case: Alarm) -> str:
-    return (case.noticed if case.kind in FROM_THE_START else case.since).isoformat()
+    return (case.noticed if KINDS[case.kind].from_start else case.since).isoformat()
 
 
 def _words(case: Alarm, *, alone: bool) -> str:

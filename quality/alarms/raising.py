@@ -16,6 +16,7 @@ from projects.models import Question
 from quality.models import Alarm, AlarmStep, DriftRun, DriftStanding, Kind, Measure, State
 from ratings.recording.days import date_of
 
+from .kinds import A_RATER, KINDS, THE_QUESTION
 from .looking import Looked, number
 from .matching import FOREVER, Stretch, match, pair_of
 from .raisable import Raisable
@@ -37,7 +38,6 @@ def store(run: DriftRun, question: Question, looked: Looked) -> list[Alarm]:
     return raised
 
 
-COUNTED = frozenset({Kind.OVERLAP_BEHIND, Kind.GOLD_SUSPECTED})  # overlap.py, doubts.py
 LOOKED_FOR = frozenset(Kind.values) - {Kind.GOLD_SUSPECTED}  # in a look at a question
 
 
@@ -68,22 +68,17 @@ def cases(question: Question, found: Sequence[Raisable], kinds: Collection[str])
 def _explained(one: Raisable, stored: Sequence[Alarm]) -> bool:
     """Whether a case of another kind, that is not resolved, has the same cause: any of the same
     rater; of no rater alone, one whose days it shares."""
-    mine = one.stretch
+    mine, about = one.stretch, KINDS[one.kind].about
     for case in stored:
         if case.kind == one.kind or case.state == State.RESOLVED or not case.stands:
             continue
-        if one.kind in OF_RATER and case.kind in OF_RATER:
-            if set(mine.about) & set(_about(case)):
-                return True
-        elif (
-            one.kind in OF_QUESTION and case.kind in OF_QUESTION and not mine.apart(_stretch(case))
-        ):
+        if about != KINDS[case.kind].about:
+            continue
+        if about == A_RATER and set(mine.about) & set(_about(case)):
+            return True
+        if about == THE_QUESTION and not mine.apart(_stretch(case)):
             return True
     return False
-
-
-OF_RATER = (Kind.RATER_DRIFT, Kind.RATER_SAME, Kind.RATER_FAST, Kind.RATER_APART)
-OF_QUESTION = (Kind.QUESTION_FELL, Kind.PAIR_DIVERGED, Kind.CATEGORY_COLLAPSED)
 
 
 def _about(case: Alarm) -> tuple[int, ...]:
@@ -95,7 +90,7 @@ def _about(case: Alarm) -> tuple[int, ...]:
 
 
 def _stretch(case: Alarm) -> Stretch:
-    if case.kind in COUNTED and case.state != State.RESOLVED:  # it goes on until then
+    if not KINDS[case.kind].about and case.state != State.RESOLVED:  # it goes on until then
         return Stretch(_about(case), number(case.since), FOREVER)
     if case.kind == Kind.GOLD_SUSPECTED:  # more of them are another case
         return Stretch((), number(case.since), number(case.noticed))

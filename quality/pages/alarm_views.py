@@ -21,15 +21,14 @@ from projects.access import get_project
 from projects.models import Member, Project
 from quality import waiting
 from quality.alarms import answering, closer
-from quality.alarms.kinds import DIFFERING, KINDS, USE
-from quality.models import Alarm, AlarmStep, DriftRun, DriftStanding, Kind, State
+from quality.alarms.kinds import DIFFERING, KINDS, THE_QUESTION, USE
+from quality.models import Alarm, AlarmStep, DriftRun, DriftStanding, State
 
 from . import alarm_charts, alarm_words
 
 VIEWER = Member.Role.VIEWER
 LEAD = Member.Role.LEAD
 CASES_A_PAGE = 50
-WEEKLY = (Kind.QUESTION_FELL, Kind.PAIR_DIVERGED, Kind.CATEGORY_COLLAPSED)
 
 
 @login_required
@@ -153,7 +152,7 @@ def _page(
         "explanations": kind.explanations(case),
         "place": kind.place(case),
         "rows": alarm_charts.rows(case),
-        "weekly": case.kind in WEEKLY,
+        "weekly": kind.about == THE_QUESTION,
         "use": closer.use(case, scale) if USE in kind.shows else None,
         "differing": closer.differing(case, scale) if DIFFERING in kind.shows else None,
         "steps": AlarmStep.objects.filter(alarm=case).select_related("by"),
