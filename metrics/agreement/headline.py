@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from .glossary import gettext_noop
 from .registry import headlines
-from .scales import ScaleType, scale_type
+from .scales import SCALES, ScaleType, scale_type
 from .weights import CUSTOM, NONE, WEIGHTINGS, weighted
 
 COHEN = "cohen_kappa"
@@ -106,10 +106,6 @@ ROWS = (
 )
 
 
-def _told(why: str, scales: str, /, *words: str) -> "Told":
-    return Told(why, tuple(scales.split(", ")), *words)
-
-
 @dataclass(frozen=True)
 class Told:
     """A line of the table in words; `why` and `scales` say whose line it is."""
@@ -121,23 +117,31 @@ class Told:
     coefficient: str
 
 
+def _scales(*, ordered: bool, numeric: bool) -> tuple[str, ...]:
+    wanted = ordered, numeric
+    return tuple(name for name, kind in SCALES.items() if (kind.ordered, kind.numeric) == wanted)
+
+
+_UNORDERED = _scales(ordered=False, numeric=False)
+_RANKED = _scales(ordered=True, numeric=False)
+_NUMERIC = _scales(ordered=True, numeric=True)
 _ANY, _OTHERS = gettext_noop("any"), gettext_noop("others")
 _TWO = gettext_noop("two")
 TABLE = (
-    _told("two_raters", "nominal", _TWO, _ANY,
-          gettext_noop("Cohen's kappa; under custom weights where declared")),
-    _told("two_raters", "ordinal", _TWO, _ANY,
-          gettext_noop("weighted kappa: declared weights, else quadratic")),
-    _told("two_raters", "interval, ratio", _TWO, _ANY,
-          gettext_noop("weighted kappa, where weights are declared")),
-    _told("nominal", "nominal", _OTHERS, _ANY,
-          gettext_noop("Fleiss' kappa; under custom weights where declared")),
-    _told("ordinal", "ordinal", _OTHERS, _ANY,
-          gettext_noop("Fleiss' kappa: declared weights, else quadratic")),
-    _told("complete", "interval, ratio", _OTHERS, gettext_noop("yes"),
-          gettext_noop("ICC(A,1), ICC(C,1) beside")),
-    _told("incomplete", "interval, ratio", _OTHERS, gettext_noop("no"),
-          gettext_noop("Krippendorff's alpha of the scale's metric")),
+    Told("two_raters", _UNORDERED, _TWO, _ANY,
+         gettext_noop("Cohen's kappa; under custom weights where declared")),
+    Told("two_raters", _RANKED, _TWO, _ANY,
+         gettext_noop("weighted kappa: declared weights, else quadratic")),
+    Told("two_raters", _NUMERIC, _TWO, _ANY,
+         gettext_noop("weighted kappa, where weights are declared")),
+    Told("nominal", _UNORDERED, _OTHERS, _ANY,
+         gettext_noop("Fleiss' kappa; under custom weights where declared")),
+    Told("ordinal", _RANKED, _OTHERS, _ANY,
+         gettext_noop("Fleiss' kappa: declared weights, else quadratic")),
+    Told("complete", _NUMERIC, _OTHERS, gettext_noop("yes"),
+         gettext_noop("ICC(A,1), ICC(C,1) beside")),
+    Told("incomplete", _NUMERIC, _OTHERS, gettext_noop("no"),
+         gettext_noop("Krippendorff's alpha of the scale's metric")),
 )  # fmt: skip
 WHYS = (*dict.fromkeys(row.why for row in ROWS), CHOSEN)
 

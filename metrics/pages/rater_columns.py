@@ -55,7 +55,12 @@ class Column:
 
     @property
     def is_number(self) -> bool:
-        return self.show in ("whole", "tenths", "reading", "signed")
+        return self.is_one or self.show in ("reading", "signed")
+
+    @property
+    def is_one(self) -> bool:
+        """A number alone, without an interval and what it rests on."""
+        return self.show in ("whole", "tenths")
 
     def value(self, row: RaterRow, chosen: Selection) -> Any:
         """What the cell shows."""

@@ -1,11 +1,12 @@
 """What a report says in sentences: what must not be claimed from it, a paragraph for a methods
-section in both languages, and whom to cite."""
+section in each language, and whom to cite."""
 
 from __future__ import annotations
 
 import datetime
 from typing import Any
 
+from django.conf import settings
 from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -19,7 +20,6 @@ from . import drawn_words, words
 from .figures import figure, interval, whole
 
 Facts = dict[str, Any]
-LANGUAGES = ("en", "zh-hans")  # of the paragraph
 ENOUGH = 30  # items: with fewer an interval by formula is too narrow or too wide
 
 
@@ -153,7 +153,7 @@ def _of_choice(facts: Facts) -> list[str]:
 def methods(facts: Facts) -> list[tuple[str, str]]:
     """Language and paragraph."""
     found = []
-    for language in LANGUAGES:
+    for language, _name in settings.LANGUAGES:
         with translation.override(language):
             found.append((language, _paragraph(facts)))
     return found

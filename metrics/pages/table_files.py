@@ -3,11 +3,13 @@ shown."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from projects.models import Rater
+
 from . import dashboard
-from .rater_columns import SORTED_BY
+from .rater_columns import COLUMNS, SORTED_BY, Column, RaterRow
 from .selection import Selection
 from .sources.source import ProjectNumbers
 
@@ -57,16 +59,21 @@ def _disputes(chosen: Selection, numbers: ProjectNumbers) -> Rows:
 
 
 def _raters(chosen: Selection, numbers: ProjectNumbers) -> Rows:
-    rows = []
-    for one in numbers.raters(SORTED_BY["rater"], descending=False):
-        rater = one.rater
-        who = {"rater": rater.key, "name": rater.name, "kind": rater.kind, "group": rater.group}
-        values: dict[str, Any] = {"ratings": one.n_ratings}
-        for column in ("vs_peers", "pairwise", *(["bias"] if chosen.ordered else [])):
-            name = SORTED_BY[column].path(chosen).removeprefix("coefficients__")
-            values |= _of(one.coefficients.get(name), column)
-        rows.append({**who, **values, "seconds": one.seconds})
-    return rows
+    rows = [RaterRow(one, []) for one in numbers.raters(SORTED_BY["rater"], descending=False)]
+    shown = [column for column in COLUMNS if column.is_number and column.applies(chosen, rows)]
+    return [_who(row.reading.rater) | _cells(row, shown, chosen) for row in rows]
+
+
+def _who(rater: Rater) -> dict[str, Any]:
+    return {"rater": rater.key, "name": rater.name, "kind": rater.kind, "group": rater.group}
+
+
+def _cells(row: RaterRow, shown: Iterable[Column], chosen: Selection) -> dict[str, Any]:
+    cells: dict[str, Any] = {}
+    for column in shown:
+        value = column.value(row, chosen)
+        cells |= {column.key: value} if column.is_one else _of(value, column.key)
+    return cells
 
 
 # Name in the address of a chart's CSV -> its rows.

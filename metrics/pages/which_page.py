@@ -15,6 +15,7 @@ from metrics.agreement.headline import Facts
 from metrics.agreement.registry import MEAN_BY_ITEMS
 from metrics.agreement.weights import weighted
 from metrics.models import Reading
+from projects.models import Scale
 
 from . import words
 from .selection import Selection
@@ -53,7 +54,7 @@ def context(chosen: Selection, reading: Reading | None) -> dict[str, Any]:
 
 def _row(told: table.Told, why: str, kind: str) -> dict[str, Any]:
     return {
-        "scales": [words.SCALES[name] for name in told.scales],
+        "scales": [Scale(name).label for name in told.scales],
         "raters": gettext(told.raters),
         "complete": gettext(told.complete),
         "coefficient": gettext(told.coefficient),

@@ -213,15 +213,6 @@ def _judged(name: str) -> bool:
     return entry is not None and entry.corrected
 
 
-# Types of scales (metrics.agreement.scales).
-SCALES: dict[str, Promise] = {
-    "nominal": _("nominal"),
-    "ordinal": _("ordinal"),
-    "interval": _("interval"),
-    "ratio": _("ratio"),
-}
-
-
 # Rules about missing ratings (metrics.agreement.explaining.missing).
 POLICIES: dict[str, Promise] = {
     "available": _("Available ratings, all of them in what chance gives"),

@@ -19,6 +19,11 @@ class Scale(models.TextChoices):
     RATIO = "ratio", _("ratio")
 
     @property
+    def ordered(self) -> bool:
+        """ "Higher" and "lower" mean something."""
+        return self is not Scale.NOMINAL
+
+    @property
     def numeric(self) -> bool:
         """Each category needs a number."""
         return self in (Scale.INTERVAL, Scale.RATIO)

@@ -251,7 +251,7 @@ class WeightsForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.size = len(question.active_categories())
         offered = set(Weights)
-        if question.scale == Scale.NOMINAL:  # without an order nothing is nearer
+        if not Scale(question.scale).ordered:  # without an order nothing is nearer
             offered = {Weights.NONE, Weights.CUSTOM, Weights(question.weights)}
         weights = self.fields["weights"]
         assert isinstance(weights, forms.ChoiceField)

@@ -173,7 +173,7 @@ def matrix_context(
     return {
         "preview": preview,
         "labels": labels,
-        "doubt": weight_matrix.rises(matrix, labels) if found.scale != Scale.NOMINAL else None,
+        "doubt": weight_matrix.rises(matrix, labels) if Scale(found.scale).ordered else None,
         "agreement": changes.weights_preview(found.pk, matrix),
         "project": found.project,
     }

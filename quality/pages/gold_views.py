@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from metrics.agreement.gold import PAUSE_AT, WORDED_FROM
 from metrics.pages.selection import Selection, chosen_question
-from projects.models import GoldAnswer, Item, Member, Question, Rater
+from projects.models import GoldAnswer, Item, Member, Question, Rater, Scale
 from quality.gold import acting, settings, stamp, suspects
 from quality.models import GoldAct, GoldItem, GoldReview, GoldScore, GoldState
 from ratings.recording.days import date_of
@@ -56,7 +56,7 @@ def gold(request: HttpRequest, project_id: int) -> HttpResponse:
         "rules": GoldState.Rule.choices,
         "pause_at": PAUSE_AT,
         "worded_from": WORDED_FROM,
-        "ordered": question.scale != "nominal",
+        "ordered": Scale(question.scale).ordered,
     }
     return render(request, "quality/gold.html", context)
 
