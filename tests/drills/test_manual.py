@@ -106,7 +106,11 @@ def a_small_installation_is_made(reader: Reader) -> None:
     reader.machine.install(f"apt-get -qq update\nexport DEBIAN_FRONTEND=noninteractive\n{block}")
     reader.machine.boot()
     reader.sets("/^(DATABASE|REDIS)_URL/d")
-    reader.types("enable --now concord concord-backup.timer")
+    password = reader.types("enable --now concord concord-backup.timer").split()[-1]
+    assert password == reader.machine.run("cat /var/lib/concord/sign-in.txt").strip()
+    journal = reader.machine.run("journalctl --unit concord --output cat")
+    assert password not in journal
+    assert '"level": "ERROR"' not in journal
     command = reader.manual.take("systemd-run").strip()
     reader.python = command.removesuffix(" manage.py status")
     reader.run(f'{reader.python} "$@" manage.py status')
