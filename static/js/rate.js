@@ -314,7 +314,10 @@
         sheet().querySelector(".sheet__progress")?.replaceWith(progress.cloneNode(true));
         if (!ahead && isNew(sheet())) layReady(answer.section);
       }
-      if (sheet().dataset.key) heard.textContent = texts.textStored.replace("%s", sheet().dataset.key);
+      // After the last answer of an exam, or of all, there is no item: its heading says so.
+      const { key } = sheet().dataset;
+      const heading = sheet().querySelector("h2")?.textContent ?? "";
+      heard.textContent = key ? texts.textStored.replace("%s", key) : heading;
     }
   }
 

@@ -1,0 +1,215 @@
+"""The quality desk in a browser, by a lead and a rater, in both languages: an exam that is not
+passed, a contested answer, a second try, a pause, cases and their rules. axe finds nothing on any
+of these pages, light or dark; they fit a phone and a desk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.contrib.auth.models import User
+from django.utils import timezone
+from playwright.sync_api import Browser, Page, ViewportSize, expect
+
+from metrics.work import sweep
+from projects.catalogue.gold import set_gold
+from projects.models import Item, Project, Question, Rater
+from quality import tasks
+from quality.exam import settings
+from quality.models import Appeal, DriftStanding, GoldAct, LabelRules
+from ratings.models import Exam
+from tests.conftest import PASSWORD
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+PHONE: ViewportSize = {"width": 390, "height": 844}
+DESK: ViewportSize = {"width": 1440, "height": 900}
+RIGHT, WRONG = "2", "4"  # keys
+
+
+@pytest.fixture
+def person(browser: Browser, live_server: Any) -> Iterator[Callable[..., Page]]:
+    """``person(name, locale)``: somebody signed in. Afterwards nothing was refused, and no script
+    had failed."""
+    contexts, complaints = [], []
+
+    def come(name: str, locale: str) -> Page:
+        context = browser.new_context(
+            base_url=live_server.url, locale=locale, reduced_motion="reduce", viewport=DESK
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on(
+            "console",
+            lambda said: (
+                complaints.append(said.text) if said.type in ("error", "warning") else None
+            ),
+        )
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto("/sign-in/")
+        page.locator("#id_username, [name=username], [name=login]").first.fill(name)
+        page.locator("[type=password]").fill(PASSWORD)
+        page.keyboard.press("Enter")
+        page.wait_for_url(lambda url: "sign-in" not in url)
+        return page
+
+    yield come
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+@pytest.fixture
+def world(project: Project, question: Question, lead: User, rate: Any, make_alarm: Any) -> Question:
+    """Thirty items by ben and cleo, and gold for 24 more that an exam asks, once; ben has a case
+    and is proposed to be paused."""
+    for number in range(30):
+        for place, key in enumerate(("ben", "cleo")):
+            label = ("none", "minor", "major")[(number + (number % 5 == place)) % 3]
+            rate(question, f"i{number:02}", key, label)
+    for number in range(24):
+        body = {"text": f"Known text {number}"}
+        item = Item.objects.create(project=project, key=f"g{number:02}", body=body)
+        set_gold(item=item, question=question, answer=[1], by=lead, explanation="See page 3.")
+    for number in range(6):
+        rate(question, f"g{number:02}", "ben", "critical")
+    settings.choose(question=question, by=lead, required=True, tries=1, everybody=True)
+    LabelRules.objects.create(question=question, tell_raters=True, tell_after=0)
+    sweep.bring_up_to_date(question.pk)
+    tasks.sweep_gold()
+    tasks.sweep_alarms()
+    tasks.sweep_raters()
+    ben = project.raters.get(key="ben")
+    make_alarm(question, ben)
+    DriftStanding.objects.filter(rater=ben).update(watched=True)
+    GoldAct.objects.create(
+        question=question, rater=ben, step="pause", state="proposed", evidence=140.0, answers=6,
+        made_at=timezone.now(),
+    )  # fmt: skip
+    return question
+
+
+def proper(page: Page) -> None:
+    """Fits a phone and a desk, and axe finds nothing, light and dark."""
+    for chart in page.locator(".chart").all():
+        expect(chart).to_have_attribute("data-state", "drawn")
+    for size in (PHONE, DESK):
+        page.set_viewport_size(size)
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), page.url
+    for scheme in ("dark", "light"):
+        page.emulate_media(color_scheme=scheme)
+        for chart in page.locator(".chart").all():
+            expect(chart).to_have_attribute("data-state", "drawn")
+        found = Axe().run(page)
+        assert found.violations_count == 0, f"{page.url}\n{found.generate_report()}"
+
+
+@pytest.mark.parametrize("locale", ["en-GB", "zh-CN"])
+def test_an_exam_that_is_not_passed_is_contested_and_tried_again(
+    person: Callable[..., Page], world: Question, project: Project, locale: str
+) -> None:
+    base = f"/projects/{project.pk}/"
+    rater = person("annotator", locale)
+    fail_and_contest(rater, base)
+    lead = person("lead", locale)
+    answer_and_grant(lead, base)
+    rater.goto(f"{base}exam/")
+    proper(rater)
+    rater.locator(f"main a.button--primary[href='{base}rate/']").click()
+    sit(rater, RIGHT, 11)
+    rater.goto(f"{base}exam/")
+    expect(rater.locator("main .badge--good")).to_have_count(11)
+    assert Exam.objects.filter(state="passed").count() == 1
+
+
+def fail_and_contest(rater: Page, base: str) -> None:
+    rater.goto(f"{base}rate/")
+    proper(rater)
+    rater.locator(f"form[action='{base}exam/'] button").click()
+    proper(rater)
+    sit(rater, WRONG, 5)
+    heading = rater.locator("#desk-sheet h2").inner_text()
+    expect(rater.locator("#desk-heard")).to_have_text(heading)
+    proper(rater)
+    rater.locator(f"main a[href='{base}exam/']").click()
+    expect(rater.locator("article .badge--bad")).to_have_count(5)
+    rater.locator("article details summary").first.click()
+    rater.locator("article textarea").first.fill("The text says otherwise.")
+    rater.locator("article details[open] button").click()
+    expect(rater.get_by_text("The text says otherwise.")).to_be_visible()
+    proper(rater)
+    rater.goto(f"{base}rate/")
+    proper(rater)
+
+
+def answer_and_grant(lead: Page, base: str) -> None:
+    lead.goto(base)
+    expect(lead.locator(".site-button__count")).to_have_text("4")  # case, pause, exam, appeal
+    lead.locator(".site-user a[href$='/alarms/']").click()
+    for path in ("exams/", "appeals/", "gold/"):
+        expect(lead.locator(f"main a[href^='{base}{path}']")).to_have_count(1)
+    lead.locator(f"main a[href^='{base}appeals/']").click()
+    proper(lead)
+    lead.locator("main textarea").first.fill("Read the second line.")
+    lead.locator("main form button[value=refused]").click()
+    expect(lead.get_by_text("Read the second line.")).to_be_visible()
+    assert Appeal.objects.get().state == "refused"
+    lead.goto(f"{base}exams/")
+    proper(lead)
+    lead.locator("input[name=reason]").first.fill("one more")
+    lead.locator("button[value=grant]").click()
+    assert Exam.objects.get(state="open").reason == "one more"
+
+
+def sit(page: Page, key: str, times: int) -> None:
+    for _number in range(times):
+        text = page.locator(".item-body__text")
+        expect(text).to_be_visible()
+        before = text.inner_text()
+        page.keyboard.press(key)
+        page.keyboard.press("Enter")
+        page.wait_for_function(
+            "before => document.querySelector('.item-body__text')?.innerText !== before", arg=before
+        )
+
+
+@pytest.mark.parametrize("locale", ["en-GB", "zh-CN"])
+def test_a_lead_pauses_a_rater_and_answers_a_case(
+    person: Callable[..., Page],
+    world: Question,
+    project: Project,
+    make_user: Callable[..., User],
+    locale: str,
+) -> None:
+    base = f"/projects/{project.pk}/"
+    project.members.create(user=make_user("ben"), role="annotator")
+    Rater.objects.filter(key="ben").update(user=User.objects.get(username="ben"))
+    lead = person("lead", locale)
+    for path in ("alarms/", "alarms/rules/", "raters/", f"gold/raters/{ben().pk}/", "gold/"):
+        lead.goto(f"{base}{path}")
+        proper(lead)
+    lead.locator("button[value=carry_out]").click()
+    expect(lead.locator("main .badge--warn").first).to_be_visible()
+    assert ben().paused
+    rater = person("ben", locale)
+    rater.goto(f"{base}rate/")
+    proper(rater)
+
+    lead.goto(f"{base}alarms/")
+    lead.locator("main table a").first.click()
+    proper(lead)
+    lead.locator("main textarea[name=reason], main input[name=reason]").first.fill("talked to him")
+    lead.locator("button[value='resolved:real']").click()
+    expect(lead.get_by_text("talked to him").first).to_be_visible()
+    proper(lead)
+    lead.goto(f"{base}gold/")
+    lead.locator("input[name=reason]").first.fill("the gold was wrong")
+    lead.locator("button[value=override]").first.click()
+    assert lead.locator("button[value=override]").count() == 0
+    assert not ben().paused
+
+
+def ben() -> Rater:
+    return Rater.objects.get(key="ben")
