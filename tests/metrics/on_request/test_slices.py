@@ -527,7 +527,7 @@ def test_number_of_queries(
 ) -> None:
     open_page({"kind": "human"})
     client = client_for(lead)
-    with django_assert_num_queries(18):
+    with django_assert_num_queries(19):
         client.get(f"/projects/{rated.project_id}/?kind=human")
 
 
