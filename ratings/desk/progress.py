@@ -20,6 +20,7 @@ from ratings.models import Apart, Rating
 
 REMEMBERED_SECONDS = 600
 RECENT = 5  # items on the strip of the last answers
+HOURS_FROM = 100  # minutes
 PACE_FROM = 5  # items
 RATINGS_LOOKED_AT = 60  # for the strip and the pace; an item has one for each question
 
@@ -62,6 +63,12 @@ class Progress:
         if self.pace is None or not self.left:
             return None
         return max(round(self.left * self.pace / 60), 1)
+
+    @property
+    def hours_left(self) -> int | None:
+        """The same in whole hours, where minutes would say too much."""
+        minutes = self.minutes_left
+        return round(minutes / 60) if minutes is not None and minutes >= HOURS_FROM else None
 
 
 # rated_at lies at or before changed_at, by which the rater's ratings are indexed.

@@ -4,6 +4,7 @@ import pytest
 from django.core.cache import cache
 
 from projects.models import Item, Project, Rater
+from ratings.desk.progress import Progress
 from ratings.models import Assignment, Rating, Revision
 from tests.ratings.desk.test_rate import SHEET, rate_url, submit
 
@@ -154,3 +155,8 @@ def test_at_the_end_the_next_project_is_named(
     cache.clear()  # sizes of projects are remembered
     page = desk.get(rate_url(project)).content.decode()
     assert f'href="/projects/{other.pk}/rate/">Go on with Dialogues</a>' in page
+
+
+@pytest.mark.parametrize(("pace", "hours"), [(40.0, None), (60.0, 2), (720.0, 20), (None, None)])
+def test_a_long_rest_is_told_in_hours(pace: float | None, hours: int | None) -> None:
+    assert Progress(today=0, rated=0, skipped=0, items=100, pace=pace).hours_left == hours
