@@ -81,7 +81,9 @@ class Machine:
 
     def _shell(self, before: list[str], script: str) -> str:
         """What it prints; the script ends at the first command that fails."""
-        (self.root / "root" / "typed.sh").write_text(script, encoding="utf-8")
+        # Our own umask, that of the site's settings, is no root's.
+        typed = f"umask 022\n{script}"
+        (self.root / "root" / "typed.sh").write_text(typed, encoding="utf-8")
         done = subprocess.run(
             [*before, "/bin/bash", "-euo", "pipefail", "/root/typed.sh"],
             stdin=subprocess.DEVNULL,
