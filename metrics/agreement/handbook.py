@@ -129,7 +129,7 @@ def _section(entry: Coefficient) -> str:
     lines = [
         f"### {entry.title}",
         "",
-        wrapped(SAYS[entry.name.removesuffix(".chi2")]),
+        wrapped(SAYS[entry.name.removesuffix(".chi2")][1]),
         "",
         f"    {entry.formula}",
         "",

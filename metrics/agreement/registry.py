@@ -1,7 +1,7 @@
 """The one list of coefficients: batch, report(), pages, API, command line and handbook ask it.
 
-Adding a coefficient: its formula and its declaration in a file of coefficients/, and its name here.
-The pages call it by words in metrics/pages/words.py; a test says when they are missing.
+Adding a coefficient: its formula and its declaration in a file of coefficients/, its name here, and
+what it is called and says in glossary.py; a test says when that is missing.
 """
 
 from collections.abc import Collection, Iterator

@@ -18,47 +18,6 @@ WEIGHTS: dict[str, Promise] = {
 
 PERIODS: dict[str, Promise] = {"day": _("day"), "week": _("week"), "month": _("month")}
 
-_BASE: dict[str, Promise] = {
-    "fleiss_kappa": _("Fleiss’ kappa"),
-    "fleiss_kappa_gwet": _("Fleiss’ kappa, margins by item"),
-    "krippendorff_alpha_nominal": _("Krippendorff’s alpha, nominal"),
-    "krippendorff_alpha_ordinal": _("Krippendorff’s alpha, ordinal"),
-    "krippendorff_alpha_interval": _("Krippendorff’s alpha, interval"),
-    "krippendorff_alpha_ratio": _("Krippendorff’s alpha, ratio"),
-    "gwet_ac1": _("Gwet’s AC1"),
-    "gwet_ac2": _("Gwet’s AC2"),
-    "brennan_prediger": _("Brennan-Prediger"),
-    "percent_agreement": _("Percent agreement"),
-    "mean_pairwise_kappa": _("Mean pairwise kappa"),
-    "mean_pairwise_kappa_by_items": _("Mean pairwise kappa by shared items"),
-    "icc1": _("ICC(1,1), one-way"),
-    "icc2": _("ICC(A,1), absolute agreement"),
-    "icc3": _("ICC(C,1), consistency"),
-    "icc1k": _("ICC(1,k), mean of the raters"),
-    "icc2k": _("ICC(A,k), mean of the raters"),
-    "icc3k": _("ICC(C,k), mean of the raters"),
-    "vs_peers": _("Kappa with peers"),
-    "vs_peers_percent": _("Percent agreement with peers"),
-    "vs_peers_bias": _("Bias against peers"),
-    "cohen_kappa": _("Cohen’s kappa"),
-    "weighted_kappa": _("Cohen’s weighted kappa"),
-    "cohen_kappa_category": _("Cohen’s kappa of each category"),
-    "fleiss_kappa_category": _("Fleiss’ kappa of each category"),
-    "light_kappa": _("Light’s kappa"),
-    "conger_kappa": _("Conger’s kappa"),
-    "kendall_w": _("Kendall’s W"),
-    "mean_difference": _("Mean difference"),
-    "kappa_max": _("Largest kappa that the margins allow"),
-    "scott_pi": _("Scott’s pi"),
-    "pabak": _("PABAK, adjusted for prevalence and bias"),
-    "prevalence_index": _("Prevalence index"),
-    "bias_index": _("Bias index"),
-    "pearson": _("Pearson’s correlation"),
-    "spearman": _("Spearman’s rank correlation"),
-    "kendall_tau_b": _("Kendall’s tau-b"),
-    "lin_ccc": _("Lin’s concordance"),
-}
-
 REASONS: dict[str, Promise] = {
     "single_category": _(
         "all ratings are in one category, so there is nothing beyond chance to measure"
@@ -89,14 +48,21 @@ NOT_COUNTED = _("not counted yet")
 
 def coefficient(name: str) -> str | Promise:
     """The name of a coefficient for people; one that has no words here keeps its own name."""
-    if name in _BASE:
-        return _BASE[name]
+    if called := _called(name):
+        return called
     base, _sep, weights = name.rpartition("_")
-    if base in _BASE and weights in WEIGHTS:
+    called = _called(base)
+    if called and weights in WEIGHTS:
         return format_lazy(
-            pgettext_lazy("coefficient, weights", "{}, {}"), _BASE[base], _WEIGHTED[weights]
+            pgettext_lazy("coefficient, weights", "{}, {}"), called, _WEIGHTED[weights]
         )
     return name
+
+
+def _called(name: str) -> Promise | None:
+    said = glossary.COEFFICIENTS.get(name)
+    called = said[0] if said else glossary.FORMS.get(name)
+    return _(called) if called else None
 
 
 _WEIGHTED: dict[str, Promise] = {
@@ -109,7 +75,7 @@ _WEIGHTED: dict[str, Promise] = {
 
 def on_scores(name: str) -> str | Promise:
     """A coefficient whose weights come from scores."""
-    return format_lazy(pgettext_lazy("coefficient", "{}, weights of the scores"), _BASE[name])
+    return format_lazy(pgettext_lazy("coefficient", "{}, weights of the scores"), _called(name))
 
 
 def reason(name: str | None) -> str | Promise:
@@ -182,7 +148,8 @@ def explained(name: str) -> tuple[str | Promise, str]:
         title, text = glossary.TERMS[name]
         return gettext(title), gettext(text)
     name = plain(name)
-    return TESTS.get(name) or coefficient(name), gettext(glossary.COEFFICIENTS[name])
+    called, text = glossary.COEFFICIENTS[name]
+    return gettext(called), gettext(text)
 
 
 def plain(name: str) -> str:
@@ -219,12 +186,4 @@ POLICIES: dict[str, Promise] = {
     "by_item": _("Available ratings, each item once in what chance gives"),
     "complete": _("Complete items only"),
     "paired": _("Items with two ratings or more"),
-}
-
-
-TESTS: dict[str, Promise] = {
-    "stuart_maxwell": _("Stuart-Maxwell: both use the categories equally often"),
-    "bowker": _("Bowker: disagreements go both ways equally often"),
-    "mcnemar": _("McNemar, corrected for continuity"),
-    "mcnemar_exact": _("McNemar, exact"),
 }

@@ -127,7 +127,7 @@ def reaches(reading: Reading, bar: float) -> str:
 
 @register.filter
 def test_name(name: str) -> str | Promise:
-    return words.TESTS.get(name, name)
+    return words.coefficient(name)
 
 
 @register.filter
