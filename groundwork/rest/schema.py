@@ -92,15 +92,26 @@ def one_or_many(name: str, row: Any) -> Any:
     )
 
 
+class Later(serializers.Serializer):
+    computed_at = serializers.DateTimeField(
+        allow_null=True, help_text="null: a worker is at it; ask again in a second"
+    )
+
+
 def reads(
-    operation: str, summary: str, answer: Any, parameters: Sequence[OpenApiParameter] = ()
+    operation: str,
+    summary: str,
+    answer: Any,
+    parameters: Sequence[OpenApiParameter] = (),
+    *,
+    later: bool = False,
 ) -> Any:
-    """Decorator of a GET."""
+    """Decorator of a GET; ``later``: the answer may be still with a worker."""
     return extend_schema(
         operation_id=operation,
         summary=summary,
         parameters=list(parameters),
-        responses={200: answer, **errors(READING_ERRORS)},
+        responses={200: answer, **({202: Later} if later else {}), **errors(READING_ERRORS)},
     )
 
 

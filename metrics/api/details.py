@@ -95,6 +95,7 @@ class Categories(narrowed.ResultsView):
         "Each category against the rest",
         CategoriesOut,
         [QUESTION, *narrowed.FILTERS],
+        later=True,
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.project(request, project_id, role=VIEWER)
@@ -115,6 +116,7 @@ class Disputed(narrowed.ResultsView):
         "The ten items on which raters differ most",
         DisputedOut,
         [QUESTION, parameter("weights", "none when left out"), *narrowed.FILTERS],
+        later=True,
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.project(request, project_id, role=VIEWER)
@@ -161,6 +163,7 @@ class Change(narrowed.ResultsView):
             parameter("to", "First day of the later period"),
             parameter("weights", "none when left out"),
         ],
+        later=True,
     )
     def get(self, request: Request, project_id: int) -> Response:
         """Made on request: 202 while a worker is at it."""

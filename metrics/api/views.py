@@ -62,6 +62,7 @@ class Agreement(narrowed.ResultsView):
         "All coefficients of a question, and what they rest on",
         AgreementOut,
         [QUESTION, *narrowed.FILTERS],
+        later=True,
     )
     def get(self, request: Request, project_id: int) -> Response:
         """With a filter: of the chosen ratings alone, as if there were no others; 202 while a
@@ -99,6 +100,7 @@ class Pairs(narrowed.ResultsView):
             *narrowed.FILTERS,
             *PAGING,
         ],
+        later=True,
     )
     def get(self, request: Request, project_id: int) -> Response:
         """With a filter: of the 40 raters with the most of these ratings."""
@@ -121,6 +123,7 @@ class Raters(narrowed.ResultsView):
         "Each rater's agreement with the others",
         page_of("Rater", RaterOut),
         [QUESTION, *narrowed.FILTERS, *PAGING],
+        later=True,
     )
     def get(self, request: Request, project_id: int) -> HttpResponse:
         """With a filter: the 500 raters with the most of these ratings."""
@@ -145,6 +148,7 @@ class Trend(narrowed.ResultsView):
             *narrowed.FILTERS,
             *PAGING,
         ],
+        later=True,
     )
     def get(self, request: Request, project_id: int) -> Response:
         """The items whose latest rating lies in the period; periods without items are left out. Of
@@ -183,6 +187,7 @@ class RaterTrend(narrowed.ResultsView):
             *narrowed.FILTERS,
             *PAGING,
         ],
+        later=True,
     )
     def get(self, request: Request, project_id: int, rater_key: str) -> Response:
         """The ratings which the rater gave in the period, against all other ratings of the same
