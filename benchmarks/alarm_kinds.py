@@ -34,7 +34,7 @@ def kinds(plans: Sequence[tuple[str, Plan]], options: argparse.Namespace) -> Non
         + " |"
     )
     print("|---|---|---|---|" + "---|" * len(OF_RATERS + OF_DAYS))
-    total = {level: Counter() for level in LEVELS}
+    total: dict[float, Counter[str]] = {level: Counter() for level in LEVELS}
     for name, plan in plans:
         for level in LEVELS:
             found: Counter[str] = Counter()

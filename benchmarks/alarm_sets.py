@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def _told(found: list[watching.Found], raters: np.ndarray, labels: tuple[str, ...]) -> str:
-    told = {}
+    told: dict[str, list[str]] = {}
     for one in found:
         who = " and ".join(str(raters[rater]) for rater in one.raters)
         what = "" if one.code is None else f"{labels[one.code]}"

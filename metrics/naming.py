@@ -83,7 +83,7 @@ def name_view(*, project: Project, page: str, name: str, query: str, by: Any) ->
     except BadRequest as problem:
         raise Refused(name=str(problem)) from None
     Project.objects.select_for_update().get(pk=project.pk)
-    if project.named_views.count() >= MOST:
+    if NamedView.objects.filter(project=project).count() >= MOST:
         raise Refused(name=_("A project has at most %(n)s views: delete one first.") % {"n": MOST})
     name = _checked(project, name)
     view = NamedView.objects.create(project=project, page=page, name=name, query=query, by=by)
@@ -119,7 +119,7 @@ def _checked(project: Project, name: str, *, but: int | None = None) -> str:
     name = name.strip()
     if not name or len(name) > LONGEST_NAME or has_control(name):
         raise Refused(name=_("A name of 1 to %(n)s signs is needed.") % {"n": LONGEST_NAME})
-    if project.named_views.filter(name=name).exclude(pk=but or 0).exists():
+    if NamedView.objects.filter(project=project, name=name).exclude(pk=but or 0).exists():
         raise Refused(name=_("There is a view of this name already."))
     return name
 

@@ -83,7 +83,7 @@ def named_views(request: HttpRequest, project_id: int) -> HttpResponse:
 def change(request: HttpRequest, project_id: int, view_id: int) -> HttpResponse:
     """What a lead does about a view: ``do`` rename, share or delete."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    view = get_object_or_404(project.named_views, pk=view_id)
+    view = get_object_or_404(NamedView, project=project, pk=view_id)
     do = request.POST.get("do", "")
     try:
         if do == "rename":

@@ -159,8 +159,9 @@ def fetched(listed: Iterable[tuple[int, int, Any]]) -> list[Rating | Apart]:
     """What is listed, with items and questions."""
     keys = [(is_apart, pk) for is_apart, pk, _changed_at in listed]
     found: dict[tuple[int, int], Any] = {}
-    for is_apart, model in enumerate((Rating, Apart)):
-        rows = model._default_manager.filter(pk__in=[pk for which, pk in keys if which == is_apart])
+    models: tuple[Any, Any] = Rating, Apart
+    for is_apart, model in enumerate(models):
+        rows = model.objects.filter(pk__in=[pk for which, pk in keys if which == is_apart])
         found |= {(is_apart, row.pk): row for row in rows.select_related("item", "question")}
     return [found[key] for key in keys if key in found]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -20,7 +20,7 @@ def accessible(page: Page) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_lead_keeps_a_view_and_a_stranger_reads_it(
-    scheme: str, browser: Browser, project: Any, rated: Any, open_page: Any
+    scheme: Literal["light", "dark"], browser: Browser, project: Any, rated: Any, open_page: Any
 ) -> None:
     page = open_page(f"/projects/{project.pk}/?period=day", color_scheme=scheme)
     drawn(page)
@@ -35,8 +35,9 @@ def test_a_lead_keeps_a_view_and_a_stranger_reads_it(
     accessible(page)
     link = page.get_by_label("New link").input_value()
     with browser.new_context(
-        viewport={"width": 390, "height": 800}, color_scheme=scheme
-    ) as context:  # type: ignore[arg-type]
+        viewport={"width": 390, "height": 800},
+        color_scheme=scheme,
+    ) as context:
         other = context.new_page()
         other.goto(link)
         drawn(other)

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -460,7 +461,7 @@ def everybody_each_time(rows, level):
     material = Material.of(ratings, K, ordered=True, settings=drift.Settings(alarm=level))
     left_out = LeftOut.nothing(ratings.keys.size)
     left_out.begin(-EVER, EVER)
-    told = []
+    told: list[tuple[int, int, int]] = []
     while True:
         charts = material.round(left_out).charts
         reached = [(chart, chart.at_least(level)) for chart in charts]
@@ -472,6 +473,7 @@ def everybody_each_time(rows, level):
         if not ranked:
             return told
         chart, t = reached[min(ranked)[2]]
+        assert t is not None
         onset = int(chart.day[chart.channels[chart.leading(t)].onset[t]])
         told.append((int(ratings.keys[chart.rater]), int(chart.day[t]), onset))
         left_out.peers[chart.rater] = min(left_out.peers[chart.rater], onset)
@@ -498,7 +500,7 @@ def test_both_sides_at_once_are_each_by_itself():
     items = [rng.normal(0.3 * (day > 20), 0.8, size) for day, size in enumerate(n)]
     days = Sums(n, [x.sum() for x in items], [(x**2).sum() for x in items])
     prior = drift.PRIORS[drift.UP]
-    rates = {"s2": 0.6, "kappa2": 0.005, "prior": prior}
+    rates: dict[str, Any] = {"s2": 0.6, "kappa2": 0.005, "prior": prior}
     for side, both in zip((1, -1), of_sides(days, (1, -1), **rates), strict=True):
         alone = drift.evidence(*days, side=side, **rates)
         for name in ("total", "onset", "earliest", "latest", "step", "error"):

@@ -88,6 +88,7 @@ def test_the_word_and_the_interval_rest_on_one_distribution(df):
     assert bands.freedom(0.64, low, 0.05) == pytest.approx(df, rel=1e-6)
     # where the interval's lower end is a band's, 97.5 % lie above it, but for what is cut off at 1
     shares = bands.band_probabilities(0.4 + (0.64 - low), 0.05, df=df)
+    assert shares is not None
     above = sum(shares[name] for name in ("moderate", "substantial", "almost_perfect"))
     steps = (1 - 0.4 - (0.64 - low)) / 0.05, (-1 - 0.4 - (0.64 - low)) / 0.05
     top, bottom = special.stdtr(df, steps)
@@ -98,8 +99,9 @@ def test_of_few_items_a_lower_word_is_sure():
     """Five items: the normal distribution says fair, t(4) slight."""
     low = 0.5 - float(special.stdtrit(4, 0.975)) * 0.17
     df = bands.freedom(0.5, low, 0.17)
-    assert bands.safe_band(0.5, 0.17).name == "fair"
-    assert bands.safe_band(0.5, 0.17, df=df).name == "slight"
+    normal, by_t = bands.safe_band(0.5, 0.17), bands.safe_band(0.5, 0.17, df=df)
+    assert normal and normal.name == "fair"
+    assert by_t and by_t.name == "slight"
 
 
 def test_without_an_interval_there_are_no_degrees_of_freedom():
