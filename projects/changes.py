@@ -18,7 +18,6 @@ _previews: list[Preview] = []
 _counters: list[CountInUse] = []
 _zone_listeners: list[Listener] = []
 _scale_listeners: list[Listener] = []
-_gold_listeners: list[Listener] = []
 
 
 def listen(
@@ -26,13 +25,12 @@ def listen(
     count_in_use: CountInUse | None = None,
     zone_changed: Listener | None = None,
     scale_changed: Listener | None = None,
-    gold_changed: Listener | None = None,
     weights_preview: Preview | None = None,
 ) -> None:
     """Register what is to be asked and told. Who is registered twice still hears once.
 
-    ``zone_changed`` gets a project's id, ``scale_changed`` and ``gold_changed`` a question's. They
-    run inside the changing transaction, so that a failure of theirs undoes the change.
+    ``zone_changed`` gets a project's id, ``scale_changed`` a question's. They run inside the
+    changing transaction, so that a failure of theirs undoes the change.
     """
     if count_in_use is not None and count_in_use not in _counters:
         _counters.append(count_in_use)
@@ -42,8 +40,6 @@ def listen(
         _zone_listeners.append(zone_changed)
     if scale_changed is not None and scale_changed not in _scale_listeners:
         _scale_listeners.append(scale_changed)
-    if gold_changed is not None and gold_changed not in _gold_listeners:
-        _gold_listeners.append(gold_changed)
 
 
 def in_use(question_id: int, codes: Iterable[int]) -> dict[int, int]:
@@ -71,10 +67,4 @@ def zone_changed(project_id: int) -> None:
 def scale_changed(question_id: int) -> None:
     """Tell all listeners that a question's categories, their order, values or weights changed."""
     for listener in _scale_listeners:
-        listener(question_id)
-
-
-def gold_changed(question_id: int) -> None:
-    """Tell all listeners that gold answers to a question were set or retired."""
-    for listener in _gold_listeners:
         listener(question_id)

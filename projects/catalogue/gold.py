@@ -20,7 +20,7 @@ from django.utils import timezone
 from groundwork import security
 from groundwork.database import bulk
 from groundwork.text import has_nul
-from projects import changes, locks
+from projects import locks
 from projects.models import GoldAnswer, Item, Question
 from projects.querysets import GoldQuerySet
 
@@ -246,8 +246,7 @@ def _parts(values: Iterable[One]) -> Iterator[list[One]]:
 
 
 def _tell(question: Question, moved: Moved, by: Any) -> None:
-    """To those who listen, and to the trail: the first items by their keys, answers by labels."""
-    changes.gold_changed(question.pk)
+    """To the trail: the first items by their keys, answers by labels."""
     first = list(moved)[:MOST_TOLD]
     keys = dict(Item.objects.filter(pk__in=first).values_list("pk", "key"))
     labels = dict(question.categories.values_list("code", "label"))

@@ -16,7 +16,7 @@ from django.utils import timezone
 from events.models import Event
 from groundwork import security
 from projects.models import Category, Deletion, Project, Rater
-from ratings.models import Apart, Assignment, Exam, ImportRun, Rating, Revision, Said
+from ratings.models import Apart, Assignment, Exam, ImportRun, Judged, Rating, Revision
 from ratings.recording.judgement import KEPT
 
 PSEUDONYM = "former"
@@ -115,7 +115,7 @@ def _line(told: dict[str, Any]) -> bytes:
     return (json.dumps(told, ensure_ascii=False, default=_as_text) + "\n").encode()
 
 
-def _texts(said: Said) -> dict[str, str]:
+def _texts(said: Judged) -> dict[str, str]:
     return {name: getattr(said, name) for name in KEPT}
 
 

@@ -5,8 +5,8 @@ from .day_move import DayMove
 from .desk import Assignment, Desk
 from .exam import Exam, ExamRules
 from .import_run import ImportRun
+from .judged import Judged
 from .rating import NOTHING, Rating, Revision, UncountedItem
-from .said import Said
 
 __all__ = [
     "NOTHING",
@@ -17,8 +17,8 @@ __all__ = [
     "Exam",
     "ExamRules",
     "ImportRun",
+    "Judged",
     "Rating",
     "Revision",
-    "Said",
     "UncountedItem",
 ]

@@ -10,11 +10,11 @@ from projects.models import Item, Question, Rater
 from ratings.querysets import ApartQuerySet
 
 from .desk import Assignment
+from .judged import Judged
 from .rating import NOTHING, Revision
-from .said import Said
 
 
-class Apart(Said):
+class Apart(Judged):
     """One thing that a rater said of an item that tests them. It is no rating: the project's
     agreement, the item's places and what the rater rated before know nothing of it.
 

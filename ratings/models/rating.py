@@ -12,12 +12,12 @@ from django.utils.translation import gettext_lazy as _
 from projects.models import Item, Question, Rater
 from ratings.querysets import UNCOUNTED, RatingQuerySet
 
-from .said import Said
+from .judged import Judged
 
 NOTHING = -1  # the code of a withdrawn or never counted rating
 
 
-class Rating(Said):
+class Rating(Judged):
     """What a rater says now about an item.
 
     ``code`` is the category's code (-1: withdrawn); ``counted`` is the code that the stored counts
@@ -80,7 +80,7 @@ class UncountedItem(models.Model):
         return f"{self.item_id} of {self.question_id}"
 
 
-class Revision(Said):
+class Revision(Judged):
     """One line of a rating's history. Written once, never changed."""
 
     class Source(models.TextChoices):

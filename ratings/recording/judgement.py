@@ -2,7 +2,7 @@
 
 API, desk, import, export, and admin ask this list. A text that a source may send, and that stands
 until it sends another one, is a line in DETAILS with ``kept=True``, a field of Judgement, and a
-column of the same name in Said (ratings.models). Nothing else has to know it.
+column of the same name in Judged (ratings.models). Nothing else has to know it.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from ratings.recording import setup_changes
 
 @pytest.fixture(autouse=True)
 def _nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_counters", "_zone_listeners", "_scale_listeners", "_gold_listeners"):
+    for name in ("_counters", "_zone_listeners", "_scale_listeners"):
         monkeypatch.setattr(changes, name, [])
 
 

@@ -1,11 +1,11 @@
-"""What is kept of everything that a rater says, wherever it stands."""
+"""What is kept of each judgement, wherever it stands."""
 
 from __future__ import annotations
 
 from django.db import models
 
 
-class Said(models.Model):
+class Judged(models.Model):
     """A category's code (-1: withdrawn), and the texts and versions that go with it. The texts are
     those of ratings.recording.judgement.KEPT."""
 
