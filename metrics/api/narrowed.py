@@ -23,8 +23,8 @@ from metrics.on_request import filter_choices, slices
 from metrics.on_request.slice_numbers import SHORT
 from metrics.scale import QuestionScale
 from metrics.work import sweep
-from projects.api.view import ApiView
-from projects.models import Question, Rater
+from projects.api.view import ApiView, question_of
+from projects.models import Member, Project, Question, Rater
 
 NAMES = ("from", "to", "kind", "group", "content", "without", "drawn")
 FILTERS = [
@@ -191,3 +191,15 @@ def points(
         return found[:size]
 
     return read
+
+
+def of_request(
+    view: ApiView, request: Request, project_id: int, *allowed: str
+) -> tuple[Project, Question, dict[str, str], Filter]:
+    """The project by the one door, the question, the parameters and the filter of a request for
+    results."""
+    project = view.project(request, project_id, role=Member.Role.VIEWER)
+    found, chosen = asked(request, ("question", *allowed))
+    question = question_of(project, found.get("question"))
+    question.project = project
+    return project, question, found, chosen

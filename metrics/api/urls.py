@@ -1,6 +1,6 @@
 from django.urls import path
 
-from . import details, every, views
+from . import details, every, trends, views
 
 AGREEMENT = "projects/<int:project_id>/agreement/"
 
@@ -13,11 +13,11 @@ urlpatterns = [
     path(f"{AGREEMENT}pair/", every.TwoRaters.as_view(), name="api-pair"),
     path(f"{AGREEMENT}pairs/", views.Pairs.as_view(), name="api-pairs"),
     path(f"{AGREEMENT}raters/", views.Raters.as_view(), name="api-rater-agreement"),
-    path(f"{AGREEMENT}trend/", views.Trend.as_view(), name="api-trend"),
+    path(f"{AGREEMENT}trend/", trends.Trend.as_view(), name="api-trend"),
     # A rater's key may hold slashes.
     path(
         f"{AGREEMENT}raters/<path:rater_key>/trend/",
-        views.RaterTrend.as_view(),
+        trends.RaterTrend.as_view(),
         name="api-rater-trend",
     ),
 ]

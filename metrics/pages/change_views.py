@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from metrics.on_request import attributing
 
-from . import change_page, charts, live
+from . import change_page, change_words, charts, live
 from .freshness import Freshness
 from .selection import chosen_question
 
@@ -40,7 +40,7 @@ def change(request: HttpRequest, project_id: int) -> HttpResponse:
         "found": found,
         "bars": bars,
         "bars_size": charts.bars_height(bars)[0],
-        "sentences": change_page.sentences(asked, found) if found else [],
+        "sentences": change_words.sentences(asked, found) if found else [],
         "ordered": chosen.ordered,
         "keep": {"weights": chosen.weights},
     }

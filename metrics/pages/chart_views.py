@@ -20,7 +20,7 @@ from projects.access import get_project
 from projects.models import Member, Project, Question, Rater
 from ratings.files.formulas import guard
 
-from . import change_page, charts, model_versions, trends, words
+from . import change_page, charts, heat_maps, model_versions, trends, words
 from .rater_page import table_of
 from .selection import Selection, by_key, select
 from .sources import source_of
@@ -191,21 +191,21 @@ def _pairs(request: HttpRequest, chosen: Selection) -> Made:
     met = {(row["a"], row["b"]) for row in rows}
     keys = [rater.key for rater in raters]
     apart = [(a, b) for a in keys for b in keys if a != b and (a, b) not in met]
-    return charts.pair_matrix(keys, apart), rows
+    return heat_maps.pair_matrix(keys, apart), rows
 
 
 def _rater_confusion(request: HttpRequest, chosen: Selection) -> Made:
     rater = _rater(request, chosen, "rater")
     table = table_of(source_of(chosen).rater(rater).whole)
     peers = _("peers on the same items")
-    spec = charts.confusion(chosen.scale.labels, rows_title=rater.key, columns_title=peers)
+    spec = heat_maps.confusion(chosen.scale.labels, rows_title=rater.key, columns_title=peers)
     return spec, table_rows(table, chosen.scale.labels)
 
 
 def _pair_table(request: HttpRequest, chosen: Selection) -> Made:
     a, b = _rater(request, chosen, "a"), _rater(request, chosen, "b")
     table = source_of(chosen).pair(a, b).table().tolist()
-    spec = charts.confusion(chosen.scale.labels, rows_title=a.key, columns_title=b.key)
+    spec = heat_maps.confusion(chosen.scale.labels, rows_title=a.key, columns_title=b.key)
     return spec, table_rows(table, chosen.scale.labels)
 
 

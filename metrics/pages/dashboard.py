@@ -18,7 +18,7 @@ from metrics.readings import over_time, pairs
 from metrics.scale import headlines, weighted
 from projects.models import Rater
 
-from . import charts, getting_started, words
+from . import getting_started, heat_maps, words
 from .live import Live
 from .moves import Move
 from .rater_table import rater_table
@@ -91,7 +91,7 @@ def context(request: HttpRequest, chosen: Selection, numbers: ProjectNumbers) ->
         "points": points,
         "older": course.older,
         "matrix_raters": raters,
-        "matrix_size": charts.matrix_height(len(raters))[0],
+        "matrix_size": heat_maps.matrix_height(len(raters))[0],
         "pairwise_name": weighted(registry.MEAN_PAIRWISE, chosen.weights),
         "matrix": matrix_rows(raters, matrix),
         "has_pairs": has_pairs,

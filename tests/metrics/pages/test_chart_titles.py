@@ -7,12 +7,12 @@ import json
 import pytest
 import vl_convert
 
-from metrics.pages import charts
+from metrics.pages import heat_maps
 
 
 @pytest.mark.parametrize("key", ["CORP\\ursula", 'x\\" + alert(1) + "', "a\\", 'say "yes"'])
 def test_a_key_with_a_backslash_is_drawn(key: str) -> None:
-    spec = charts.confusion(["a", "b"], rows_title=key, columns_title=key)
+    spec = heat_maps.confusion(["a", "b"], rows_title=key, columns_title=key)
     rows = [{"own": "a", "other": "b", "n": 3, "share": 0.5, "apart": 0.5}]
     plain = json.loads(json.dumps({**spec, "data": {"values": rows}, "width": 200}, default=str))
     drawn = vl_convert.vegalite_to_svg(plain)
