@@ -139,6 +139,7 @@ def everything(client, project, question, keys=("i0", "i3", "i4", "i6")):
         "view_id": [1],
         "link_id": [1],
         "secret": ["x"],
+        "digest": ["0"],
     }
     asked = [
         *addresses(values),
