@@ -75,7 +75,7 @@ def statement(execute: Callable[..., Any], sql: Any, *rest: Any) -> Any:
     if not get_current_span().is_recording():
         return execute(sql, *rest)
     text = str(sql)
-    with spans.span("client", text.split(maxsplit=1)[0].upper()) as span:
+    with spans.span("client", text.lstrip("( ").split(maxsplit=1)[0].upper()) as span:
         span.set_attribute("db.system.name", rest[-1]["connection"].vendor)
         span.set_attribute("db.query.text", text[:LONGEST_STATEMENT])
         return execute(sql, *rest)

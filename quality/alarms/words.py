@@ -184,7 +184,13 @@ def same(alarm: Alarm) -> str:
         "%(rater)s answers “%(category)s” nearly always: of %(n)s items of which most others say"
         " something else, all but %(left)s."
     )
-    return said % {**told(alarm), "left": whole(round(alarm.size * alarm.n))}
+    left = round(alarm.size * alarm.n)
+    if left == 0:
+        said = _(
+            "%(rater)s answers “%(category)s” nearly always: even on all %(n)s items of which most"
+            " others say something else."
+        )
+    return said % {**told(alarm), "left": whole(left)}
 
 
 def same_basis(alarm: Alarm) -> list[str]:
