@@ -185,3 +185,12 @@ def note_opened(link: ViewLink) -> None:
         security.event(
             "view_link_opened", project_id=link.view.project_id, after={"name": link.view.name}
         )
+
+
+def rename_raters(project_id: int, renamed: Mapping[str, str]) -> None:
+    """Views of one rater's items stay that under another key."""
+    for view in NamedView.objects.filter(project=project_id, query__contains="rater="):
+        said = QueryDict(view.query).dict()
+        if said.get("rater") in renamed:
+            view.query = urlencode(said | {"rater": renamed[str(said["rater"])]})
+            view.save(update_fields=["query"])

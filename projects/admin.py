@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from groundwork import security
 
-from .catalogue import kinds
+from .catalogue import identities, kinds
 from .models import (
     ApiToken,
     Category,
@@ -27,6 +27,7 @@ from .models import (
     Project,
     Question,
     Rater,
+    RaterIdentity,
     ScaleVersion,
 )
 from .people import tokens
@@ -223,6 +224,7 @@ class RaterAdmin(InTrail):
         if "kind" in form.changed_data:
             kinds.keep({obj.pk: form.initial["kind"]})
         super().save_model(request, obj, form, change)
+        identities.settle(obj.project_id)
         Project.objects.filter(pk=obj.project_id).catalogue_changed()
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -230,6 +232,18 @@ class RaterAdmin(InTrail):
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+
+@admin.register(RaterIdentity)
+class RaterIdentityAdmin(ReadOnly):
+    """For superusers alone: whoever leads the project sees pseudonyms."""
+
+    list_display = ("rater", "key", "name", "project")
+    list_select_related = ("rater", "project")
+    search_fields = ("key", "name", "=rater__key")
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(request.user.is_superuser)
 
 
 @admin.register(Member)

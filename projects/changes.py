@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 # question id, codes -> how many ratings hold each of the codes (those with none left out)
@@ -14,10 +14,14 @@ Listener = Callable[[int], None]
 # "then"}; None while there is nothing to tell
 Preview = Callable[[int, list[list[float]]], dict[str, Any] | None]
 
+# project id, old key -> new key of raters
+Renamed = Callable[[int, Mapping[str, str]], None]
+
 _previews: list[Preview] = []
 _counters: list[CountInUse] = []
 _zone_listeners: list[Listener] = []
 _scale_listeners: list[Listener] = []
+_renamed_listeners: list[Renamed] = []
 
 
 def listen(
@@ -26,12 +30,15 @@ def listen(
     zone_changed: Listener | None = None,
     scale_changed: Listener | None = None,
     weights_preview: Preview | None = None,
+    raters_renamed: Renamed | None = None,
 ) -> None:
     """Register what is to be asked and told. Who is registered twice still hears once.
 
     ``zone_changed`` gets a project's id, ``scale_changed`` a question's. They run inside the
     changing transaction, so that a failure of theirs undoes the change.
     """
+    if raters_renamed is not None and raters_renamed not in _renamed_listeners:
+        _renamed_listeners.append(raters_renamed)
     if count_in_use is not None and count_in_use not in _counters:
         _counters.append(count_in_use)
     if weights_preview is not None and weights_preview not in _previews:
@@ -68,3 +75,9 @@ def scale_changed(question_id: int) -> None:
     """Tell all listeners that a question's categories, their order, values or weights changed."""
     for listener in _scale_listeners:
         listener(question_id)
+
+
+def raters_renamed(project_id: int, renamed: Mapping[str, str]) -> None:
+    """Tell that raters have other keys now: what others stored under the old ones follows."""
+    for listener in _renamed_listeners:
+        listener(project_id, renamed)

@@ -4,7 +4,7 @@ from ratings.desk import list_views, preview_views
 from ratings.desk import views as desk_views
 from ratings.files import export_views, exporting, media_views
 from ratings.importing import archive_views, run_views, upload_views
-from ratings.items import chosen_views, deleting_views
+from ratings.items import chosen_views, deleting_views, hiding_views
 from ratings.items import views as item_views
 
 PROJECT = "projects/<int:project_id>/"
@@ -25,6 +25,9 @@ urlpatterns = [
         deleting_views.rater_data,
         name="rater_data",
     ),
+    path(f"{PROJECT}people/identities/", hiding_views.identities, name="identities"),
+    path(f"{PROJECT}people/identities/hide/", hiding_views.hide, name="identities_hide"),
+    path(f"{PROJECT}people/identities/look/", hiding_views.look, name="identities_look"),
     path(f"{PROJECT}delete/", deleting_views.delete_project, name="project_delete"),
     path(f"{PROJECT}item/<int:item_id>/delete/", deleting_views.delete_item, name="item_delete"),
     path(

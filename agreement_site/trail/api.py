@@ -18,6 +18,7 @@ from projects.api.view import ApiView
 
 from . import reading
 from .acts import ACTS
+from .hidden import Mask, mask_for
 from .views import asked_project
 
 
@@ -68,8 +69,17 @@ def _page(request: Request, project_id: int | None) -> Response:
     except reading.Refused as refused:
         raise BadRequest("The query has invalid parameters.", fields=refused.fields) from None
 
+    mask = mask_for(project, request.user)
+
     def read(after: Key | None, size: int) -> list[tuple[Key, Any]]:
         older = lines if after is None else lines.filter(pk__lt=-after[0])
-        return [((-line.pk,), TrailLineOut(line).data) for line in older[:size]]
+        return [((-line.pk,), _told(line, mask)) for line in older[:size]]
 
     return Response(page(request, found, key=1, read=read))
+
+
+def _told(line: TrailLine, mask: Mask) -> Any:
+    line.before, line.after, line.details = (
+        mask(line.what, told) for told in (line.before, line.after, line.details)
+    )
+    return TrailLineOut(line).data

@@ -21,6 +21,7 @@ from projects.models import Project
 from ratings.files.formulas import guard
 
 from .acts import ACTS
+from .hidden import Mask, unmasked
 
 NAMES = ("actor", "act", "from", "to")  # what may be asked for
 LONGEST_ACTOR = 150
@@ -31,6 +32,7 @@ COLUMNS = (
     "id", "at", "what", "actor_id", "actor", "project_id", "address", "request_id",
     "before", "after", "details",
 )  # fmt: skip
+WHAT = COLUMNS.index("what")
 
 
 class Refused(ValueError):
@@ -120,7 +122,7 @@ def _until(found: QuerySet[TrailLine], moment: datetime.datetime) -> QuerySet[Tr
     return found.none() if last is None else found.filter(pk__lte=last, at__lt=moment)
 
 
-def as_csv(found: QuerySet[TrailLine]) -> Iterator[bytes]:
+def as_csv(found: QuerySet[TrailLine], mask: Mask = unmasked) -> Iterator[bytes]:
     """All of them as lines of CSV, some at a time."""
     yield _csv([COLUMNS])
     before: int | None = None
@@ -128,7 +130,7 @@ def as_csv(found: QuerySet[TrailLine]) -> Iterator[bytes]:
         rest = found if before is None else found.filter(pk__lt=before)
         rows = list(rest.values_list(*COLUMNS)[:READ_AT_ONCE])
         if rows:
-            yield _csv([[_cell(value) for value in row] for row in rows])
+            yield _csv([[_cell(mask(row[WHAT], value)) for value in row] for row in rows])
         if len(rows) < READ_AT_ONCE:
             return
         before = rows[-1][0]

@@ -23,6 +23,7 @@ from projects.models import Member, Project
 
 from . import reading
 from .acts import ACTS
+from .hidden import Mask, mask_for
 from .names import NAMED_BY_PEOPLE, NAMES
 
 LINES_A_PAGE = 50
@@ -51,8 +52,9 @@ def trail(request: HttpRequest, project_id: int | None = None) -> HttpResponse:
     except reading.Refused as refused:
         context["wrong"] = refused.fields
     else:
+        mask = mask_for(project, request.user)
         lines = list((found.filter(pk__lt=before) if before else found)[: LINES_A_PAGE + 1])
-        context["lines"] = [shown(line) for line in lines[:LINES_A_PAGE]]
+        context["lines"] = [shown(line, mask) for line in lines[:LINES_A_PAGE]]
         context["next_after"] = lines[LINES_A_PAGE - 1].pk if len(lines) > LINES_A_PAGE else None
     given = {name: request.GET.get(name, "")[:200] for name in reading.NAMES}
     chosen = {name: value for name, value in given.items() if value}
@@ -81,16 +83,18 @@ def trail_file(request: HttpRequest, project_id: int | None = None) -> Any:
     security.event("export", what_of="trail", kind="csv")
     name = "concord-trail.csv" if project is None else f"concord-trail-{project.pk}.csv"
     return StreamingHttpResponse(
-        reading.as_csv(found),
+        reading.as_csv(found, mask_for(project, request.user)),
         content_type="text/csv; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )
 
 
-def shown(line: TrailLine) -> dict[str, Any]:
+def shown(line: TrailLine, mask: Mask) -> dict[str, Any]:
     """A line as the page writes it: what moved as (name, that in words, before, after), and what
     else is known."""
-    before, after = line.before or {}, line.after or {}
+    before, after, details = (
+        mask(line.what, told) or {} for told in (line.before, line.after, line.details)
+    )
     words = {} if line.what in NAMED_BY_PEOPLE else NAMES
     act: str | Promise = ACTS.get(line.what, line.what)
     return {
@@ -105,7 +109,7 @@ def shown(line: TrailLine) -> dict[str, Any]:
         ],
         "details": [
             (name, NAMES.get(name, ""), _text(value))
-            for name, value in line.details.items()
+            for name, value in details.items()
             if name not in before and name not in after
         ],
     }

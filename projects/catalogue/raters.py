@@ -15,9 +15,9 @@ from groundwork import security
 from groundwork.database import bulk
 from groundwork.rest.parameters import rows_error
 from groundwork.text import has_control
-from projects.models import Member, Project, Rater
+from projects.models import Member, Project, Rater, RaterIdentity
 
-from . import kinds
+from . import identities, kinds
 from .rows import Counts, Field, Row, checked, key_problem, standing
 
 LONGEST_KEY = Rater._meta.get_field("key").max_length or 0
@@ -42,7 +42,9 @@ def put_raters(*, project: Project, rows: Sequence[Any], by: Any) -> Counts:
     raters = checked("rater", rows, FIELDS)
     with transaction.atomic():
         # one account is tied to one rater, whoever asks
-        Project.objects.select_for_update().get(pk=project.pk)
+        project = Project.objects.select_for_update().get(pk=project.pk)
+        raters = _as_shown(project, raters)
+        hidden = identities.names(project)
         users = _users(raters)
         stored = standing("projects_rater", COLUMNS, project, raters)
         _refuse_models(raters, stored)
@@ -50,6 +52,8 @@ def put_raters(*, project: Project, rows: Sequence[Any], by: Any) -> Counts:
         writes = []
         for row in raters:
             old = stored.get(row["key"])
+            if old is not None and row["key"] in hidden:
+                old = (hidden[row["key"]], *old[1:])
             *said, user_id = old or (*SAID.values(), None)
             if "username" in row:
                 user_id = users.get(row["username"])
@@ -63,7 +67,26 @@ def put_raters(*, project: Project, rows: Sequence[Any], by: Any) -> Counts:
         _keep_kinds(project, writes, stored)
         joined = _write_raters(project, writes)
         _tell(project, writes, stored=stored, joined=joined, by=by)
+        if project.raters_hidden:
+            _hide(project, writes, hidden)
     return counts
+
+
+def _as_shown(project: Project, raters: Sequence[Row]) -> list[Row]:
+    """The rows with the pseudonyms of those that are hidden; 400 where two rows mean the same."""
+    shown = identities.pseudonyms(project, [row["key"] for row in raters])
+    if not shown:
+        return list(raters)
+    renamed = [row | {"key": shown.get(row["key"], row["key"])} for row in raters]
+    return checked("rater", renamed, FIELDS)
+
+
+def _hide(project: Project, writes: list[tuple[Any, ...]], hidden: dict[str, str]) -> None:
+    """What was said of hidden raters goes where they are kept, and new ones are hidden."""
+    for _project, key, name, *_rest in writes:
+        if hidden.get(key, name) != name:
+            RaterIdentity.objects.filter(project=project, rater__key=key).update(name=name)
+    identities.settle(project.pk)
 
 
 def _keep_kinds(
@@ -167,11 +190,13 @@ def _refuse_tied(
     for user_id, key in tied.values_list("user_id", "key"):
         if new.get(key, user_id) == user_id:
             holders[user_id] = key
+    to_whom = "another rater" if project.raters_hidden else "rater '{}'"
     wrong = {}
     for place, row in enumerate(raters):
         holder = holders.get(users.get(row.get("username") or "", 0))
         if holder is not None and holder != row["key"]:
-            wrong[place] = [f"the account '{row['username']}' is tied to rater '{holder}' already"]
+            said = to_whom.format(holder)
+            wrong[place] = [f"the account '{row['username']}' is tied to {said} already"]
     if wrong:
         raise rows_error("rater", wrong)
 

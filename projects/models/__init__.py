@@ -2,6 +2,7 @@
 
 from .content import has_content
 from .deletion import Deletion
+from .identity import RaterIdentity
 from .item import ASKED, WAITING, WITHDRAWN, GoldAnswer, Item, ItemVersion
 from .member import ApiToken, Member
 from .project import BandScheme, GuidelineVersion, Project, QueueOrder
@@ -27,6 +28,7 @@ __all__ = [
     "Question",
     "QueueOrder",
     "Rater",
+    "RaterIdentity",
     "Scale",
     "ScaleVersion",
     "Weights",

@@ -71,6 +71,8 @@ class Project(models.Model):
     # Rises when items, or raters' kinds or groups, change: what was computed of a choice of them is
     # old then.
     catalogue_version = models.PositiveBigIntegerField(default=0, db_default=0, editable=False)
+    # Leads see pseudonyms; who stands behind them is kept apart (RaterIdentity).
+    raters_hidden = models.BooleanField(default=False, db_default=False, editable=False)
     # A project that rests: nobody rates in it, and lists show it apart.
     archived_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -144,8 +144,12 @@ class RaterForm(forms.Form):
     )
     user = forms.TypedChoiceField(label=_("Rates as"), coerce=int, empty_value=None, required=False)
 
-    def __init__(self, *args: Any, members: list[Member], **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, members: list[Member], hidden: bool = False, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         users = [(member.user_id, member.user.get_username()) for member in members]
         choices: Any = self.fields["user"]
         choices.choices = [("", _("nobody")), *users]
+        if hidden:  # who it is, and it is not to be seen
+            del self.fields["name"], self.fields["user"]

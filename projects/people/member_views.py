@@ -192,19 +192,21 @@ def rater_change(request: HttpRequest, project_id: int, rater_id: int) -> HttpRe
         "group": rater.group,
         "user": rater.user_id or "",
     }
-    form = RaterForm(request.POST or None, initial=initial, members=who_may)
+    form = RaterForm(
+        request.POST or None, initial=initial, members=who_may, hidden=hasattr(rater, "identity")
+    )
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
         try:
             raters.change_rater(
                 rater=rater,
                 by=request.user,
-                name=data["name"],
+                name=data.get("name", rater.name),
                 kind=data["kind"],
                 model=data["model"],
                 prompt_version=data["prompt_version"],
                 group=data["group"],
-                user_id=data["user"],
+                user_id=data.get("user", rater.user_id),
             )
         except Refused as refused:
             show(form, refused.fields)

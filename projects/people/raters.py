@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 
 from groundwork import security
 from groundwork.text import has_control
-from projects.catalogue import kinds
+from projects.catalogue import identities, kinds
 from projects.catalogue.raters import LONGEST_MODEL, LONGEST_NAME, LONGEST_VERSION, is_group
-from projects.models import Member, Project, Rater
+from projects.models import Member, Project, Rater, RaterIdentity
 from projects.setup.project_rules import Refused
 
 
@@ -24,20 +24,22 @@ def tie_annotator(*, project: Project, user: User) -> Rater:
     rater = Rater.objects.filter(project=project, user=user).first()
     if rater is not None:
         return rater
-    free = Rater.objects.filter(
-        project=project, key=user.username, user=None, kind=Rater.Kind.HUMAN
-    ).first()
+    free = identities.by_key(project, user.username, user=None, kind=Rater.Kind.HUMAN)
     if free is not None:
         free.user = user
         free.save(update_fields=["user"])
         return free
     alike = Rater.objects.filter(project=project, key__startswith=user.username)
-    taken = set(alike.values_list("key", flat=True))
+    hidden = RaterIdentity.objects.filter(project=project, key__startswith=user.username)
+    taken = {*alike.values_list("key", flat=True), *hidden.values_list("key", flat=True)}
     key, number = user.username, 1
     while key in taken:
         number += 1
         key = f"{user.username[:140]}-{number}"
-    return Rater.objects.create(project=project, key=key, name=user.get_full_name(), user=user)
+    made = Rater.objects.create(project=project, key=key, name=user.get_full_name(), user=user)
+    if identities.settle(project.pk):
+        made.refresh_from_db()
+    return made
 
 
 @transaction.atomic
@@ -95,15 +97,7 @@ def change_rater(
     if user_id is not None:
         if not Member.objects.filter(project=rater.project_id, user=user_id).exists():
             raise Refused({"user": _("A rater is tied to a member of this project.")})
-        other = (
-            Rater.objects.filter(project=rater.project_id, user=user_id)
-            .exclude(pk=rater.pk)
-            .first()
-        )
-        if other is not None:
-            raise Refused(
-                {"user": _("This user is tied to rater '%(key)s' already.") % {"key": other.key}}
-            )
+        _refuse_tied(rater, user_id)
     if rater.kind != kind:
         kinds.keep({rater.pk: rater.kind})
     if (rater.kind, rater.group) != (kind, group):
@@ -120,6 +114,8 @@ def change_rater(
     for field, value in after.items():
         setattr(rater, field, value)
     rater.save(update_fields=list(after))
+    if identities.settle(rater.project_id):
+        rater.refresh_from_db()
     security.event(
         "rater_changed",
         project_id=rater.project_id,
@@ -129,6 +125,17 @@ def change_rater(
         after=after,
     )
     return rater
+
+
+def _refuse_tied(rater: Rater, user_id: int) -> None:
+    """Raises Refused for a user who is another rater of the project."""
+    tied = Rater.objects.filter(project=rater.project_id, user=user_id)
+    other = tied.exclude(pk=rater.pk).first()
+    if other is not None:
+        said = _("This user is tied to rater '%(key)s' already.") % {"key": other.key}
+        if hasattr(other, "identity"):  # who that is, is hidden
+            said = _("This user is tied to another rater already.")
+        raise Refused({"user": said})
 
 
 def _refuse_model(kind: str, field: str, text: str, *, longest: int) -> None:

@@ -72,7 +72,7 @@ class History(ApiView):
         def read(after: paging.Key | None, size: int) -> list[tuple[paging.Key, Any]]:
             chosen = rows.filter(pk__gt=after[0] if after else 0).select_related("by")
             lines = chosen.order_by("pk")[:size]
-            is_lead = role == Member.Role.LEAD
+            is_lead = role == Member.Role.LEAD and not project.raters_hidden
             return [((line.pk,), _shown(line, labels, is_lead=is_lead)) for line in lines]
 
         return Response(paging.page(request, found, key=1, read=read))

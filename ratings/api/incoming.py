@@ -99,7 +99,7 @@ def resolve(sent: Sent) -> Said:
     own = sent.user.pk if asks_own else None
     known = look_up(sent.project, rows, own_rater_of=own, given_alone=is_annotator)
     if is_annotator:
-        _refuse_others(known.own_rater, rows)
+        _refuse_others(known, rows)
         permitted.refuse_paused(known.is_paused, known.told)
         permitted.refuse_unexamined(known.exam_due)
     only_question = known.only_question
@@ -109,7 +109,8 @@ def resolve(sent: Sent) -> Said:
     judgements: dict[Question, list[Judgement]] = {}
     for place, row in sent.rows.items():
         question = row.get("question") or only_question
-        key = (question, row["item"], row.get("rater", known.own_rater) or "")
+        rater = row.get("rater", known.own_rater) or ""
+        key = (question, row["item"], known.shown.get(rater, rater))
         judgement = _judgement(row, key, known, now)
         if judgement is None:
             wrong[place] = list(_unknown(row, key, known, now))
@@ -128,13 +129,15 @@ def _is_annotator(project: Project) -> bool:
     return project.role != Member.Role.LEAD  # type: ignore[attr-defined]  # set by the door
 
 
-def _refuse_others(own: str | None, rows: Collection[dict[str, Any]]) -> None:
+def _refuse_others(known: Known, rows: Collection[dict[str, Any]]) -> None:
     """PermissionDenied for an annotator who has no rater or names another than their own."""
+    own = known.own_rater
     if own is None:
         raise PermissionDenied(
             _("Your account is tied to no rater of this project; its lead can do that.")
         )
-    if any(row.get("rater", own) != own for row in rows):
+    named = {row["rater"] for row in rows if "rater" in row}
+    if any(known.shown.get(rater, rater) != own for rater in named):
         raise PermissionDenied(_("You may rate as '%(own)s' alone.") % {"own": own})
 
 

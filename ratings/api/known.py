@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from groundwork.database import bulk
+from projects.catalogue import identities
 from projects.models import Project, Question
 from ratings.recording import examined
 from ratings.recording.permitted import HELD
@@ -32,6 +33,8 @@ class Known:
     questions: dict[str, Asked]
     items: dict[str, int]
     raters: dict[str, int]
+    # True keys of raters whose names are hidden -> their pseudonyms, which `raters` names.
+    shown: dict[str, str]
     own_rater: str | None  # key of the rater that the user is, where that was asked
     is_paused: bool = False  # this rater
     told: str = ""  # what answers on gold brought this rater
@@ -100,16 +103,20 @@ def look_up(
         items = bulk.find("projects_item", "id", project.pk, keys)
     named = {row["rater"] for row in rows if row.get("rater")}
     raters = bulk.find("projects_rater", "id", project.pk, named)
+    hidden = identities.asked(project, named)
     if own_rater_of is not None:
         raters.append((_OWN_RATER, [project.pk, own_rater_of]))
-    asked, *found = bulk.several([(_QUESTIONS, [project.pk]), *items, *raters])
+    asked, *found = bulk.several([(_QUESTIONS, [project.pk]), *hidden, *items, *raters])
+    found_hidden = [row for part in found[: len(hidden)] for row in part]
+    found = found[len(hidden) :]
     found_items = found[: len(items)]
     found_raters = found[len(items) :]
     own = found_raters.pop() if own_rater_of is not None else []
     known = Known(
         questions=_questions(project, asked),
         items=_by_key(found_items),
-        raters=_by_key([*found_raters, own]),
+        raters=_by_key([*found_raters, own, [row[1:] for row in found_hidden]]),
+        shown={true: pseudonym for true, pseudonym, _pk in found_hidden},
         own_rater=own[0][0] if own else None,
     )
     if not given_alone or not own:

@@ -30,7 +30,8 @@ class ListedRater(serializers.Serializer):
     )
     group = serializers.CharField(allow_blank=True)
     username = serializers.CharField(
-        allow_null=True, help_text="Of the account, for leads alone; null: none is tied"
+        allow_null=True,
+        help_text="Of the account, for leads alone; null: none is tied, or it is hidden",
     )
     paused = serializers.BooleanField()
 
@@ -96,6 +97,7 @@ def _rater(project: Project, key: str) -> Rater:
 
 def _shown(project: Project, rater: Rater) -> dict[str, Any]:
     is_lead = project.role == Member.Role.LEAD  # type: ignore[attr-defined]  # set by the door
+    told = is_lead and not project.raters_hidden
     return {
         "key": rater.key,
         "name": rater.name,
@@ -103,6 +105,6 @@ def _shown(project: Project, rater: Rater) -> dict[str, Any]:
         "model": rater.model,
         "prompt_version": rater.prompt_version,
         "group": rater.group,
-        "username": rater.user.get_username() if rater.user and is_lead else None,
+        "username": rater.user.get_username() if rater.user and told else None,
         "paused": rater.paused,
     }

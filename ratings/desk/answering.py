@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from projects.catalogue import identities
 from projects.models import Item, Project, Question, Rater
 from ratings.models import Assignment, Desk, Exam, Rating, Revision
 from ratings.recording import permitted, places
@@ -63,13 +64,16 @@ def begin(project: Project, user: Any) -> Rater:
             return mine
         key = name if number == 1 else f"{name}-{number}"
         # Never somebody else's rater of the same name: whose that is, only the lead knows.
-        if Rater.objects.filter(project=project, key=key).exists():
+        if identities.by_key(project, key) is not None:
             continue
         try:
             with transaction.atomic():
-                return Rater.objects.create(
+                made = Rater.objects.create(
                     project=project, key=key, name=user.get_full_name(), user=user
                 )
+                if identities.settle(project.pk):
+                    made.refresh_from_db()
+                return made
         except IntegrityError:
             continue  # a double click: the other one made it
     raise RuntimeError(f"a thousand raters are named {name}")

@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from projects.catalogue import identities
 from projects.catalogue.items import same
 from projects.models import Item, Project, Question, Rater
 
@@ -134,6 +135,7 @@ def _match(report: Report, staged: Staged, project: Project | None, by: Any) -> 
     known = set()
     if project is not None:
         known = set(Rater.objects.filter(project=project).values_list("key", flat=True))
+        known |= set(identities.pseudonyms(project))
     new = [key for key in people if key not in known]
     report.unmatched = new[: matching.LISTED]
 

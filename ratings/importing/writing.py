@@ -18,6 +18,7 @@ from operator import attrgetter
 from django.db import connection, transaction
 
 from groundwork.database import bulk
+from projects.catalogue import identities
 from projects.models import Project, Question, Rater
 from ratings.models import ImportRun, Rating, Revision
 from ratings.recording import permitted
@@ -239,10 +240,9 @@ class Writer:
             for key in missing:
                 new.append(Rater(project=self.project, key=key, **self.told.get(key, {})))
             Rater.objects.bulk_create(new, ignore_conflicts=True)
+            identities.settle(self.project.pk)
             self.raters |= self._known_raters(missing)
         return len(missing)
 
     def _known_raters(self, keys: list[str]) -> dict[str, int]:
-        return dict(
-            Rater.objects.filter(project=self.project, key__in=keys).values_list("key", "id")
-        )
+        return identities.ids(self.project, keys)

@@ -62,7 +62,7 @@ def rater_data(request: HttpRequest, project_id: int, rater_id: int) -> HttpResp
     )
     name = f"rater-{rater.pk}.jsonl"
     return StreamingHttpResponse(
-        person.lines(rater),
+        person.lines(rater, as_shown=True),
         content_type="application/jsonl",
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )

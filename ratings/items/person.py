@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from events.models import Event
 from groundwork import security
-from projects.models import Category, Deletion, Project, Rater
+from projects.models import Category, Deletion, Project, Rater, RaterIdentity
 from ratings.models import Apart, Assignment, Exam, ImportRun, Judged, Rating, Revision
 from ratings.recording.judgement import KEPT
 
@@ -24,15 +24,16 @@ PSEUDONYM = "former"
 SHOWN_ROWS = ("preview", "repeat_examples", "double_examples", "unmatched", "suggested")
 
 
-def lines(rater: Rater) -> Iterator[bytes]:
+def lines(rater: Rater, *, as_shown: bool = False) -> Iterator[bytes]:
     """JSON Lines of all that is kept of the rater: who they are here, their ratings with all that
     they ever said, what they said of items that tested them, their exams, and what was put before
-    them."""
-    user = rater.user
+    them. ``as_shown``: under the pseudonym, where the project hides who its raters are."""
+    true = None if as_shown else RaterIdentity.objects.filter(rater=rater).first()
+    user = None if as_shown and rater.project.raters_hidden else rater.user
     who = {
         "project": rater.project.name,
-        "rater": rater.key,
-        "name": rater.name,
+        "rater": true.key if true else rater.key,
+        "name": true.name if true else rater.name,
         "kind": rater.kind,
         "group": rater.group,
         "paused": rater.paused,
@@ -141,8 +142,12 @@ def keep_under_pseudonym(*, rater: Rater, by: Any, comments: bool) -> Rater:
         counts["comments"] = sum(map(_emptied, (ratings, written, apart)))
         Assignment.objects.filter(rater=stood).exclude(skip_reason="").update(skip_reason="")
     pseudonym = f"{PSEUDONYM}-{secrets.token_hex(4)}"
-    forget_names(stood, pseudonym)
-    stood.key, stood.name, stood.user, stood.paused = pseudonym, "", None, True
+    # Under a pseudonym already, where the project hides its raters: then the one of today stays.
+    hidden = RaterIdentity.objects.filter(rater=stood)
+    shown = stood.key if hidden.exists() else pseudonym
+    forget_names(stood, shown)
+    hidden.update(key=pseudonym, name="")
+    stood.key, stood.name, stood.user, stood.paused = shown, "", None, True
     stood.save(update_fields=["key", "name", "user", "paused"])
     Project.objects.filter(pk=stood.project_id).catalogue_changed()
     now = timezone.now()
@@ -171,11 +176,13 @@ def forget_names(rater: Rater, instead: str) -> None:
     runs = ImportRun.objects.filter(
         project=rater.project_id, state__in=(ImportRun.State.DONE, ImportRun.State.FAILED)
     )
+    true = RaterIdentity.objects.filter(rater=rater).values_list("key", flat=True)
     for run in runs.select_for_update():
         run.summary = {name: told for name, told in run.summary.items() if name not in SHOWN_ROWS}
         matched = run.mapping.get("members", {})
+        keys = (rater.key, *true)
         run.mapping["members"] = {
-            key: user for key, user in matched.items() if key != rater.key and user != rater.user_id
+            key: user for key, user in matched.items() if key not in keys and user != rater.user_id
         }
         run.save(update_fields=["summary", "mapping"])
     for event in Event.objects.filter(project=rater.project_id, data__rater=rater.key):

@@ -33,6 +33,8 @@ SENT: dict[str, dict[str, Any]] = {
     "setup/questions/severity/weights/": {"weights": "none such"},
     "people/add/": {"username": ""},
     "people/raters/RATER/": {"kind": "robot"},
+    "people/identities/hide/": {"hidden": "1"},
+    "people/identities/look/": {"reason": ""},
     "rate/ITEM/": {},
     "rate/ITEM/skip/": {"reason": ""},
     "first/": {"band_scheme": "none such"},

@@ -21,6 +21,9 @@ PAGES = {  # address below the project -> the verbs it knows
     "people/members/{member}/remove/": ("post",),
     "people/raters/{rater}/": ("get", "post"),
     "people/raters/{rater}/pause/": ("post",),
+    "people/identities/": ("get",),
+    "people/identities/hide/": ("post",),
+    "people/identities/look/": ("post",),
 }
 
 

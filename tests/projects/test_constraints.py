@@ -40,6 +40,7 @@ from projects.models import (
     Project,
     Question,
     Rater,
+    RaterIdentity,
     ScaleVersion,
 )
 from quality.models import (
@@ -112,6 +113,8 @@ BROKEN: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "rater_key_given": (Rater, {"key": "", "user": None}),
     "rater_model_is_no_person": (Rater, {"key": "other", "user": None, "model": "gpt"}),
     "rater_kind_known": (Rater, {"key": "other", "user": None, "kind": "odd"}),
+    "rater_identity_key_unique": (RaterIdentity, {"rater": "late"}),
+    "rater_identity_key_given": (RaterIdentity, {"rater": "late", "key": ""}),
     "kind_version_unique": (KindVersion, {}),
     "kind_version_known": (KindVersion, {"until": YESTERDAY, "kind": "odd"}),
     "member_user_unique": (Member, {}),
@@ -282,6 +285,7 @@ def standing(project, lead, stranger):
         },
         Item: {"project": project, "key": "first"},
         Rater: {"project": project, "key": "ann", "user": early.user},
+        RaterIdentity: {"project": project, "rater": early, "key": "ann"},
         KindVersion: {"rater": early, "kind": "human", "until": NOW},
         Member: {"project": project, "user": lead, "role": "lead"},
         ApiToken: {"user": lead, "prefix": "p", "digest": "d"},
@@ -423,6 +427,7 @@ def standing(project, lead, stranger):
         ItemVersion,
         ScaleVersion,
         KindVersion,
+        RaterIdentity,
         GoldAnswer,
         ApiToken,
         Assignment,

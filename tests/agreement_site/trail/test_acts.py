@@ -93,6 +93,20 @@ def _fail(world: World) -> None:
     Client(REMOTE_ADDR=FROM).post("/sign-in/", {"username": "lead", "password": "x"})
 
 
+def _hide_raters(world: World) -> None:
+    world.post("people/identities/hide/", {"hidden": "1", "sure": "on"})
+
+
+def _show_raters(world: World) -> None:
+    _hide_raters(world)
+    world.post("people/identities/hide/", {"hidden": "0", "sure": "on"})
+
+
+def _look_who(world: World) -> None:
+    _hide_raters(world)
+    world.post("people/identities/look/", {"reason": "a complaint"})
+
+
 def _invite(world: World) -> None:
     world.post("people/add/", {"username": "new", "role": "viewer", "account": "new"})
 
@@ -327,6 +341,15 @@ DONE: list[tuple[str, Callable[[World], Any], bool, Any, Any]] = [
     ),
     ("rater_paused", _pause_by_api, True, ANYTHING, {"rater": "ann", "paused": True}),
     ("rater_resumed", _resume, True, ANYTHING, {"rater": "ann", "paused": False}),
+    (
+        "raters_hidden",
+        _hide_raters,
+        True,
+        None,
+        None,
+    ),
+    ("raters_shown", _show_raters, True, None, None),
+    ("raters_looked_at", _look_who, True, None, None),
     ("rater_deleted", _delete_rater_by_api, True, {"key": "idle"}, None),
     ("project_made", _new_project, False, None, {"name": "Second"}),
     (
