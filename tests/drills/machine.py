@@ -34,7 +34,8 @@ class Machine:
         self.process: subprocess.Popen[bytes] | None = None
         self.nspawn = ["systemd-nspawn", "--quiet", "--register=no", "--keep-unit"]
         self.nspawn.append("--console=pipe")
-        self.nspawn += [f"--directory={root}", f"--machine={root.parent.name}"]
+        name = root.parent.name.replace("_", "0")
+        self.nspawn += [f"--directory={root}", f"--machine={name}"]
         for path in os.environ.get("DRILL_BIND", "").split():
             self.nspawn.append(f"--bind-ro={path}")
 
