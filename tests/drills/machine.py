@@ -139,6 +139,8 @@ def clean_machine() -> Iterator[Machine]:
             [*own, "update-ref", "refs/heads/drill", head.stdout.decode().strip()], check=True
         )
         subprocess.run([*own, "symbolic-ref", "HEAD", "refs/heads/drill"], check=True)
+        # Who upgrades is another user, and our own umask, that of the site's settings, shuts it.
+        subprocess.run(["chmod", "--recursive", "a+rX", repository], check=True)
         yield machine
     finally:
         machine.stop()
