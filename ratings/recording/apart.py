@@ -105,7 +105,7 @@ def _repeat(new: Judgement, first: int, in_force: InForce) -> Apart:
         rated_at=new.rated_at or now,
         changed_at=now,
         seconds=new.seconds,
-        comment=new.comment or "",
+        **{name: _text(name, new, None) for name in KEPT},
         guidelines=in_force.guidelines.stamp(new.rated_at, new.guidelines),
         item_version=in_force.content_of(new.item_id).stamp(new.rated_at, new.item_version),
     )
