@@ -4,7 +4,6 @@ them without an account."""
 from __future__ import annotations
 
 import datetime
-import hashlib
 import secrets
 from collections.abc import Mapping
 from typing import Any
@@ -22,6 +21,7 @@ from groundwork.text import has_control
 from metrics.filters import ITEM, Filter
 from metrics.models import NamedView, ViewLink
 from projects.models import Member, Project
+from projects.people.tokens import digest
 
 Page = NamedView.Page
 MOST = 200  # views of a project
@@ -170,10 +170,6 @@ def linked(secret: str) -> ViewLink | None:
     """The link of this secret, whether it has ended or not; None when there is none."""
     found = ViewLink.objects.filter(digest=digest(secret))
     return found.select_related("view__project").first()
-
-
-def digest(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()
 
 
 @transaction.atomic

@@ -177,11 +177,6 @@ def _word(name: str) -> str:
     return str(WORDS.get(name, name.removeprefix(ITEM)))
 
 
-def kept_query(request: HttpRequest, page: str, question: str) -> str:
-    """What the page at hand would be kept as."""
-    return naming.query_of(page, request.GET, question=question)
-
-
 def offered(project: Any, page: str, query: str) -> list[tuple[NamedView, str, bool]]:
     """The views of this page: each with its address, and whether it is what one looks at."""
     found = [view for view in naming.named(project) if view.page == page]

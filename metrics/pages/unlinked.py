@@ -81,9 +81,7 @@ class _Unlinked(HTMLParser):
         """Whether an attribute stays: the page asks for nothing but itself and its style."""
         if name not in ASK:
             return True
-        return value == self.own or (
-            name == "href" and (value or "").startswith(("#", "/static/", "/fixed/"))
-        )
+        return value == self.own or (name == "href" and (value or "").startswith(STYLE))
 
     def _value(self, name: str, value: str | None) -> str | None:
         if name == "data-chart":

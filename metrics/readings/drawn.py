@@ -18,7 +18,7 @@ import numpy as np
 from django.utils import timezone
 
 from metrics.agreement.counts import tally
-from metrics.agreement.headline import CHOSEN, ICC_AGREEMENT, ICC_CONSISTENCY
+from metrics.agreement.headline import CHOSEN, ICCS
 from metrics.models import CountState
 from metrics.scale import QuestionScale
 from ratings.models import NOTHING, Assignment, Rating
@@ -86,7 +86,7 @@ def of_rest(
             "value": nothing, "values": {}, "drawn": drawn, "instead_of": first["name"],
         }  # fmt: skip
     # The same coefficient, but an intraclass correlation only where these are complete, too.
-    by_table = first["name"] in (ICC_AGREEMENT, ICC_CONSISTENCY) and first["why"] != CHOSEN
+    by_table = first["name"] in ICCS and first["why"] != CHOSEN
     mine = scale if by_table else replace(scale, chosen=first["name"])
     found, row = of_ratings(kept, models, mine)
     whole = found.whole(row)

@@ -6,6 +6,7 @@ from typing import Any
 
 from django import template
 
+from metrics import naming
 from metrics.pages import named_views
 from projects.models import Member
 
@@ -16,7 +17,8 @@ register = template.Library()
 def views_menu(context: template.Context, page: str) -> dict[str, Any]:
     """Those of this page, and for a lead the field that keeps what is looked at."""
     project = context["project"]
-    query = named_views.kept_query(context["request"], page, context["chosen"].question.key)
+    given, question = context["request"].GET, context["chosen"].question.key
+    query = naming.query_of(page, given, question=question)
     return {
         "project": project,
         "page": page,
