@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,6 @@ from django.utils.translation import gettext as _
 from metrics.readings import project as readings
 from metrics.work import sweep
 from projects.models import Item, Member, Project, Question, Rater
-from projects.people.members import invite_member
 from projects.setup.projects import change_project, create_project
 from projects.setup.question_rules import NewCategory, NewQuestion
 from ratings.models import Revision
@@ -86,6 +85,11 @@ def _load_once(owner: Any, name: str, make: Callable[[Any], Project]) -> Project
     if own_example(owner, name) is not None:
         return None
     return make(owner)
+
+
+def missing(led: Collection[str]) -> tuple[bool, bool]:
+    """Whether who leads projects of these names lacks the example, or a worked one."""
+    return TRANSLATIONS not in led, not {one.name for one in WORKED} <= {*led}
 
 
 def own_example(owner: Any, name: str = TRANSLATIONS) -> Project | None:
@@ -205,7 +209,6 @@ def _load_translations(owner: Any) -> Project:
             for item in simulated.items
         ],
     )
-    _invite_annotators(project, owner)
     raters = _make_raters(project, simulation.RATERS)
     start = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
     start -= datetime.timedelta(days=simulation.DAYS)
@@ -263,31 +266,18 @@ def _make_items(project: Project, items: Sequence[tuple[str, dict, dict]]) -> li
 
 
 def _make_raters(project: Project, keys: Sequence[str]) -> list[Rater]:
-    """The raters in the order of ``keys``; those that annotators brought along are taken as they
-    are."""
-    for key in keys:
-        kind = Rater.Kind.MODEL if key == simulation.MODEL else Rater.Kind.HUMAN
-        Rater.objects.get_or_create(
-            project=project, key=key, defaults={"name": shown_name(key), "kind": kind}
+    """The raters in the order of ``keys``; no account is tied to any of them."""
+    kinds = {simulation.MODEL: Rater.Kind.MODEL}
+    return [
+        Rater.objects.create(
+            project=project,
+            key=key,
+            name=shown_name(key),
+            kind=kinds.get(key, Rater.Kind.HUMAN),
         )
-    found = {rater.key: rater for rater in project.raters.all()}
-    return [found[key] for key in keys]
+        for key in keys
+    ]
 
 
 def shown_name(key: str) -> str:
     return "QE model" if key == simulation.MODEL else key.replace("-", " ").capitalize()
-
-
-def _invite_annotators(project: Project, owner: Any) -> None:
-    """Accounts for two of the people, so that their desks can be looked at: the lead makes their
-    links under People."""
-    for key in simulation.PEOPLE[:2]:
-        username = f"{key}-{owner.get_username()}"[:150]
-        if get_user_model().objects.filter(username=username).exists():
-            continue  # somebody's own account: it is not ours to tie
-        member = invite_member(
-            project=project, username=username, role=Member.Role.ANNOTATOR, by=owner
-        )
-        Rater.objects.filter(project=project, user=member.user).update(
-            key=key, name=key.capitalize()
-        )

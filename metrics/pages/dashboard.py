@@ -150,6 +150,11 @@ def why(chosen: Selection, reading: Reading | None) -> str | Promise:
     return words.why(reading.headline["why"], reading.headline["name"])
 
 
+def has_ratings(reading: Reading | None) -> bool:
+    categories = reading.details.get("categories", ()) if reading else ()
+    return any(category["ratings"] for category in categories)
+
+
 @dataclass(frozen=True)
 class Drawn:
     """Where what is read first rests on some ratings alone (metrics.readings.drawn): how many were

@@ -10,19 +10,22 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from django.db.models import Max
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from metrics.filters import CURRENT, EVERY, ITEM, RANDOM, one_line
+from metrics.filters import CURRENT, EVERY, ITEM, RANDOM, Filter, one_line
+from metrics.models import Reading, Span
 from metrics.on_request import filter_choices
-from projects.models import QueueOrder, Rater
+from projects.models import Project, QueueOrder, Rater
 
 from .selection import Selection
 
 NOTHING: dict[str, Any] = {"attributes": {}, "groups": {}, "models": False}
 VERSIONS = 20  # of items' contents that can be chosen from
+PRESETS = (7, 30)  # the last days
 NAMED_RATERS = 5  # so many who are left out are named
 _NAMES = ("from", "to", "kind", "group", "content", "without", "drawn")
 _DRAWN = {RANDOM: gettext_lazy("drawn at random"), EVERY: gettext_lazy("all, however chosen")}
@@ -88,14 +91,38 @@ class FilterBar:
         )
 
 
+def nothing_chosen(chosen: Selection) -> str:
+    """What is said of a filter that chooses no rating: which days, and how old the newest is."""
+    days = Filter(first=chosen.filter.first, last=chosen.filter.last)
+    said = _("No rating is of this choice.")
+    if chosen.filter == days and days.last is None:
+        said = _nothing_since(chosen.project, days.first)
+    elif chosen.filter == days:
+        said = _("No ratings in these days.")
+    rows = Reading.objects.filter(question=chosen.question, span=Span.DAY)
+    newest = rows.aggregate(newest=Max("start"))["newest"]
+    if newest is None:
+        return said
+    return f"{said} {_('The newest of all ratings is of %(day)s.') % {'day': newest.isoformat()}}"
+
+
+def _nothing_since(project: Project, first: datetime.date | None) -> str:
+    for n, day in _last_days(project):
+        if day == first:
+            return _("No ratings in the last %(n)s days.") % {"n": n}
+    return _("No ratings since %(day)s.") % {"day": first}
+
+
+def _last_days(project: Project) -> list[tuple[int, datetime.date]]:
+    """So many days up to today, and the first of them; days are the project's."""
+    today = timezone.localdate(timezone=zoneinfo.ZoneInfo(project.time_zone))
+    return [(n, today - datetime.timedelta(days=n - 1)) for n in PRESETS]
+
+
 def _presets(request: HttpRequest, chosen: Selection) -> list[Preset]:
-    """The last days, and those since the guidelines were changed; days are the project's."""
+    """The last days, and those since the guidelines were changed."""
     zone = zoneinfo.ZoneInfo(chosen.project.time_zone)
-    today = timezone.localdate(timezone=zone)
-    offered = [
-        (_("7 days"), today - datetime.timedelta(days=6)),
-        (_("30 days"), today - datetime.timedelta(days=29)),
-    ]
+    offered = [(_("%(n)s days") % {"n": n}, first) for n, first in _last_days(chosen.project)]
     if chosen.project.guidelines_version > 1:  # the first were there from the beginning
         newest = chosen.project.guideline_versions.values_list("number", "made_at").last()
         if newest is not None:

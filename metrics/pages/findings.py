@@ -6,6 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -87,20 +90,24 @@ def raters_apart(readings: Mapping[int, Reading]) -> dict[int, list[str]]:
     return {question: [key for _harm, key in sorted(ones)] for question, ones in found.items()}
 
 
-def apart_sentences(keys: list[str]) -> list[str]:
-    """What there is to say of raters by their keys: one sentence, or none."""
-    names = ", ".join(keys[:3])
+def apart_sentences(keys: list[str], project: int, query: str) -> list[SafeString]:
+    """What there is to say of raters by their keys: one sentence, or none. Each name leads to its
+    rater's page, under ``query``."""
+    names = format_html_join(", ", "{}", ((_rater_link(key, project, query),) for key in keys[:3]))
     if len(keys) > 3:
-        many = _(
-            "%(n)s raters agree less with the others than the project does, among them %(names)s."
-        )
-        return [many % {"n": len(keys), "names": names}]
+        many = _("{n} raters agree less with the others than the project does, among them {names}.")
+        return [format_html(many, n=whole(len(keys)), names=names)]
     few = ngettext(
-        "%(names)s agrees less with the others than the project does.",
-        "%(names)s agree less with the others than the project does.",
+        "{names} agrees less with the others than the project does.",
+        "{names} agree less with the others than the project does.",
         len(keys),
     )
-    return [few % {"names": names}] if keys else []
+    return [format_html(few, names=names)] if keys else []
+
+
+def _rater_link(key: str, project: int, query: str) -> SafeString:
+    page = reverse("rater", args=[project, key])
+    return format_html('<a href="{}?{}">{}</a>', page, query, key)
 
 
 Sentence = Callable[[dict[str, Any], list[str], dict[int, str]], str]

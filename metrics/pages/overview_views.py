@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import BadRequest
@@ -12,6 +13,7 @@ from django.db.models import Count, F, QuerySet, Sum, Window
 from django.db.models.functions import Coalesce, RowNumber
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
@@ -32,8 +34,8 @@ SEATS = 8  # questions told of a person: those with the most ratings
 class QuestionRow:
     question: Question
     reading: Reading | None
-    spark: list[float | None]
-    attention: list[str]
+    course: sparks.Lately | None
+    attention: list[SafeString]
 
     @property
     def headline(self) -> dict[str, Any] | None:
@@ -64,13 +66,15 @@ def questions(request: HttpRequest, project_id: int) -> HttpResponse:
     stored = Reading.objects.filter(question__in=ids, span=Span.ALL)
     stored = stored.defer("cumulative", "people_cumulative")
     readings = {row.question_id: row for row in stored}
-    lines, apart = sparks.sparks(readings.values()), raters_apart(readings)
+    courses, apart = sparks.lately(readings.values()), raters_apart(readings)
     rows = [
         QuestionRow(
             question,
             readings.get(question.pk),
-            lines.get(question.pk, []),
-            apart_sentences(apart.get(question.pk, [])),
+            courses.get(question.pk),
+            apart_sentences(
+                apart.get(question.pk, []), project.pk, urlencode({"question": question.key})
+            ),
         )
         for question in asked
     ]

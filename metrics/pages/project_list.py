@@ -8,10 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+from urllib.parse import urlencode
 
 from django.db import models
 from django.db.models import Count
+from django.urls import reverse
 from django.utils.functional import Promise
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -22,6 +26,7 @@ from projects.models import Member, Project, Question, Rater
 from ratings.recording import waiting
 
 from . import sparks
+from .figures import whole
 from .findings import apart_sentences, raters_apart
 from .getting_started import Step, starts, steps_of
 
@@ -59,8 +64,8 @@ class Row:
     question: Question | None = None
     n_items: int = 0
     reading: Reading | None = None
-    spark: list[float | None] = field(default_factory=list)
-    attention: list[str] = field(default_factory=list)
+    course: sparks.Lately | None = None
+    attention: list[str | SafeString] = field(default_factory=list)
     apart: bool = False  # some raters agree less than all do
     uncounted: int = 0
     waits: list[Wait] = field(default_factory=list)
@@ -147,7 +152,7 @@ def rows(projects: list[Project], user: Any) -> list[Row]:
             row.uncounted = uncounted.get(row.project.pk, 0)
             row.waits = [wait for one in waiting_there for wait in one.get(row.project.pk, ())]
             row.apart = row.question.pk in apart
-            row.attention = _attention(row, apart.get(row.question.pk, []))
+            row.attention = _attention(row, row.question, apart.get(row.question.pk, []))
     _take_steps(found)
     return found
 
@@ -181,9 +186,9 @@ def _n_ratings(reading: Reading | None) -> int:
 
 def draw(shown: list[Row]) -> None:
     """Give the rows of a page their sparklines."""
-    lines = sparks.sparks([row.reading for row in shown if row.reading])
+    courses = sparks.lately([row.reading for row in shown if row.reading])
     for row in shown:
-        row.spark = lines.get(row.question.pk, []) if row.question else []
+        row.course = courses.get(row.question.pk) if row.question else None
 
 
 @dataclass(frozen=True)
@@ -242,12 +247,13 @@ def _uncounted(questions: list[int]) -> dict[int, int]:
     return dict(rows.annotate(Count("id")))
 
 
-def _attention(row: Row, apart: list[str]) -> list[str]:
-    """What a lead should look at, the most pressing first."""
-    said: list[str] = []
+def _attention(row: Row, question: Question, apart: list[str]) -> list[str | SafeString]:
+    """What a lead should look at, the most pressing first; what is named leads to its page."""
+    said: list[str | SafeString] = []
     uncounted = row.uncounted
+    query = urlencode({"question": question.key})
     if not row.n_items:
-        said.append(_("No items yet: import them."))
+        said.append(_link(reverse("data", args=[row.project.pk]), _("No items yet: import them.")))
     elif not row.n_ratings and not uncounted:
         said.append(_("No ratings yet."))
     if row.is_single:
@@ -259,12 +265,18 @@ def _attention(row: Row, apart: list[str]) -> list[str]:
             )
             % {"n": uncounted}
         )
-    said += apart_sentences(apart)
+    said += apart_sentences(apart, row.project.pk, query)
     short = row.n_items - row.enough
     if row.n_ratings and short > 0:
-        said.append(
-            ngettext("%(n)s item has fewer than %(overlap)s ratings.",
-                     "%(n)s items have fewer than %(overlap)s ratings.", short)
-            % {"n": short, "overlap": row.project.overlap}
-        )  # fmt: skip
+        words = ngettext(
+            "%(n)s item has fewer than %(overlap)s ratings.",
+            "%(n)s items have fewer than %(overlap)s ratings.",
+            short,
+        ) % {"n": whole(short), "overlap": row.project.overlap}
+        missing = f"{reverse('dashboard', args=[row.project.pk])}?{query}#missing"
+        said.append(_link(missing, words))
     return said
+
+
+def _link(url: str, words: str) -> SafeString:
+    return format_html('<a href="{}">{}</a>', url, words)

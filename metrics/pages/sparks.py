@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import dataclass
 
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Max, Q
+from django.utils import timezone
 
 from metrics.agreement.headline import ICCS
 from metrics.models import EVER, PeerTally, Reading, Span
@@ -15,15 +16,25 @@ from metrics.readings import over_time
 from metrics.readings import raters as rater_readings
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater
+from ratings.recording.days import EPOCH, date_of
 
 DAYS = 30
 
 Line = list[float | None]
 
 
-def sparks(readings: Iterable[Reading]) -> dict[int, Line]:
-    """Question -> what is read first on the days among the DAYS up to its newest. ``readings``: of
-    the whole time, one a question."""
+@dataclass(frozen=True)
+class Lately:
+    """What is read first on the days among the last DAYS that have a rating; ``newest``: the last
+    day of all that has one."""
+
+    line: Line
+    newest: datetime.date
+
+
+def lately(readings: Iterable[Reading]) -> dict[int, Lately]:
+    """Question -> its course up to today, where it has a day at all. ``readings``: of the whole
+    time, one a question."""
     of_two, of_patterns = {}, []
     for reading in readings:
         first = reading.headline
@@ -32,20 +43,21 @@ def sparks(readings: Iterable[Reading]) -> dict[int, Line]:
             of_two[reading.question_id] = first["name"]
         else:
             of_patterns.append(reading.question_id)
-    return _of_patterns(of_patterns) | _of_two(of_two)
+    since = timezone.localdate(timezone=datetime.UTC) - datetime.timedelta(days=DAYS)
+    return _of_patterns(of_patterns, since) | _of_two(of_two, since)
 
 
-def _of_patterns(questions: list[int]) -> dict[int, Line]:
+def _of_patterns(questions: list[int], since: datetime.date) -> dict[int, Lately]:
     rows = Reading.objects.filter(question__in=questions, span=Span.DAY).order_by()
-    recent = _recent(rows, "start", datetime.timedelta(days=DAYS))
     found: dict[int, Line] = {}
-    values = rows.filter(recent).order_by("question_id", "start")
+    values = rows.filter(start__gt=since).order_by("question_id", "start")
     for question, value in values.values_list("question_id", "headline__value"):
         found.setdefault(question, []).append(value)
-    return found
+    newest = rows.values_list("question_id").annotate(Max("start"))
+    return {question: Lately(found.get(question, []), day) for question, day in newest}
 
 
-def _of_two(names: dict[int, str]) -> dict[int, Line]:
+def _of_two(names: dict[int, str], since: datetime.date) -> dict[int, Lately]:
     """Cohen's kappa, or an intraclass correlation, as the trends of these questions show it: read
     off the first of the two."""
     raters: dict[int, Rater] = over_time.first_of_each_two(list(names)) if names else {}
@@ -55,7 +67,7 @@ def _of_two(names: dict[int, str]) -> dict[int, Line]:
     for question, rater in raters.items():
         mine |= Q(question_id=question, rater=rater)
     days = PeerTally.objects.filter(mine, day__gt=EVER, n_ratings__gt=0).order_by()
-    recent = days.filter(_recent(days, "day", DAYS))
+    recent = days.filter(day__gt=(since - EPOCH).days)
     asked = Question.objects.filter(pk__in=list(raters)).prefetch_related("categories")
     scales = {question.pk: QuestionScale.of(question) for question in asked}
     iccs = {pk: name for pk, name in names.items() if pk in raters and name in ICCS}
@@ -68,12 +80,8 @@ def _of_two(names: dict[int, str]) -> dict[int, Line]:
     if iccs:
         rows = recent.filter(question__in=list(iccs))
         found |= over_time.icc_days_each(rows, scales, iccs)
-    return {pk: [reading["value"] for _day, reading in line] for pk, line in found.items()}
-
-
-def _recent(rows: QuerySet[Any], column: str, days: Any) -> Q:
-    """The rows of the last days up to the newest of each question."""
-    recent = Q(pk__in=[])
-    for question, newest in rows.values_list("question_id").annotate(Max(column)):
-        recent |= Q(question_id=question) & Q(**{f"{column}__gt": newest - days})
-    return recent
+    newest = days.values_list("question_id").annotate(Max("day"))
+    return {
+        pk: Lately([reading["value"] for _day, reading in found.get(pk, [])], date_of(day))
+        for pk, day in newest
+    }

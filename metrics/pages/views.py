@@ -12,14 +12,16 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from metrics.example import loading
 from projects.access import get_project, may_create_projects
 from projects.models import Member, Project
 
 from . import dashboard as dashboard_page
 from . import live, project_list
-from .filter_bar import FilterBar
-from .selection import one_of, page_number, select
+from .filter_bar import FilterBar, nothing_chosen
+from .selection import Selection, one_of, page_number, select
 from .sources import source_of
+from .sources.source import ProjectNumbers
 
 
 @require_safe
@@ -41,16 +43,33 @@ def projects(request: HttpRequest) -> HttpResponse:
         raise Http404(_("No such page."))
     page = paginator.page(number)
     project_list.draw(list(page.object_list))
+    may_create = may_create_projects(request.user)
     context = {
         "page": page,
         "rows": page.object_list,
         "listed": listed,
         "sorts": [(name, words) for name, (words, _key) in project_list.SORTS.items()],
         "loose": any(row.loose for row in page.object_list),
-        "may_create": may_create_projects(request.user),
+        "may_create": may_create,
+        "examples": _examples(listed) if may_create else (False, False),
         "archive": group == project_list.Group.ARCHIVED,
     }
     return render(request, "metrics/projects.html", context)
+
+
+def _nothing(chosen: Selection, numbers: ProjectNumbers) -> dict[str, Any] | None:
+    """What is said instead of cards without a number; None where the filter chose something."""
+    if not chosen.filter or dashboard_page.has_ratings(numbers.reading):
+        return None
+    return {"places": "nothing", "nothing": nothing_chosen(chosen)}
+
+
+def _examples(listed: project_list.Listed) -> tuple[bool, bool]:
+    """Which examples are offered: of the whole list those that are not in it."""
+    if listed.search or listed.group:
+        return False, False
+    led = {row.project.name for row in listed.rows if row.role == Member.Role.LEAD}
+    return loading.missing(led)
 
 
 @login_required
@@ -70,7 +89,7 @@ def dashboard_of(request: HttpRequest, project: Project) -> HttpResponse:
         return unchanged
     context: dict[str, Any] = {"places": "waiting"}
     if not numbers.waiting:
-        context = dashboard_page.context(request, chosen, numbers)
+        context = _nothing(chosen, numbers) or dashboard_page.context(request, chosen, numbers)
     context |= {
         "project": project,
         "chosen": chosen,

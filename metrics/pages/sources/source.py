@@ -123,7 +123,7 @@ class ProjectNumbers(Numbers):
 
     def findings(self, raters: list[Rater]) -> list[str]:
         """What there is to say, in the reader's language; ``raters``: those of the heat map."""
-        apart = apart_sentences(self.apart)
+        apart = apart_sentences(self.apart, self.chosen.project.pk, self.chosen.query)
         scheme = self.chosen.project.band_scheme
         return [*apart, *sentences(self.found(), raters, self.chosen.scale, scheme=scheme)]
 

@@ -145,17 +145,22 @@ class TestLoading:
         ] == [lead] * 2
         assert len(loading.load(owner=stranger, count=False)) == 2
 
-    def test_two_annotators_are_tied_and_accounts_of_others_are_not(self, lead, make_user):
-        somebody = make_user("ben-lead")
+    def test_nobody_but_its_lead_gets_an_account(self, lead):
         loading.load(owner=lead, count=False)
         project = loading.own_example(lead)
         assert project
-        ada = project.raters.get(key="ada")
-        assert ada.user
-        assert ada.user.username == "ada-lead"
-        assert not ada.user.has_usable_password()
-        assert project.raters.get(key="ben").user is None
-        assert not project.members.filter(user=somebody).exists()
+        assert [member.user for member in project.members.all()] == [lead]
+        assert not project.raters.filter(user__isnull=False).exists()
+        assert list(type(lead).objects.all()) == [lead]
+
+    def test_the_buttons_go_when_all_of_it_is_there(self, lead, client_for):
+        client = client_for(lead)
+        offered = "Try the example", "Worked examples"
+        assert [words in client.get("/").content.decode() for words in offered] == [True, True]
+        loading.load(owner=lead, count=False)
+        assert [words in client.get("/").content.decode() for words in offered] == [False, True]
+        loading.load(owner=lead, count=False, worked=True)
+        assert [words in client.get("/").content.decode() for words in offered] == [False, False]
 
     def test_a_project_that_only_has_the_name_is_not_taken_for_the_example(
         self, lead, make_project

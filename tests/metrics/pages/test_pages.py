@@ -274,7 +274,11 @@ def test_raters_without_a_value_are_not_apart(
     rate(question, "own item", "alone", "minor")
     bring_up_to_date(question.pk)
     found = client_for(lead).get(f"/projects/{project.pk}/").context["findings"]
-    assert found[0] == "d agrees less with the others than the project does."
+    page = f"/projects/{project.pk}/raters/d/?question={question.key}"
+    words = "agrees less with the others than the project does."
+    assert found[0] == f'<a href="{page}">d</a> {words}'
+    for overview in ("/", f"/projects/{project.pk}/questions/"):  # names lead there, too
+        assert f'<a href="{page}">d</a> {words}' in client_for(lead).get(overview).content.decode()
 
 
 def test_dashboard_queries_do_not_grow(

@@ -49,7 +49,8 @@ def test_projects_row_shows_progress_and_agreement(
     row = rows(client_for(lead))["Reviews"]
     assert (row.enough, row.n_items, row.n_ratings) == (1, 3, 7)
     assert row.headline["value"] is not None
-    assert "2 items have fewer than 3 ratings." in row.attention
+    missing = f"/projects/{project.pk}/?question={question.key}#missing"
+    assert f'<a href="{missing}">2 items have fewer than 3 ratings.</a>' in row.attention
 
 
 def test_projects_row_shows_the_question_that_is_rated(
