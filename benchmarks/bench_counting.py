@@ -81,21 +81,21 @@ def growth(sizes: list[int], options: Any) -> None:
     from metrics.work import sweep
 
     print(
-        "\n| ratings | one recent change, ms | processor, ms | one change of any day, ms | recent "
-        "/ smallest |"
+        "\n| ratings | one recent change, ms | processor, ms | what the sweep adds, processor, ms "
+        "| one change of any day, ms | recent / smallest |"
     )
-    print("|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|")
     smallest = None
     for size in filter(None, sizes):
         question, last_items = make_project(size, options)
         sweep.bring_up_to_date(question.pk)
         sweep.sweep()
         tidy_up()
-        recent, processor = one_change(question, last_items, options.changes)
-        anywhere, _processor = one_change(question, None, options.changes)
+        recent, processor, later = one_change(question, last_items, options.changes)
+        anywhere, _processor, _later = one_change(question, None, options.changes)
         smallest = smallest or recent
         print(
-            f"| {size:,} | {recent:.1f} | {processor:.1f} | {anywhere:.1f} | "
+            f"| {size:,} | {recent:.1f} | {processor:.1f} | {later:.1f} | {anywhere:.1f} | "
             f"{recent / smallest:.2f} |",
             flush=True,
         )
@@ -420,9 +420,10 @@ def read_rows(question: Any) -> np.ndarray:
     return np.fromiter(rows.iterator(chunk_size=20_000), dtype=ROW)
 
 
-def one_change(question: Any, items: list[int] | None, times: int) -> tuple[float, float]:
-    """Median milliseconds, and of the processor, from a changed rating to its counts and
-    readings."""
+def one_change(question: Any, items: list[int] | None, times: int) -> tuple[float, float, float]:
+    """Median milliseconds, and of the processor, from a changed rating to its counts and readings;
+    and of the processor for what the sweep makes of them a moment later, once for all changes since
+    the last."""
     from metrics.work import sweep
     from projects.models import Item
     from ratings.models import Rating
@@ -441,7 +442,7 @@ def one_change(question: Any, items: list[int] | None, times: int) -> tuple[floa
         .order_by("-id")
         .values_list("id", flat=True)[:1][0]
     )
-    spent, processor = [], []
+    spent, processor, later = [], [], []
     for _ in range(times):
         item = int(rng.choice(items)) if items else int(rng.integers(first, last + 1))
         rating = Rating.objects.filter(question=question, item=item)[int(rng.integers(PER_ITEM))]
@@ -451,11 +452,13 @@ def one_change(question: Any, items: list[int] | None, times: int) -> tuple[floa
             source="api",
         )
         before, started = processor_time(), time.perf_counter()
-        sweep.bring_up_to_date(question.pk)
+        sweep.work_on(question.pk)  # as the task does
         spent.append((time.perf_counter() - started) * 1000)
-        processor.append((processor_time() - before) * 1000)
+        counted = processor_time()
+        processor.append((counted - before) * 1000)
         sweep.sweep()
-    return statistics.median(spent), statistics.median(processor)
+        later.append((processor_time() - counted) * 1000)
+    return statistics.median(spent), statistics.median(processor), statistics.median(later)
 
 
 if __name__ == "__main__":

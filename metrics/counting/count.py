@@ -29,6 +29,7 @@ from .kinds import Kinds
 # the file. A question with more uncounted ones has a backlog, and that is counted in shares
 # (metrics.counting.backlog).
 ITEMS_AT_ONCE = 2_000
+MADE_LATER = ("bootstrap", "bootstrap_people", "pairwise", "bootstrapped")
 
 
 @dataclass(frozen=True)
@@ -40,13 +41,15 @@ class Progress:
 def lock(question_id: int) -> CountState:
     """The question's count row, locked until the transaction ends. Whoever changes counts or
     readings holds it. Raises Question.DoesNotExist."""
-    row = CountState.objects.select_for_update().filter(question_id=question_id).first()
+    # What is made a moment later (readings.later) is neither read nor written with it.
+    rows = CountState.objects.defer(*MADE_LATER).select_for_update()
+    row = rows.filter(question_id=question_id).first()
     if row is None:
         version = Question.objects.values_list("scale_version", flat=True).get(pk=question_id)
         CountState.objects.get_or_create(
             question_id=question_id, defaults={"scale_version": version}
         )
-        row = CountState.objects.select_for_update().get(question_id=question_id)
+        row = rows.get(question_id=question_id)
     return row
 
 
