@@ -45,10 +45,12 @@ class Choice:
 
 @dataclass(frozen=True)
 class Chip:
-    """One part of the filter, and the address of the page without it."""
+    """One part of the filter, and the address of the page without it. ``name``: its field, where it
+    has one; there it is taken away in wide windows."""
 
     words: str
     without: str
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,19 @@ class FilterBar:
     kept: list[tuple[str, str]]  # what else the address says
     cleared: str
 
+    @property
+    def fields(self) -> list[tuple[Choice, Chip | None]]:
+        """The selects, each with what takes its choice away."""
+        return [(choice, self._chip(choice.name)) for choice in self.choices]
+
+    @property
+    def days(self) -> list[Chip | None]:
+        """What takes away the first day, and the last one."""
+        return [self._chip("from"), self._chip("to")]
+
+    def _chip(self, name: str) -> Chip | None:
+        return next((chip for chip in self.chips if chip.name == name), None)
+
     @classmethod
     def of(cls, request: HttpRequest, chosen: Selection) -> FilterBar:
         known = filter_choices.choices(chosen.question) or NOTHING
@@ -77,7 +92,9 @@ class FilterBar:
             for name, value in request.GET.dict().items()
             if not _filters(name) and name not in PASSING
         ]
-        chips = [Chip(_words(name, value), _without(request, name)) for name, value in mine.items()]
+        chips = [
+            Chip(_words(name, value), _without(request, name), name) for name, value in mine.items()
+        ]
         if left_out := chosen.filter.without:
             kept.append(("without", mine["without"]))  # a part of the filter without a field
             chips = [chip for name, chip in zip(mine, chips, strict=True) if name != "without"]

@@ -56,6 +56,30 @@ def test_a_filter_is_chosen_and_its_numbers_appear(
     expect(page.locator(".chip")).to_have_count(0)
 
 
+def test_three_selects_and_what_is_chosen_stand_on_one_line(
+    project: Any, in_languages: Any, open_page: Any
+) -> None:
+    attributes = [{"language": "de", "source": "shop"}, {"language": "en", "source": "chat"}]
+    for place, item in enumerate(Item.objects.filter(project=project)):
+        item.attributes = attributes[place % 2]
+        item.save()
+    type(project).objects.filter(pk=project.pk).catalogue_changed()
+    slices.Slice.objects.all().delete()
+    slices.ask(in_languages, slices.Wanted("choices", slices.Filter()), version=0)
+    slices.WORK.sweep()
+    wide = {"width": 1440, "height": 900}
+    for query in ("", "?item.language=de&from=2020-01-01"):
+        page = open_page(f"/projects/{project.pk}/{query}", viewport=wide)
+        expect(page.locator(".filters select")).to_have_count(3)
+        tops = page.locator(".filters__field, .filters__form button").evaluate_all(
+            "found => found.map((one) => Math.round(one.getBoundingClientRect().top / 20))"
+        )
+        assert len(set(tops)) == 1, tops
+        assert page.locator(".filters").bounding_box()["height"] < 56
+    expect(page.locator(".filters__cross")).to_have_count(2)
+    expect(page.get_by_role("link", name="language: de")).to_have_count(1)  # not a chip, too
+
+
 def test_on_a_phone_the_filter_opens(project: Any, in_languages: Any, open_page: Any) -> None:
     page = open_page(f"/projects/{project.pk}/", viewport={"width": 390, "height": 800})
     expect(page.locator("[name='item.language']")).to_be_hidden()

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from django.db import OperationalError
 from django.utils import timezone
+from django.utils.html import escape
 
 from groundwork.work import starting
 from metrics import tasks
@@ -82,7 +83,9 @@ def test_the_page_says_who_is_apart_and_what_is_confused(
     record({question: ratings}, by=None, source="import")
     bring_up_to_date(question.pk)
     findings = open_page(given).context["findings"]
-    assert findings[0] == "c agrees less with the others than the project does."
+    query = urlencode({"question": question.key, **given})
+    link = f'<a href="/projects/{project.pk}/raters/c/?{escape(query)}">c</a>'
+    assert findings[0] == f"{link} agrees less with the others than the project does."
     assert any(
         text.startswith("100 % of all disagreement is between “minor” and “major”:")
         for text in findings
@@ -155,11 +158,13 @@ def test_numbers_are_those_of_the_chosen_ratings(
 ) -> None:
     codes = chosen_codes(rated, given)
     page = open_page(given).context
-    found = page["reading"].coefficients
-    assert page["fresh"].row.body["n_ratings"] == (codes >= 0).sum()
+    body = page["fresh"].row.body
+    assert body["n_ratings"] == (codes >= 0).sum()
     if not codes.size:
-        assert found["fleiss_kappa"]["value"] is None
+        assert body["coefficients"]["fleiss_kappa"]["value"] is None
+        assert page["nothing"].startswith("No ratings since 2027-01-01. The newest of all")
         return
+    found = page["reading"].coefficients
     expected = report(codes, len(LABELS), values=[0, 1, 2, 3])
     for name in (
         "fleiss_kappa",
