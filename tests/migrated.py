@@ -19,6 +19,8 @@ from urllib.parse import urlsplit
 
 import psycopg
 
+from tests import with_services
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 BUILD = BASE_DIR / "build"
 
@@ -39,17 +41,23 @@ def copy_to(target: Path) -> None:
 
 
 def template(url: str) -> str:
-    """On PostgreSQL: the name of a database, beside the one at `url`, to make others from."""
+    """On PostgreSQL: the name of a database, beside the one at `url`, to make others from. What was
+    migrated once is kept in `build/` as pg_dump writes it: a server of the tests lives as long as
+    they do."""
     name = f"concord_migrated_{_digest()}"
     with psycopg.connect(url, autocommit=True) as connection:
         # The others wait here; the connection's end lets them on.
         connection.execute("SELECT pg_advisory_lock(hashtext('concord_migrated'))")
         made = "SELECT 1 FROM pg_database WHERE datname = %s"
         if connection.execute(made, [name]).fetchone() is None:
-            connection.execute(f"DROP DATABASE IF EXISTS {name}_unfinished")
-            connection.execute(f"CREATE DATABASE {name}_unfinished")
-            _migrate(DATABASE_URL=_beside(url, f"{name}_unfinished"))
-            connection.execute(f"ALTER DATABASE {name}_unfinished RENAME TO {name}")
+            unfinished = f"{name}_unfinished"
+            kept = BUILD / f"migrated-{_digest()}.{connection.info.server_version // 10000}.dump"
+            _empty(connection, unfinished)
+            if not _restored(kept, _beside(url, unfinished)):
+                _empty(connection, unfinished)
+                _migrate(DATABASE_URL=_beside(url, unfinished))
+                _keep(kept, _beside(url, unfinished))
+            connection.execute(f"ALTER DATABASE {unfinished} RENAME TO {name}")
     return name
 
 
@@ -60,6 +68,35 @@ def database(url: str, name: str) -> str:
         connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
         connection.execute(f"CREATE DATABASE {name} TEMPLATE {source}")
     return _beside(url, name)
+
+
+def _empty(connection: psycopg.Connection, name: str) -> None:
+    connection.execute(f"DROP DATABASE IF EXISTS {name}")
+    connection.execute(f"CREATE DATABASE {name}")
+
+
+def _restored(kept: Path, url: str) -> bool:
+    return kept.exists() and _ran("pg_restore", "--exit-on-error", "--dbname", url, str(kept))
+
+
+def _keep(kept: Path, url: str) -> None:
+    """Where pg_dump is missing or older than the server, the next server is migrated, too."""
+    BUILD.mkdir(exist_ok=True)
+    for old in BUILD.glob("migrated-*.dump"):
+        old.unlink()
+    with tempfile.TemporaryDirectory(dir=BUILD) as folder:
+        dump = Path(folder) / "dump"
+        if _ran("pg_dump", "--format", "custom", "--file", str(dump), url):
+            dump.rename(kept)
+
+
+def _ran(program: str, *arguments: str) -> bool:
+    """Whether a program of PostgreSQL did what it was told."""
+    folder = with_services.postgres_programs()
+    if folder is None or not (folder / program).exists():
+        return False
+    done = subprocess.run([folder / program, *arguments], capture_output=True, check=False)
+    return done.returncode == 0
 
 
 def _beside(url: str, name: str) -> str:
