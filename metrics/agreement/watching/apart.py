@@ -9,7 +9,7 @@ a rater is ever named with a probability of at most 1 / alarm.
 """
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from metrics.agreement.drift import AGREEMENT, NORMAL, Drift
 from metrics.agreement.drift.days import Days, variances
@@ -20,7 +20,7 @@ from .found import RATER_APART, Found, Series
 
 LEAST_ITEMS = 30
 LEAST_OTHERS = 3
-_TAIL = float(stats.norm.sf(3))  # beyond three standard deviations
+_TAIL = float(special.ndtr(-3))  # beyond three standard deviations
 _MAD = 1.4826  # standard deviation of normal values over their median absolute deviation
 
 
@@ -58,7 +58,7 @@ def bound(level: Floats, *, least: float) -> tuple[Floats, Floats]:
     middle, limit = np.full(size, -np.inf), np.full(size, -np.inf)
     if size - 1 < LEAST_OTHERS:
         return middle, limit
-    times = float(stats.t.isf(_TAIL, size - 2)) * np.sqrt(1 + 1 / (size - 1))
+    times = -float(special.stdtrit(size - 2, _TAIL)) * np.sqrt(1 + 1 / (size - 1))
     for place in range(size):
         others = np.delete(level, place) if size < 100 else level
         middle[place] = np.median(others)
