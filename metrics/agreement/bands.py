@@ -71,6 +71,7 @@ SCHEMES: dict[str, tuple[Band, ...]] = {
 }
 
 NORMAL = float(special.ndtri((1 + LEVEL) / 2))  # t's quantile, as its degrees of freedom grow
+FEW_ITEMS = 30  # an interval without width rests on more
 UNSURE = 2  # bands that an interval may pass before a word says more than is known
 
 SOURCES = {
@@ -173,9 +174,10 @@ def safe_band(
 def too_early(
     n_items: int | None, low: float | None, high: float | None, scheme: str = "landis_koch"
 ) -> bool:
-    """Whether a word would say more than is known: of a single item, which has no interval, or of
-    one that is too wide."""
-    return n_items == 1 or too_wide(low, high, scheme)
+    """Whether a word would say more than is known: of a single item, which has no interval, of one
+    that is too wide, or of few items that all agree, so that it has no width at all."""
+    alike = low is not None and low == high and n_items is not None and n_items < FEW_ITEMS
+    return n_items == 1 or alike or too_wide(low, high, scheme)
 
 
 def too_wide(low: float | None, high: float | None, scheme: str = "landis_koch") -> bool:

@@ -5,7 +5,7 @@ reason.
 """
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, NotRequired, TypedDict
 
 import numpy as np
@@ -208,6 +208,18 @@ class Corrected:
         value, reason = chance_corrected(observed, expected, pairable)
         expected = np.where(pairable, expected, np.nan)
         return cls(observed, expected, value, reason)
+
+
+def undefined_where(none: npt.NDArray[np.bool_], why: str, estimate: Estimate) -> Estimate:
+    """The estimate (...) without a value at those places (...) of it that had one."""
+    none = np.asarray(none) & (estimate.reason == 0)
+    numbers = ("value", "se", "low", "high", "observed", "expected")
+    gone: dict[str, Any] = {
+        name: np.where(none, np.nan, getattr(estimate, name)) for name in numbers
+    }
+    for name in ("reason", "se_reason"):
+        gone[name] = np.where(none, CODE[why], getattr(estimate, name))
+    return replace(estimate, **gone)
 
 
 def estimated(

@@ -141,6 +141,23 @@ def _unequal(figures: dict[str, Any], _labels: list[str], _names: dict[int, str]
     }
 
 
+def _singles(figures: dict[str, Any], _labels: list[str], _names: dict[int, str]) -> str:
+    n = figures["single_items"]
+    return ngettext(
+        "%(n)s item has one rating: it tells how often a category is used, and so what chance "
+        "gives, but nothing of agreement. Fleiss’ kappa is %(pooled)s with it and %(paired)s "
+        "without; alpha leaves it out.",
+        "%(n)s items have one rating: they tell how often a category is used, and so what chance "
+        "gives, but nothing of agreement. Fleiss’ kappa is %(pooled)s with them and %(paired)s "
+        "without; alpha leaves them out.",
+        n,
+    ) % {
+        "n": whole(n),
+        "pooled": figure(figures["fleiss_kappa"]),
+        "paired": figure(figures["fleiss_kappa_paired"]),
+    }
+
+
 def _overlap(figures: dict[str, Any], _labels: list[str], _names: dict[int, str]) -> str:
     return _(
         "Only %(shared)s of %(rated)s rated items have two or more ratings: everything about "
@@ -251,6 +268,7 @@ _SENTENCES: dict[str, Sentence] = {
     "fleiss_and_pairs": _pairs,
     "consistent_apart": _apart,
     "prevalence_paradox": _paradox,
+    "single_ratings": _singles,
     "unequal_numbers": _unequal,
     "little_overlap": _overlap,
     "confused_categories": _confused,

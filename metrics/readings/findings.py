@@ -31,6 +31,7 @@ Findings = list[dict[str, Any]]
 # The most important first: a page says the first three at once.
 ORDER = (
     "few_items",
+    "single_ratings",
     "prevalence_paradox",
     "consistent_apart",
     "consistency_only",

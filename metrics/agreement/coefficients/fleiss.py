@@ -25,7 +25,7 @@ from metrics.agreement.coefficient import (
     Formula,
 )
 from metrics.agreement.counts.sums import PatternSums, pattern_sums
-from metrics.agreement.estimate import Corrected, Estimate, divided, estimated
+from metrics.agreement.estimate import Corrected, Estimate, divided, estimated, undefined_where
 from metrics.agreement.weights import weighting
 
 
@@ -133,12 +133,15 @@ def category_kappas(
     sums: PatternSums | None = None,
 ) -> Estimate:
     """Fleiss' kappa of each category versus the rest: Estimate (..., k). Null for a category used
-    by all or none."""
+    by all or none, or by none who could be compared."""
     sums = sums or pattern_sums(counts, n_items)
     estimates = []
     for j in range(sums.k):
         versus = np.column_stack([sums.counts[:, j], sums.sizes - sums.counts[:, j]])
-        estimates.append(fleiss_kappa(versus, sums.n_items, interval=interval))
+        estimate = fleiss_kappa(versus, sums.n_items, interval=interval)
+        compared = sums.n_items @ (versus * (sums.sizes >= 2)[:, None])
+        estimate = undefined_where(compared[..., 1] == 0, ONE_CATEGORY, estimate)
+        estimates.append(undefined_where(compared[..., 0] == 0, NO_PAIRS, estimate))
     return stacked(estimates)
 
 

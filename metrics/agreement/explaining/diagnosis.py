@@ -5,8 +5,10 @@
                           Epidemiol. 43, 543-549)
     rater_bias            raters use the categories unequally often (Stuart-Maxwell, Bonferroni over
                           pairs)
-    unequal_numbers       items have unequal numbers of ratings and the two definitions of Fleiss'
-                          kappa part by > 0.01
+    single_ratings        items with one rating tell nothing of agreement, but much of how often a
+                          category is used: Fleiss' kappa with and without them parts by > 0.05
+    unequal_numbers       items have unequal numbers of two or more ratings and the two definitions
+                          of Fleiss' kappa part by > 0.01
     few_items             fewer than 30 items have two or more ratings
     little_overlap        less than half of the rated items have two or more ratings
     confused_categories   most disagreement is between two of three or more categories (the
@@ -33,6 +35,7 @@ from metrics.agreement.weights import quadratic, scored
 HIGH_AGREEMENT = 0.8
 PARADOX_GAP = 0.2  # AC1 less kappa
 UNEQUAL_GAP = 0.01  # between the two definitions of Fleiss' kappa
+SINGLES_GAP = 0.05  # between Fleiss' kappa with and without items with one rating
 FEW_ITEMS = 30
 SMALL_SHARE = 0.5  # of the rated items
 CONFUSED_SHARE = 0.4  # of all disagreement, between one pair of categories
@@ -60,13 +63,14 @@ def diagnose(
     values: npt.ArrayLike | None = None,
 ) -> list[Finding]:
     """Patterns (P, k) and n_items (P,), pair tables where raters are known -> what applies."""
-    names = ("percent_agreement", "fleiss_kappa", "fleiss_kappa_gwet", "gwet_ac1")
+    names = ("percent_agreement", "fleiss_kappa", "gwet_ac1")
     found = pattern_coefficients(counts, n_items, scale="nominal", names=names, interval=False)
     value = {name: number(estimate.value) for name, estimate in found.items()}
     sums = pattern_sums(counts, n_items)
     findings = [
         _paradox(value, sums.totals),
-        _unequal(value, counts, n_items),
+        _singles(value["fleiss_kappa"], counts, n_items),
+        _unequal(counts, n_items),
         _few(sums.n2),
         _overlap(sums.n, sums.n2),
     ]
@@ -105,14 +109,41 @@ def _paradox(value: dict[str, float | None], totals: npt.NDArray[np.float64]) ->
     )
 
 
-def _unequal(
-    value: dict[str, float | None], counts: npt.ArrayLike, n_items: npt.ArrayLike
-) -> Finding | None:
+def _singles(pooled: float | None, counts: npt.ArrayLike, n_items: npt.ArrayLike) -> Finding | None:
+    n_items = np.asarray(n_items)
+    sizes = np.asarray(counts).sum(axis=1)
+    singles = int(n_items[sizes == 1].sum())
+    paired = _fleiss(counts, np.where(sizes >= 2, n_items, 0))["fleiss_kappa"]
+    if not singles or pooled is None or paired is None or abs(pooled - paired) <= SINGLES_GAP:
+        return None
+    return Finding(
+        "single_ratings",
+        f"{singles} items have one rating. They tell how often a category is used, and so what "
+        f"chance gives, but nothing of agreement: Fleiss' kappa is {pooled:.2f} with them and "
+        f"{paired:.2f} without.",
+        {"single_items": singles, "fleiss_kappa": pooled, "fleiss_kappa_paired": paired},
+    )
+
+
+def _fleiss(counts: npt.ArrayLike, n_items: npt.ArrayLike) -> dict[str, float | None]:
+    """Fleiss' kappa after both definitions."""
+    names = ("fleiss_kappa", "fleiss_kappa_gwet")
+    found = pattern_coefficients(counts, n_items, scale="nominal", names=names, interval=False)
+    return {name: number(estimate.value) for name, estimate in found.items()}
+
+
+def _unequal(counts: npt.ArrayLike, n_items: npt.ArrayLike) -> Finding | None:
+    """Among items with two or more ratings: what those with one do is told by itself."""
+    all_sizes = np.asarray(counts).sum(axis=1)
+    kept = np.where(all_sizes >= 2, np.asarray(n_items), 0)
+    value = _fleiss(counts, kept)
     pooled, by_item = value["fleiss_kappa"], value["fleiss_kappa_gwet"]
     if pooled is None or by_item is None or abs(pooled - by_item) <= UNEQUAL_GAP:
         return None
-    sizes = np.asarray(counts).sum(axis=1)[np.asarray(n_items) > 0]
-    least, most = int(sizes[sizes > 0].min()), int(sizes.max())
+    sizes = all_sizes[kept > 0]
+    least, most = int(sizes.min()), int(sizes.max())
+    if least == most:
+        return None
     return Finding(
         "unequal_numbers",
         f"Items have {least} to {most} ratings, and it matters how they are averaged: "

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import special
 
-from metrics.agreement import bands
-from metrics.agreement.coefficients import cohen, scored
+from metrics.agreement import bands, report
+from metrics.agreement.coefficients import cohen, fleiss, scored
 from metrics.agreement.coefficients.icc import icc
 from metrics.agreement.counts import tally
 from metrics.agreement.explaining.diagnosis import diagnose
@@ -200,6 +200,45 @@ def test_unequal_numbers_of_ratings_are_found():
     codes = [[0, 0, -1, -1, -1, -1]] * 30 + [[1, 1, -1, -1, -1, -1]] * 5 + [[0, 1, 1, 1, 1, 0]] * 20
     found = names(codes, 2)["unequal_numbers"]
     assert (found.figures["fewest_ratings"], found.figures["most_ratings"]) == (2, 6)
+
+
+def test_single_ratings_are_the_reason_and_not_harder_items():
+    """A project that is being collected: chance is taken from the single ratings, too."""
+    codes = [[0, 1]] * 9 + [[0, 0]] * 8 + [[1, -1]] * 13
+    found = names(codes, 2)
+    assert "unequal_numbers" not in found
+    figures = found["single_ratings"].figures
+    assert figures["single_items"] == 13
+    paired = report(np.array(codes[:17]), 2)["fleiss_kappa"]
+    assert figures["fleiss_kappa_paired"] == pytest.approx(paired)
+    assert figures["fleiss_kappa"] == pytest.approx(report(np.array(codes), 2)["fleiss_kappa"])
+    assert figures["fleiss_kappa"] - figures["fleiss_kappa_paired"] > 0.2
+    assert "single_ratings" not in names(codes[:17], 2)
+
+
+def test_a_category_that_nobody_was_compared_on_has_no_kappa():
+    codes = np.array([[0, 0]] * 4 + [[1, -1]])
+    counts = np.array([[2, 0, 0], [0, 1, 0]])
+    n_items = np.array([4, 1])
+    found = fleiss.category_kappas(counts, n_items).readings()
+    assert [one["value"] for one in found] == [None, None, None]
+    assert [one["low"] for one in found] == [None, None, None]
+    assert [one["reason"] for one in found] == [
+        "single_category",
+        "no_pairable_items",
+        "single_category",
+    ]
+    assert report(codes, 3)["fleiss_kappa"] == 1.0  # that of all keeps its definition
+    compared = fleiss.category_kappas(counts + np.array([[0, 0, 0], [0, 1, 0]]), n_items).readings()
+    assert [one["value"] for one in compared[:2]] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("n_items", "low", "high", "early"),
+    [(4, 1.0, 1.0, True), (29, 1.0, 1.0, True), (30, 1.0, 1.0, False), (12, 0.9, 1.0, False)],
+)
+def test_few_items_that_all_agree_have_no_word(n_items, low, high, early):
+    assert bands.too_early(n_items, low, high) is early
 
 
 def test_little_overlap_is_found():
