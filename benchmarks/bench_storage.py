@@ -1,6 +1,9 @@
 """How many bytes a rating, a pair that met and a rater's day take, with their indexes.
 
-    python benchmarks/bench_storage.py [--ratings 100000] [--raters 1000] [--days 730]
+    python benchmarks/bench_storage.py [--ratings 100000] [--raters 1000] [--days 730] [--sparse]
+    python benchmarks/bench_storage.py --ratings 200000 --raters 5000 --days 400 --sparse
+
+The second is a crowd that shares little: hardly two raters meet twice.
 
 Measures a whole database, so give it one of its own: a temporary SQLite file when neither
 DATABASE_URL nor DATA_DIR is set, or `python tests/with_services.py --postgres python
@@ -27,6 +30,13 @@ GROUPS = {
     "day": ("metrics_patterntally", "metrics_reading"),
 }
 
+# What is said in bytes a rating; no table named: all there are.
+SUMS: dict[str, tuple[str, ...]] = {
+    "raters against their peers, and what is read off": GROUPS["rater and day"],
+    "the same with the pairs": GROUPS["rater and day"] + GROUPS["pair that met"],
+    "all tables": (),
+}
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(
@@ -35,10 +45,14 @@ def main() -> None:
     parser.add_argument("--ratings", type=int, default=100_000)
     parser.add_argument("--raters", type=int, default=1_000)
     parser.add_argument("--days", type=int, default=730)
+    parser.add_argument("--sparse", action="store_true")
     options = parser.parse_args()
     with large_project.database():
         project = large_project.find_or_make(
-            ratings=options.ratings, raters=options.raters, days=options.days
+            ratings=options.ratings,
+            raters=options.raters,
+            days=options.days,
+            sparse=options.sparse,
         )
         if project.__class__.objects.count() > 1:
             sys.exit("This database holds other projects too: give the benchmark one of its own.")
@@ -63,8 +77,10 @@ def report(project: Any, options: Any) -> None:
             f"| {name} | {number:,} | {bare / number:.0f} | {whole / number:.0f} | "
             f"{whole / 1e6:.0f} |"
         )
-    everything = sum(whole for _bare, whole in sizes.values())
-    print(f"\n{everything / 1e6:.0f} MB in all, {everything / options.ratings:.0f} bytes a rating")
+    print()
+    for name, tables in SUMS.items():
+        size = sum(sizes[table][1] for table in tables or sizes)
+        print(f"{name}: {size / 1e6:.0f} MB, {size / options.ratings:.0f} bytes a rating")
 
 
 def rows(project: Any) -> dict[str, int]:

@@ -26,6 +26,7 @@ import numpy as np  # reads the environment
 
 ROOT = Path(__file__).resolve().parent.parent
 PER_ITEM = 5
+SPARSE_PER_ITEM = 4
 DAYS_A_RATER = 40
 LABELS = ("none", "minor", "major", "critical", "unusable")
 LANGUAGES = ("de", "es", "fr", "it")
@@ -53,28 +54,30 @@ def database() -> Iterator[None]:
         yield
 
 
-def find_or_make(*, ratings: int, raters: int, days: int, say: Any = None) -> Any:
+def find_or_make(
+    *, ratings: int, raters: int, days: int, sparse: bool = False, say: Any = None
+) -> Any:
     """The counted project of this size: that of an earlier run on the same database, or a new
     one."""
     from metrics.readings import project as readings
     from metrics.work import sweep
     from projects.models import Project, Question
 
-    name = f"{ratings:,} ratings, {raters:,} raters, {days} days"
+    name = f"{ratings:,} ratings, {raters:,} raters, {days} days" + ", sparse" * sparse
     project = Project.objects.filter(name=name).first()
     if project is None:
-        project = make(
-            name, ratings=ratings, raters=raters, days=days, say=say or (lambda text: None)
-        )
+        say = say or (lambda text: None)
+        project = make(name, ratings=ratings, raters=raters, days=days, sparse=sparse, say=say)
     for question in Question.objects.filter(project=project):
         sweep.bring_up_to_date(question.pk)
         readings.finish(question.pk)
     return project
 
 
-def make(name: str, *, ratings: int, raters: int, days: int, say: Any) -> Any:
+def make(name: str, *, ratings: int, raters: int, days: int, say: Any, sparse: bool = False) -> Any:
     """A project with ``ratings`` uncounted ratings of ``raters`` over ``days`` days, led by the
-    user "bench"."""
+    user "bench". ``sparse``: SPARSE_PER_ITEM an item, from any of them on any day, so that hardly
+    two meet twice."""
     from django.contrib.auth.models import User
 
     from projects.models import Item, Rater
@@ -84,6 +87,7 @@ def make(name: str, *, ratings: int, raters: int, days: int, say: Any) -> Any:
     from ratings.recording.record import record
 
     rng = np.random.default_rng(ratings)
+    per_item = SPARSE_PER_ITEM if sparse else PER_ITEM
     lead, _new = User.objects.get_or_create(username="bench")
     categories = [NewCategory(label, value=float(code)) for code, label in enumerate(LABELS)]
     question = NewQuestion(
@@ -93,13 +97,13 @@ def make(name: str, *, ratings: int, raters: int, days: int, say: Any) -> Any:
         weights="quadratic",
         categories=categories,
     )
-    project = create_project(by=lead, name=name, overlap=PER_ITEM, questions=[question])
+    project = create_project(by=lead, name=name, overlap=per_item, questions=[question])
     Rater.objects.bulk_create(
         Rater(project=project, key=f"r{number:04}") for number in range(raters)
     )
     rater_ids = np.array(list(project.raters.order_by("id").values_list("id", flat=True)))
     accuracy = rng.uniform(0.6, 0.95, raters)
-    n_items = ratings // PER_ITEM
+    n_items = ratings // per_item
     for start in range(0, n_items, PORTION):
         Item.objects.bulk_create(
             (
@@ -118,13 +122,13 @@ def make(name: str, *, ratings: int, raters: int, days: int, say: Any) -> Any:
     waiting: list[Judgement] = []
     for day in range(days):
         todays = items[day * n_items // days : (day + 1) * n_items // days]
-        share = min(1.0, max(DAYS_A_RATER / days, 2 * PER_ITEM / raters))
-        at_work = np.flatnonzero(rng.random(raters) < share)
-        if len(at_work) < PER_ITEM:
+        share = min(1.0, max(DAYS_A_RATER / days, 2 * per_item / raters))
+        at_work = np.flatnonzero(sparse | (rng.random(raters) < share))
+        if len(at_work) < per_item:
             at_work = np.arange(raters)
         for item in todays:
             truth = int(rng.choice(len(LABELS), p=(0.5, 0.25, 0.13, 0.08, 0.04)))
-            for place in rng.choice(at_work, size=PER_ITEM, replace=False):
+            for place in rng.choice(at_work, size=per_item, replace=False):
                 wrong = rng.random() > accuracy[place]
                 code = (
                     min(max(truth + int(rng.choice((-1, 1))), 0), len(LABELS) - 1)

@@ -92,8 +92,7 @@ class ReadingAdmin(ReadOnly):
 
 @admin.register(RaterReading)
 class RaterReadingAdmin(ReadOnly):
-    list_display = ("question", "rater", "span", "start", "n_ratings", "computed_at")
-    list_filter = ("span",)
+    list_display = ("question", "rater", "n_ratings", "computed_at")
     list_select_related = ("question", "rater")
     search_fields = ("=rater__key",)
     show_full_result_count = False

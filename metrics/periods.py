@@ -10,6 +10,7 @@ import numpy as np
 from ratings.recording.days import EPOCH, date_of
 
 SPANS = ("day", "week", "month")
+LONGEST = {"day": 1, "week": 7, "month": 31}  # days
 FIRM = 10  # items of a period; the value on fewer is noise
 
 

@@ -100,9 +100,9 @@ same items (Williams 1976, Biometrics 32, 619-627 has the idea of one against a 
 others in category values or ranks. Their standard errors are the delta method with items as
 clusters (Liang & Zeger 1986, Biometrika 73, 13-22), exact from additive integer counts. On scales
 of more than 12 categories the counts for that are not kept and the interval is the wider one that
-takes an item's other raters as one voice. Of the whole time, weeks and months the values are
-stored; a single day's are computed when somebody asks, by the same formulas from the day's
-counts.
+takes an item's other raters as one voice. Of the whole time the values are stored; those of a
+day, a week or a month are computed when somebody asks, by the same formulas from the counts of its
+days.
 
 ## Two raters over time
 

@@ -1,4 +1,5 @@
-"""The API of agreement over time: stored readings of days, weeks and months."""
+"""The API of agreement over time, by days, weeks and months: stored readings, and of raters what
+their counts say."""
 
 from __future__ import annotations
 
@@ -18,13 +19,12 @@ from groundwork.rest.schema import PAGING, QUESTION, page_of, parameter, reads
 from metrics import periods
 from metrics.agreement import Value
 from metrics.agreement.headline import ICCS
-from metrics.models import PeerTally, RaterReading, Reading, Slice, Span
-from metrics.readings import over_time, raters
+from metrics.models import Reading, Slice
+from metrics.readings import over_time, rater_periods
 from metrics.readings.first import PEOPLE
 from metrics.readings.value import not_counted
 from metrics.scale import QuestionScale, headlines
 from projects.models import Question, Rater
-from ratings.recording.days import EPOCH
 
 from . import narrowed
 from .serializers import PeriodOut, RaterPeriodOut
@@ -173,18 +173,11 @@ def _of_rater(
     question: Question, rater: Rater, scale: QuestionScale, *, span: str, name: str
 ) -> ReadPeriods:
     """Reads (start, reading) of a rater against the others."""
-    if span == Span.DAY:
-        return _days(raters.days_of(question, rater), scale, name)
-    stored = RaterReading.objects.filter(question=question, rater=rater, span=span)
-    return _stored(stored, f"coefficients__{name}")
-
-
-def _days(rows: QuerySet[PeerTally], scale: QuestionScale, name: str) -> ReadPeriods:
-    """Reads (day, reading) of the single days of a rater."""
 
     def read(after: datetime.date, size: int) -> Iterable[tuple[Any, ...]]:
-        later = rows.filter(day__gt=(after - EPOCH).days).order_by("day")
-        return raters.of_days(later[:size], scale, [name])
+        return rater_periods.following(
+            question, rater, span, [name], scale=scale, after=after, number=size
+        )
 
     return read
 

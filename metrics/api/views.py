@@ -22,7 +22,7 @@ from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.agreement.weights import NONE, WEIGHTINGS, weighted
 from metrics.counting.store import json_text
 from metrics.filters import Filter
-from metrics.models import CountState, PairTally, RaterReading, Reading, Span
+from metrics.models import CountState, PairTally, RaterReading, Reading
 from metrics.readings import bootstrap, pairs
 from metrics.readings.first import MODELS, PEOPLE
 from metrics.readings.value import not_counted, undefined
@@ -59,7 +59,7 @@ class Agreement(narrowed.ResultsView):
         project, question, _found, chosen = narrowed.of_request(self, request, project_id)
         if chosen:
             return _of_some(project, question, chosen)
-        whole = Reading.objects.filter(question=question, span=Span.ALL).first()
+        whole = Reading.objects.filter(question=question).first()
         state = CountState.objects.filter(question=question).first()
         scale = QuestionScale.of(question)
         return Response(
@@ -235,7 +235,7 @@ def _pairs(
 def _raters(question: Question, after: Key | None, size: int) -> list[tuple[Key, str]]:
     """The raters on one page as JSON: the stored text, which names vs_peers and more, behind the
     RATER_COLUMNS."""
-    rows = RaterReading.objects.filter(question=question, span=Span.ALL)
+    rows = RaterReading.objects.filter(question=question)
     rows = rows.filter(rater__gt=after[0] if after else 0).order_by("rater_id")
     text = Cast("coefficients", TextField())
     columns = rows.values_list("rater_id", *RATER_COLUMNS.values(), text)

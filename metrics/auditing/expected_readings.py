@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from typing import Any
 
 import numpy as np
@@ -75,58 +74,32 @@ def _expected_of_periods(state: CountState, recount: Recount, scale: QuestionSca
 
 # --- of raters
 
-# rater, span, first day
-Key = tuple[int, str, datetime.date]
-
 
 def readings_of_raters(
     question_id: int, recount: Recount, scale: QuestionScale
 ) -> tuple[Readings, Readings]:
-    """Expected and stored: (rater, span, first day) -> [number of own ratings, readings]."""
-    rows = PeerRows.of(recount, scale.width)
-    groups = _groups(rows)
-    expected = _peer_readings(rows, groups, recount, scale)
-    ids = sorted({rater for rater, _span, _first in groups})
-    means = raters.mean_pairwise_by_rater([question_id], ids)
-    for (rater, span, _first), (_n_ratings, readings) in expected.items():
-        if span == "all":
-            readings.update(raters.means_beside(readings, means[rater]))
+    """Expected and stored: rater -> [number of own ratings, readings]. Of days, weeks and months
+    none are stored: what they are read off are counts, which are compared themselves."""
+    expected = _peer_readings(PeerRows.of(recount, scale.width), recount, scale)
+    means = raters.mean_pairwise_by_rater([question_id], sorted(expected))
+    for rater, (_n_ratings, readings) in expected.items():
+        readings.update(raters.means_beside(readings, means[rater]))
     stored = {}
     of_raters = recount.stored(RaterReading.objects.filter(question_id=question_id), "rater")
     for row in of_raters.iterator(chunk_size=store.ROWS_AT_ONCE):
-        stored[row.rater_id, row.span, row.start] = [row.n_ratings, row.coefficients]
+        stored[row.rater_id] = [row.n_ratings, row.coefficients]
     return expected, stored
 
 
-def _groups(rows: PeerRows) -> dict[Key, list[int]]:
-    """The places of the rows that belong to each reading."""
-    groups: dict[Key, list[int]] = {}
-    for place, (rater, day) in enumerate(rows.keys):
-        if day == EVER:
-            groups[rater, "all", ALL_START] = [place]
-            continue
-        for span in raters.STORED:
-            first = int(periods.starts(np.array([day]), span)[0])
-            groups.setdefault((rater, span, date_of(first)), []).append(place)
-    return groups
-
-
-def _peer_readings(
-    rows: PeerRows, groups: dict[Key, list[int]], recount: Recount, scale: QuestionScale
-) -> Readings:
-    if not groups:
+def _peer_readings(rows: PeerRows, recount: Recount, scale: QuestionScale) -> Readings:
+    places = [place for place, (_rater, day) in enumerate(rows.keys) if day == EVER]
+    if not places:
         return {}
-    places = list(groups.values())
-    tables = scale.ordered(np.stack([rows.tables[of].sum(axis=0) for of in places]), axes=2)
+    tables = scale.ordered(rows.tables[places], axes=2)
     moments = None
     if rows.moments is not None:
-        sums = np.stack([rows.moments[of].sum(axis=0) for of in places])
-        moments = scale.ordered(sums, axes=3)
-    each = np.array(rows.n_items, np.int64)
-    n_items = np.array([each[of].sum() for of in places], np.int64)
-    estimates = scale.peers(tables, moments, n_items)
-    found = {}
-    for (key, of), readings in zip(groups.items(), by_row(estimates), strict=True):
-        n_ratings = sum(recount.own[rows.keys[place]] for place in of)
-        found[key] = [n_ratings, readings]
-    return found
+        moments = scale.ordered(rows.moments[places], axes=3)
+    n_items = np.array(rows.n_items, np.int64)[places]
+    each = by_row(scale.peers(tables, moments, n_items))
+    keys = [rows.keys[place] for place in places]
+    return {key[0]: [recount.own[key], readings] for key, readings in zip(keys, each, strict=True)}

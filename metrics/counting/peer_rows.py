@@ -20,7 +20,7 @@ def add_peers(
     whose: Whose, change: tally.PeerTables, own: np.ndarray, *, stale: bool = True
 ) -> dict[int, int]:
     """Add tables and moments, and ``own`` (n, 3): rater, day, change in the number of own ratings.
-    Mark the rows stale.
+    Mark the raters' rows of all days stale: nothing is stored of a single day.
 
     What is added to a rater's day is added to the row of all their days too. Returns rater -> 1 for
     those who have a counted rating from now on, and -1 for those who have none any more.
@@ -97,7 +97,8 @@ def _save_peers(
         strict=True,
     )
     rows = [
-        (whose.question(rater), rater, day, width, *rest, stale) for (rater, day), *rest in each
+        (whose.question(rater), rater, day, width, *rest, stale and day == EVER)
+        for (rater, day), *rest in each
     ]
     columns = (
         "question_id",

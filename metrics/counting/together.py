@@ -35,14 +35,14 @@ SHIFT = 1 << 40  # days of one question stand so far from those of the next: mor
 @dataclass
 class Counted:
     """Questions of one scale but for its words, with what counting moved: the days of each
-    question, and the days of each rater."""
+    question, and the raters."""
 
     scale: QuestionScale
     labels: dict[int, list[str]]
     states: dict[int, CountState]
     whose: store.Whose
     days: dict[int, list[int]] = field(default_factory=dict)
-    raters: dict[int, set[int]] = field(default_factory=dict)
+    raters: set[int] = field(default_factory=set)
 
     @property
     def moved(self) -> list[int]:
@@ -178,7 +178,7 @@ def _add_group(found: Counted, rows: np.ndarray, of_row: np.ndarray) -> None:
     store.add_patterns_of(changes, width, stale=False)
     store.add_pairs(found.whose, pairs, scale, sums)
     come = peer_rows.add_peers(found.whose, peers, own, stale=False)
-    _note_moved(found, changes, pairs, np.concatenate([_keys(peers), own[:, :2]]))
+    _note_moved(found, changes, pairs, np.concatenate([peers.rater, own[:, 0]]))
     for rater, step in come.items():
         states[found.whose.question(rater)].n_people += step
     for pk, state in states.items():
@@ -218,25 +218,18 @@ def _split(patterns: tally.Patterns) -> Iterator[tuple[int, tally.Patterns]]:
         )
 
 
-def _keys(peers: tally.PeerTables) -> np.ndarray:
-    """Rater and day (n, 2)."""
-    days = np.zeros(0, np.int64) if peers.day is None else peers.day
-    return np.stack([peers.rater[: len(days)], days], axis=1)
-
-
 def _note_moved(
     found: Counted,
     changes: Mapping[int, tally.Patterns],
     pairs: tally.PairTables,
-    rater_days: np.ndarray,
+    raters: np.ndarray,
 ) -> None:
     for pk, change in changes.items():
         found.days[pk] = sorted(set([] if change.day is None else change.day.tolist()))
-    for rater, day in rater_days.tolist():
-        found.raters.setdefault(rater, set()).add(day)
+    found.raters.update(raters.tolist())
     # As count._mark_what_pairs_moved: who says what another one takes back moves pairs alone.
     for rater in np.unique([*pairs.rater_a.tolist(), *pairs.rater_b.tolist()]).tolist():
-        found.raters.setdefault(int(rater), set())
+        found.raters.add(int(rater))
         found.days.setdefault(found.whose.question(int(rater)), [])
 
 

@@ -176,6 +176,7 @@ class PeerTally(models.Model):
     n_items = models.PositiveIntegerField()
     # All own ratings of that day, also on items nobody else rated.
     n_ratings = models.PositiveIntegerField()
+    # Of the row of all days together: the rater's reading is behind. Of single days none is stored.
     stale = models.BooleanField(default=True)
 
     class Meta:

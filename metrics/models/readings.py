@@ -79,34 +79,24 @@ class Reading(models.Model):
 
 
 class RaterReading(models.Model):
-    """One rater's agreement with peers over one period (by the rater's own ``rated_at``), in the
-    same shape."""
+    """One rater's agreement with peers, all days together, in the same shape. Of days, weeks and
+    months nothing is stored (readings.rater_periods)."""
 
     question = models.ForeignKey(
         Question, models.CASCADE, related_name="rater_readings", db_index=False
     )
     rater = models.ForeignKey(Rater, models.CASCADE, related_name="readings")
-    span = models.CharField(max_length=5, choices=Span.choices)
-    start = models.DateField(default=ALL_START)
     n_ratings = models.PositiveIntegerField()
     coefficients = models.JSONField(default=dict)
     details = models.JSONField(default=dict)
-    # Of the whole time alone: the median seconds of the newest timed ratings
-    # (readings.raters.TIMED); null: not known.
+    # The median seconds of the newest timed ratings (readings.raters.TIMED); null: not known.
     seconds = models.FloatField(null=True, blank=True)
     computed_at = models.DateTimeField()
 
     class Meta:
-        ordering = ["start"]
         constraints = [
-            # (question, span, ...) first: the rater table reads all raters' "all" rows.
-            models.UniqueConstraint(
-                fields=["question", "span", "rater", "start"], name="rater_reading_unique"
-            ),
-            # Single days are not stored (readings.raters.of_days).
-            models.CheckConstraint(
-                condition=Q(span__in=["all", "week", "month"]), name="rater_reading_span_known"
-            ),
+            # question first: the rater table reads all raters' rows.
+            models.UniqueConstraint(fields=["question", "rater"], name="rater_reading_unique")
         ]
 
 

@@ -14,7 +14,7 @@ from django.utils.translation import ngettext
 
 from metrics.agreement import bands
 from metrics.agreement.weights import NONE, weighted
-from metrics.models import RaterReading, Reading, Span, number_at
+from metrics.models import RaterReading, Reading, number_at
 from metrics.scale import QuestionScale
 from projects.models import Rater
 from ratings.models import Assignment
@@ -64,7 +64,7 @@ def raters_apart(readings: Mapping[int, Reading]) -> dict[int, list[str]]:
             floors.setdefault(name, {})[question] = floor
     found: dict[int, list[tuple[float, str]]] = {}
     for name, of_question in floors.items():
-        rows = RaterReading.objects.filter(question__in=list(of_question), span=Span.ALL)
+        rows = RaterReading.objects.filter(question__in=list(of_question))
         rows = rows.annotate(
             high=number_at(f"coefficients__{name}__high"),
             value=number_at(f"coefficients__{name}__value"),

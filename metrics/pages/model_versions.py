@@ -9,6 +9,8 @@ from django.utils.translation import gettext as _
 
 from metrics import periods
 from metrics.models import RaterReading, Span
+from metrics.readings import rater_periods
+from metrics.scale import QuestionScale
 from projects.models import Question, Rater
 
 from .trends import POINTS
@@ -34,13 +36,13 @@ def versions(question: Question, rater: Rater) -> list[Version]:
     raters = list(alike[:VERSIONS])[::-1]
     if len(raters) < 2:
         return []
-    rows = RaterReading.objects.filter(question=question, span=Span.ALL, rater__in=raters)
+    rows = RaterReading.objects.filter(question=question, rater__in=raters)
     readings = {row.rater_id: row for row in rows}
     return [Version(one, readings.get(one.pk)) for one in raters]
 
 
 def period(asked: str | None) -> str:
-    """Weeks, where nothing is asked for, or single days: these are not stored."""
+    """Weeks, where nothing is asked for, or single days: a line each of them would be noise."""
     return asked if asked in (Span.WEEK, Span.MONTH) else Span.WEEK.value
 
 
@@ -49,11 +51,13 @@ def chart_rows(
 ) -> list[dict[str, Any]]:
     """Points of their trends, a line each."""
     words = {version.rater.pk: version.words for version in found}
-    rows = RaterReading.objects.filter(question=question, span=span, rater__in=list(words))
-    columns = ("rater_id", "start", f"coefficients__{name}")
+    scale = QuestionScale.of(question)
+    rows = rater_periods.newest_of_each(
+        question, list(words), span, name, scale=scale, number=POINTS
+    )
     told = []
-    for rater, start, reading in rows.order_by("-start").values_list(*columns)[:POINTS]:
-        if reading is None or reading["value"] is None:
+    for rater, start, reading in rows:
+        if reading["value"] is None:
             continue
         values = {key: reading[key] for key in ("value", "low", "high", "n_items")}
         told.append(
@@ -65,4 +69,4 @@ def chart_rows(
                 "firm": (reading["n_items"] or 0) >= periods.FIRM,
             }
         )
-    return told[::-1]
+    return told

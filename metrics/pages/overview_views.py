@@ -127,9 +127,7 @@ def _of_own_projects(user: Any) -> QuerySet[Any]:
     led = Project.objects.filter(archived_at=None)
     if not user.is_superuser:
         led = led.filter(members__user=user.pk, members__role=Member.Role.LEAD)
-    rows = RaterReading.objects.filter(
-        span=Span.ALL, rater__project__in=led, rater__kind=Rater.Kind.HUMAN
-    )
+    rows = RaterReading.objects.filter(rater__project__in=led, rater__kind=Rater.Kind.HUMAN)
     return rows.annotate(person=Coalesce("rater__user__username", "rater__key"))
 
 

@@ -12,8 +12,7 @@ from django.utils import timezone
 
 from metrics.agreement.headline import ICCS
 from metrics.models import EVER, PeerTally, Reading, Span
-from metrics.readings import over_time
-from metrics.readings import raters as rater_readings
+from metrics.readings import over_time, rater_periods
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater
 from ratings.recording.days import EPOCH, date_of
@@ -76,7 +75,7 @@ def _of_two(names: dict[int, str], since: datetime.date) -> dict[int, Lately]:
     if kappas:
         against = {pk: over_time.against_peers(name) for pk, name in kappas.items()}
         of_these = recent.filter(question__in=list(kappas))
-        found |= rater_readings.of_days_each(of_these, scales, against)
+        found |= rater_periods.days_of_each(of_these, scales, against)
     if iccs:
         rows = recent.filter(question__in=list(iccs))
         found |= over_time.icc_days_each(rows, scales, iccs)

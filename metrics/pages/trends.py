@@ -1,31 +1,33 @@
-"""Trends as the pages show them: points from stored readings (a rater's days: from the counts), and
-the period that suits their density."""
+"""Trends as the pages show them: points from stored readings (a rater's: from the counts), and the
+period that suits their density."""
 
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from statistics import median
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from django.db.models import Q, QuerySet
+import numpy as np
+from django.db.models import Q
 
 from metrics import periods
 from metrics.agreement.headline import ICCS
-from metrics.models import RaterReading, Reading, Span
-from metrics.readings import over_time
-from metrics.readings import raters as rater_readings
+from metrics.models import Reading, Span
+from metrics.readings import over_time, rater_periods
 from metrics.scale import QuestionScale
 from projects.models import Project, Question, Rater
-from ratings.recording.days import date_of
+from ratings.recording.days import EPOCH, date_of
 
 POINTS = 400  # the newest so many: more cannot be told apart on a screen
 TABLE_PERIODS = 60  # of a trend as a table; its file has the POINTS
 DENSE = 30  # the finest period whose middle point has so many items is the default,
+SPARK = datetime.timedelta(weeks=26)
 LATELY = 60  # so many newest days, weeks and months decide it
 POINTS_WANTED = 3  # unless it leaves fewer points than this: then the coarsest that leaves as many
-SPAN_DAYS = {"day": 1, "week": 7, "month": 31}
 
 
 @dataclass(frozen=True)
@@ -108,25 +110,12 @@ def rater_lines(
 ) -> list[list[Point]]:
     """The newest points of a rater's trends, oldest first: a list a coefficient, all read by one
     query."""
-    rows: list[tuple[Any, ...]]
-    newest = _rater_rows(question, rater, span)
-    if span == Span.DAY:
-        rows = rater_readings.of_days(newest.order_by("-day")[:limit], scale, coefficients)
-    else:
-        columns = ("start", *(f"coefficients__{name}" for name in coefficients))
-        rows = list(newest.order_by("-start").values_list(*columns)[:limit])[::-1]
+    rows = rater_periods.newest(question, rater, span, coefficients, scale=scale, number=limit)
     lines = [
-        [Point(row[0], periods.end_date(row[0], span), row[place] or {}) for row in rows]
+        [Point(row[0], periods.end_date(row[0], span), row[place]) for row in rows]
         for place in range(1, 1 + len(coefficients))
     ]
     return [marked(points, question.project) for points in lines]
-
-
-def _rater_rows(question: Question, rater: Rater, span: str) -> QuerySet[Any]:
-    """A row a period: of days the counts, else the readings."""
-    if span == Span.DAY:
-        return rater_readings.days_of(question, rater)
-    return RaterReading.objects.filter(question=question, rater=rater, span=span)
 
 
 def newest(points: list[Point]) -> tuple[list[Point], int]:
@@ -137,10 +126,9 @@ def newest(points: list[Point]) -> tuple[list[Point], int]:
 def project_table(question: Question, span: str, coefficient: str) -> tuple[list[Point], int]:
     """Those of a project's trend, without reading the older ones."""
     points = project_points(question, span, coefficient, limit=TABLE_PERIODS + 1)
-    rows: QuerySet[Any] = Reading.objects.filter(question=question, span=span)
     if over_time.is_of_two(coefficient) and (rater := over_time.first_of_two(question)):
-        rows = _rater_rows(question, rater, span)
-    return points[-TABLE_PERIODS:], _older(rows, points)
+        return _table(points, partial(_periods_of, question, rater, span))
+    return _table(points, Reading.objects.filter(question=question, span=span).count)
 
 
 def rater_tables(
@@ -148,14 +136,19 @@ def rater_tables(
 ) -> tuple[list[list[Point]], int]:
     """Those of a rater's trends; one number, for the periods are the same."""
     lines = rater_lines(question, rater, span, *coefficients, scale=scale, limit=TABLE_PERIODS + 1)
-    older = _older(_rater_rows(question, rater, span), lines[0])
+    _points, older = _table(lines[0], partial(_periods_of, question, rater, span))
     return [points[-TABLE_PERIODS:] for points in lines], older
 
 
-def _older(rows: QuerySet[Any], points: list[Point]) -> int:
-    """``points``: one more than a table shows, where there are so many. Only then the rows are
-    counted."""
-    return min(rows.count(), POINTS) - TABLE_PERIODS if len(points) > TABLE_PERIODS else 0
+def _table(points: list[Point], number: Callable[[], int]) -> tuple[list[Point], int]:
+    """``points``: one more than a table shows, where there are so many. Only then their
+    ``number`` is asked for."""
+    older = min(number(), POINTS) - TABLE_PERIODS if len(points) > TABLE_PERIODS else 0
+    return points[-TABLE_PERIODS:], older
+
+
+def _periods_of(question: Question, rater: Rater, span: str) -> int:
+    return rater_periods.number_of(question, rater, span, most=POINTS)
 
 
 def marked(points: list[Point], project: Project) -> list[Point]:
@@ -185,15 +178,14 @@ def project_period(question: Question) -> str:
 
 def rater_period(question: Question, rater: Rater) -> str:
     """The same of a rater's own trend, by the items shared with others."""
-    days = rater_readings.days_of(question, rater).order_by("-day")
-    daily = dict(days.values_list("day", "n_items")[:LATELY])
-    if not daily:
-        return finest([])
-    newest = max(daily)
-    rows = RaterReading.objects.filter(question=question, rater=rater)
-    recent = rows.filter(_lately(date_of(newest), *rater_readings.STORED)).order_by()
-    sizes = [(Span.DAY.value, n_items) for day, n_items in daily.items() if day > newest - LATELY]
-    return finest([*sizes, *recent.values_list("span", "coefficients__vs_peers_percent__n_items")])
+    days = rater_periods.newest_days(question, rater, Span.MONTH, LATELY + 1)
+    daily = np.array(list(days.values_list("day", "n_items")), np.int64).reshape(-1, 2)
+    sizes = []
+    for span in periods.SPANS if len(daily) else ():
+        starts, place = np.unique(periods.starts(daily[:, 0], span), return_inverse=True)
+        n_items = np.bincount(place, weights=daily[:, 1])[starts > _before(daily[0, 0], span)]
+        sizes += [(span, number) for number in n_items.tolist()]
+    return finest(sizes)
 
 
 def _lately(newest: datetime.date, *spans: str) -> Q:
@@ -201,8 +193,13 @@ def _lately(newest: datetime.date, *spans: str) -> Q:
     they tell."""
     recent = Q()
     for span in spans:
-        recent |= Q(span=span, start__gt=newest - datetime.timedelta(days=LATELY * SPAN_DAYS[span]))
+        recent |= Q(span=span, start__gt=date_of(_before((newest - EPOCH).days, span)))
     return recent
+
+
+def _before(newest: int, span: str) -> int:
+    """The day after which the last LATELY periods begin."""
+    return newest - LATELY * periods.LONGEST[span]
 
 
 def finest(sizes: list[tuple[str, Any]]) -> str:
@@ -217,19 +214,14 @@ def finest(sizes: list[tuple[str, Any]]) -> str:
 
 
 def sparklines(
-    question: Question, raters: list[int], coefficient: str
+    question: Question, raters: list[int], coefficient: str, *, scale: QuestionScale
 ) -> dict[int, list[float | None]]:
-    """Rater -> the newest values by week, at most 26 weeks back from the newest of all; None for a
+    """Rater -> the newest values by week, at most SPARK back from the newest of all; None for a
     week of fewer than periods.FIRM items, whose value would be noise."""
-    rows = RaterReading.objects.filter(question=question, span=Span.WEEK, rater__in=raters)
-    newest = rows.order_by("-start").values_list("start", flat=True).first()
-    if newest is None:
-        return {}
-    recent = rows.filter(start__gt=newest - datetime.timedelta(weeks=26)).order_by(
-        "rater_id", "start"
+    found = rater_periods.newest_values(
+        question, raters, Span.WEEK, coefficient, scale=scale, back=SPARK
     )
-    found: dict[int, list[float | None]] = {}
-    columns = (f"coefficients__{coefficient}__{name}" for name in ("value", "n_items"))
-    for rater, value, n_items in recent.values_list("rater_id", *columns):
-        found.setdefault(rater, []).append(value if (n_items or 0) >= periods.FIRM else None)
-    return found
+    return {
+        rater: [value if n_items >= periods.FIRM else None for value, n_items in line]
+        for rater, line in found.items()
+    }

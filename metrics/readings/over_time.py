@@ -3,11 +3,9 @@ period.
 
 Patterns hold the coefficients of all raters together. What two raters say to each other is what
 either of them says against the others, of whom there is one; so the counts of the first of the two
-are its course, by the days on which that one rated. Cohen's kappa of weeks and months is stored
-with that rater's readings. An intraclass correlation is read off the tables of the days when it is
-asked for: stored for each rater, where hardly ever two are all, it would say nothing and cost room.
-Of more raters it needs the margins of each in every period, which no count holds: alpha stands for
-it, and pages say so.
+are its course, by the days on which that one rated (rater_periods). Of more raters an intraclass
+correlation needs the margins of each in every period, which no count holds: alpha stands for it,
+and pages say so.
 """
 
 from __future__ import annotations
@@ -29,13 +27,12 @@ from metrics.counting import store
 from metrics.models import PairTally, PeerTally, Reading, Span
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater
-from ratings.recording.days import EPOCH, date_of
+from ratings.recording.days import date_of
 
-from . import raters as rater_readings
+from . import rater_periods
 from .value import value_of_icc
 
 COLUMNS = "name", "why", "over_time", "weights", "of", "n_people", "n_models", "complete"
-DAYS_OF = {Span.DAY.value: 1, Span.WEEK.value: 7, Span.MONTH.value: 31}  # at most
 
 
 def first_of(question: Question, scale: QuestionScale) -> Mapping[str, Any]:
@@ -94,7 +91,7 @@ def icc_course(
     name: str,
     *,
     newest: int = 0,
-    after: datetime.date | None = None,
+    after: datetime.date = datetime.date.min,
     size: int = 0,
 ) -> Course:
     """An intraclass correlation of two raters, oldest first: of the ``newest`` periods, or of
@@ -102,16 +99,15 @@ def icc_course(
     rater = first_of_two(question)
     if rater is None:
         return []
-    days = rater_readings.days_of(question, rater)
     if newest:
-        chosen = days.order_by("-day")[: newest * DAYS_OF[span]]
+        days = rater_periods.newest_days(question, rater, span, newest)
     else:
-        if after is not None and after > datetime.date.min:
-            days = days.filter(day__gte=(periods.end_date(after, span) - EPOCH).days)
-        chosen = days.order_by("day")[: size * DAYS_OF[span]]
-    rows = sorted(chosen.values_list("day", "width", "table"), key=itemgetter(0))
+        days = rater_periods.days_after(question, rater, span, start=after, number=size)
+    rows = sorted(days.values_list("day", "width", "table"), key=itemgetter(0))
     found = _course(rows, scale, span, name)
-    return found[-newest:] if newest else found[:size]
+    if newest:
+        return found[-newest:]
+    return [row for row in found if row[0] > after][:size]
 
 
 def icc_days_each(

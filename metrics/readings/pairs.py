@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 
 from metrics.agreement.counts.tally import PairTables
 from metrics.counting import store
-from metrics.models import PairTally, RaterReading, Span, number_at
+from metrics.models import PairTally, RaterReading, number_at
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater
 
@@ -55,7 +55,7 @@ class Pair:
 
 def busiest(question_id: int) -> QuerySet[RaterReading]:
     """The readings of the SHOWN_RATERS raters with the most ratings."""
-    rows = RaterReading.objects.filter(question=question_id, span=Span.ALL)
+    rows = RaterReading.objects.filter(question=question_id)
     return rows.order_by("-n_ratings", "rater_id")[:SHOWN_RATERS]
 
 
@@ -68,7 +68,7 @@ def busiest_raters(question_id: int) -> list[Rater]:
 def extreme_raters(question_id: int, name: str, *, lowest: bool) -> list[Rater]:
     """The SHOWN_RATERS raters who agree the most or the least with the others, by the coefficient
     ``name``, of those who can be told."""
-    rows = RaterReading.objects.filter(question=question_id, span=Span.ALL).annotate(
+    rows = RaterReading.objects.filter(question=question_id).annotate(
         value=number_at(f"coefficients__{name}__value"),
         n=number_at(f"coefficients__{name}__n_items"),
     )

@@ -143,8 +143,8 @@ def finish(question_id: int) -> bool:
 def _renew_all(state: CountState, scale: QuestionScale) -> None:
     """The scale changed: all pairs' kappas anew from their tables, and every reading stale."""
     state.pair_sums = store.renew_pairs(state.question_id, scale)
-    for model in (PatternTally, PeerTally):
-        model.objects.filter(question_id=state.question_id).update(stale=True)
+    PatternTally.objects.filter(question_id=state.question_id).update(stale=True)
+    PeerTally.objects.filter(question_id=state.question_id, day=EVER).update(stale=True)
     Diagnosis.objects.filter(question_id=state.question_id).delete()
     # until all are made: the readings wait, although no rating does
     state.unread = max(1, state.unread)

@@ -12,7 +12,7 @@ from typing import Any
 from metrics.agreement.estimate import Value
 from metrics.agreement.gold import NO_GOLD, PAUSE_AT
 from metrics.agreement.repeats import NO_REPEATS
-from metrics.models import RaterReading, Span
+from metrics.models import RaterReading
 from metrics.readings.value import not_counted
 from metrics.scale import weighted
 from projects.models import Question, Rater
@@ -144,7 +144,7 @@ _NOTHING: dict[str, Any] = {
 def _readings(of: dict[str, Any], weights: str, *, ordered: bool) -> dict[int, dict[str, Any]]:
     peers = f"coefficients__{weighted('vs_peers', weights)}"
     bias = "coefficients__vs_peers_bias"
-    rows = RaterReading.objects.filter(**of, span=Span.ALL)
+    rows = RaterReading.objects.filter(**of)
     found = {}
     for rater_id, n_ratings, seconds, with_peers, moved in rows.values_list(
         "rater_id", "n_ratings", "seconds", peers, bias

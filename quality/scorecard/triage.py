@@ -120,9 +120,7 @@ def _body(question: Question, scale: QuestionScale) -> dict[str, Any]:
     weights = _weights(question, scale)
     name = f"coefficients__{weighted('vs_peers', weights)}"
     bias = "coefficients__vs_peers_bias"
-    readings = RaterReading.objects.filter(
-        question=question, span=Span.ALL, rater__kind=Rater.Kind.HUMAN
-    )
+    readings = RaterReading.objects.filter(question=question, rater__kind=Rater.Kind.HUMAN)
     columns = ("rater_id", "n_ratings", "seconds", name, bias, "details__table")
     rows, margins = [], []
     for *row, table in readings.order_by("rater").values_list(*columns).iterator(500):

@@ -159,7 +159,7 @@ def test_workers_share_the_readings_of_raters(
     items, raters = ids
     put(question, *((item, rater, (item + rater) % 4) for item in items for rater in raters))
     counting.count_some(question.pk)
-    monkeypatch.setattr(rater_readings, "ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(rater_readings, "SOME", 1)
     monkeypatch.setattr(rater_readings, "RATERS_AT_ONCE", 1)
     gate, made = Gate(), []
     whole = rater_readings.refresh_whole
@@ -175,14 +175,10 @@ def test_workers_share_the_readings_of_raters(
     monkeypatch.setattr(rater_readings, "refresh_whole", noting)
     worker = start(lambda: project_readings.refresh(question.pk))
     gate.wait_until_reached()
-    free = list(
-        RaterReading.objects.filter(question=question, span="all").values_list(
-            "rater_id", flat=True
-        )
-    )
+    free = list(RaterReading.objects.filter(question=question).values_list("rater_id", flat=True))
     while project_readings._refresh_beside(question.pk):
         pass
-    done = RaterReading.objects.filter(question=question, span="all").count()
+    done = RaterReading.objects.filter(question=question).count()
     assert done > len(free)
     gate.open()
     finish(worker)

@@ -16,7 +16,7 @@ from metrics.agreement.counts import tally
 from metrics.auditing.compare import audit
 from metrics.counting import store
 from metrics.models import CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading
-from metrics.readings import raters
+from metrics.readings import rater_periods
 from metrics.scale import QuestionScale, weighted
 from projects.models import Question
 from ratings.models import Rating
@@ -42,7 +42,7 @@ def check(question_id: int) -> None:
     check_pairs(question, scale)
     check_state(question, len(ratings))
     same(project_readings(question), expected_readings(ratings, scale))
-    same(stored_rater_readings(question), expected_rater_readings(ratings, scale))
+    same(rater_readings(question), expected_rater_readings(ratings, scale))
 
 
 def check_pairs(question: Question, scale: QuestionScale) -> None:
@@ -88,12 +88,11 @@ def project_readings(question: Question) -> dict[Key, Any]:
     }
 
 
-def stored_rater_readings(question: Question) -> dict[Key, Any]:
-    """With the single days, which are read off the counts."""
-    rows = RaterReading.objects.filter(question=question)
+def rater_readings(question: Question) -> dict[Key, Any]:
+    """As they are stored, and those of days, weeks and months, which are read off the counts."""
     found = {
-        (row.rater_id, row.span, row.start): {"n": row.n_ratings, "each": row.coefficients}
-        for row in rows
+        (row.rater_id, "all", EPOCH): {"n": row.n_ratings, "each": row.coefficients}
+        for row in RaterReading.objects.filter(question=question)
     }
     scale = QuestionScale.of(question)
     names = [weighted("vs_peers", name) for name in scale.weightings()] + [
@@ -101,10 +100,21 @@ def stored_rater_readings(question: Question) -> dict[Key, Any]:
         "vs_peers_bias",
     ]
     for rater in question.project.raters.all():
-        days = raters.days_of(question, rater)
-        numbers = days.order_by("day").values_list("n_ratings", flat=True)
-        for n, (start, *each) in zip(numbers, raters.of_days(days, scale, names), strict=True):
-            found[rater.pk, "day", start] = {"n": n, "each": dict(zip(names, each, strict=True))}
+        given = rater_periods.days_of(question, rater).values_list("day", "n_ratings")
+        for span in SPANS[1:]:
+            n_ratings: dict[datetime.date, int] = defaultdict(int)
+            for day, number in given:
+                n_ratings[start_of(day, span)] += number
+            rows = rater_periods.newest(
+                question, rater, span, names, scale=scale, number=len(given)
+            )
+            for start, *each in rows:
+                n = n_ratings.pop(start)
+                found[rater.pk, span, start] = {
+                    "n": n,
+                    "each": dict(zip(names, each, strict=True)),
+                }
+            assert not n_ratings
     return found
 
 

@@ -149,7 +149,6 @@ BROKEN: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "reading_unique": (Reading, {}),
     "reading_span_known": (Reading, {"span": "year"}),
     "rater_reading_unique": (RaterReading, {}),
-    "rater_reading_span_known": (RaterReading, {"span": "day"}),
     "attribution_unique": (Attribution, {}),
     "attribution_span_known": (Attribution, {"span": "year"}),
     "attribution_has_result": (
@@ -316,7 +315,6 @@ def standing(project, lead, stranger):
         RaterReading: {
             "question": question,
             "rater": early,
-            "span": "all",
             "n_ratings": 1,
             "computed_at": NOW,
         },

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from metrics import periods
-from metrics.models import RaterReading, Reading, Slice, Span
+from metrics.models import RaterReading, Reading, Slice
 from metrics.on_request import filter_choices, slices
 from metrics.pages import trends
 from metrics.pages.findings import apart_below, judged
@@ -248,7 +248,6 @@ def _rater_reading(chosen: Selection, rater: Rater, row: dict[str, Any]) -> Rate
     return RaterReading(
         question=chosen.question,
         rater=rater,
-        span=Span.ALL,
         n_ratings=row["n"],
         coefficients=row["coefficients"],
         seconds=row["seconds"],

@@ -120,13 +120,13 @@ class StoredProject(ProjectNumbers):
         return pairs.read_listed(part, self.chosen.weights)
 
     def raters(self, column: Column, *, descending: bool) -> QuerySet[RaterReading]:
-        rows = RaterReading.objects.filter(question=self.question, span=Span.ALL)
+        rows = RaterReading.objects.filter(question=self.question)
         rows = rows.select_related("rater").defer("details")
         return column.sorted_rows(rows, self.chosen, descending=descending)
 
     def rater_rows(self, part: Sequence[RaterReading]) -> list[RaterRow]:
         ids = [row.rater_id for row in part]
-        lines = trends.sparklines(self.question, ids, self.chosen.vs_peers)
+        lines = trends.sparklines(self.question, ids, self.chosen.vs_peers, scale=self.chosen.scale)
         return [RaterRow(row, lines.get(row.rater_id, [])) for row in part]
 
     def disputes(self) -> disputes.Disputes:
@@ -159,7 +159,7 @@ class StoredRater(RaterNumbers):
 
     @cached_property
     def whole(self) -> RaterReading | None:
-        rows = RaterReading.objects.filter(question=self.question, span=Span.ALL)
+        rows = RaterReading.objects.filter(question=self.question)
         return rows.filter(rater=self.of_rater).first()
 
     def course(self, *names: str) -> Course:

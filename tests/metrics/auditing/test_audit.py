@@ -144,11 +144,9 @@ SPOILERS: dict[str, Callable[[], Any]] = {
     ),
     "lost reading": lambda: Reading.objects.filter(span="month").earliest("pk").delete(),
     "reading of a rater": lambda: spoil_reading(
-        RaterReading.objects.filter(span="month").first(), "coefficients", "vs_peers"
+        RaterReading.objects.first(), "coefficients", "vs_peers"
     ),
-    "lost reading of a rater": lambda: (
-        RaterReading.objects.filter(span="all").earliest("pk").delete()
-    ),
+    "lost reading of a rater": lambda: RaterReading.objects.earliest("pk").delete(),
 }
 
 

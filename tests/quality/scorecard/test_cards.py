@@ -37,7 +37,6 @@ def reading(question: Question) -> Callable[..., Rater]:
         RaterReading.objects.create(
             question=question,
             rater=rater,
-            span="all",
             n_ratings=n_items,
             coefficients={"vs_peers": peers, "vs_peers_bias": peers},
             seconds=4.5,

@@ -68,7 +68,7 @@ def test_the_person_goes_and_the_ratings_stay(
     rated: Any, project: Project, client_for: Any, lead: Any, annotator: User
 ) -> None:
     rater = Rater.objects.get(key="ann")
-    before = RaterReading.objects.get(rater=rater, span="all").coefficients
+    before = RaterReading.objects.get(rater=rater).coefficients
     client, address = client_for(lead), reverse("rater_delete", args=[project.pk, rater.pk])
     wrong = client.post(address, {"how": "pseudonym", "typed": "ben"})
     assert wrong.status_code == 400
@@ -84,7 +84,7 @@ def test_the_person_goes_and_the_ratings_stay(
     assert "said by ben" in kept
     bring_up_to_date(rated.pk)
     assert not audit(rated.pk).differences
-    assert RaterReading.objects.get(rater=rater, span="all").coefficients == before
+    assert RaterReading.objects.get(rater=rater).coefficients == before
     trace = Deletion.objects.get()
     assert (trace.kind, trace.by, trace.counts["ratings"]) == ("person", lead, 4)
     assert (

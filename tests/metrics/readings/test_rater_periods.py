@@ -1,5 +1,5 @@
-"""A rater's single days are read off the counts when somebody asks: what page and API show of
-them."""
+"""A rater's days, weeks and months are read off the counts when somebody asks: what page and API
+show of them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
+from metrics import periods
 from metrics.agreement.counts.tally import MOMENTS_UP_TO
 from metrics.counting import count
 from metrics.models import EVER, CountState, PeerTally, RaterReading
 from metrics.pages import trends
 from metrics.readings import project as readings
-from metrics.readings import raters
+from metrics.readings import rater_periods
 from metrics.scale import QuestionScale
 from metrics.work import sweep
 from projects.models import Category, Question
@@ -79,12 +81,12 @@ def wide(make_project: Any, lead: Any, rate: Any, utc: Any) -> Question:
     return question
 
 
-def expected(question: Question, rater: str) -> dict[str, dict[str, Any]]:
-    """Date -> name -> READING of the days on which the rater has a rating, from the ratings by the
-    pure library."""
+def expected(question: Question, rater: str, span: str) -> dict[str, dict[str, Any]]:
+    """First day -> name -> READING of the periods in which the rater has a rating, from the ratings
+    by the pure library."""
     ratings = list(Rating.objects.filter(question=question).standing())
     mine = question.project.raters.get(key=rater).pk
-    found = invariants.expected_rater_readings(ratings, QuestionScale.of(question), spans=("day",))
+    found = invariants.expected_rater_readings(ratings, QuestionScale.of(question), spans=(span,))
     return {start.isoformat(): row["each"] for (pk, _, start), row in found.items() if pk == mine}
 
 
@@ -97,70 +99,89 @@ def assert_shown(shown: dict[str, Any], readings: dict[str, dict[str, Any]], nam
         assert invariants.holds(shown[day], fresh), (day, shown[day], fresh)
 
 
+@pytest.mark.parametrize("span", periods.SPANS)
 @pytest.mark.parametrize("which", ["rated", "wide"])
-def test_days_of_the_api_are_those_of_the_ratings(
-    which: str, request: pytest.FixtureRequest, lead: Any, api_for: Any
+def test_periods_of_the_api_are_those_of_the_ratings(
+    which: str, span: str, request: pytest.FixtureRequest, lead: Any, api_for: Any
 ) -> None:
     question, api = request.getfixturevalue(which), api_for(lead)
-    assert not RaterReading.objects.filter(span="day").exists()
     for rater in "abcd":
-        found = expected(question, rater)
+        found = expected(question, rater, span)
         for name in NAMES:
             address = f"/api/v1/projects/{question.project_id}/agreement/raters/{rater}/trend/"
-            rows = api.get(address, {"period": "day", "coefficient": name}).json()["results"]
+            rows = api.get(address, {"period": span, "coefficient": name}).json()["results"]
             assert [row["start"] for row in rows] == sorted(found)
             assert_shown({row["start"]: row for row in rows}, found, name)
 
 
-def test_days_of_the_api_are_paged(rated: Question, lead: Any, api_for: Any) -> None:
-    api, address = (
-        api_for(lead),
-        f"/api/v1/projects/{rated.project_id}/agreement/raters/a/trend/?period=day",
-    )
+@pytest.mark.parametrize("span", periods.SPANS)
+def test_periods_of_the_api_are_paged(
+    question: Question, span: str, rate: Any, utc: Any, lead: Any, api_for: Any
+) -> None:
+    """Every day of two months, so that pages end within weeks and months."""
+    for month, day in [(month, day) for month in (3, 4) for day in range(1, 31)]:
+        for rater in "ab":
+            label = "minor" if rater == "a" or day % 3 else "major"
+            rate(question, f"{month}-{day}", rater, label, rated_at=utc(2026, month, day, 12))
+    sweep.sweep()
+    api = api_for(lead)
+    trend = f"/api/v1/projects/{question.project_id}/agreement/raters/a/trend/"
+    address = f"{trend}?period={span}"
     whole = api.get(address).json()
     assert whole["next"] is None
-    found, following = [], f"{address}&page_size=3"
+    found, following = [], f"{address}&page_size=1"
     while following:
         answer = api.get(following).json()
-        assert len(answer["results"]) <= 3
+        assert len(answer["results"]) <= 1
         found += answer["results"]
         following = answer["next"]
     assert found == whole["results"]
+    assert sum(row["n_items"] for row in found) == 60
 
 
+@pytest.mark.parametrize("span", periods.SPANS)
 @pytest.mark.parametrize("which", ["rated", "wide"])
 @pytest.mark.parametrize(
     ("chart", "name"), [("rater-trend", "vs_peers_quadratic"), ("rater-bias", "vs_peers_bias")]
 )
-def test_days_of_the_chart_are_those_of_the_ratings(
-    which: str, chart: str, name: str, request: pytest.FixtureRequest, lead: Any, client_for: Any
+def test_periods_of_the_chart_are_those_of_the_ratings(
+    which: str, span: str, chart: str, name: str, request: Any, client_for: Any
 ) -> None:
-    question, client = request.getfixturevalue(which), client_for(lead)
+    question, client = request.getfixturevalue(which), client_for(User.objects.get(username="lead"))
     for rater in "abc":
         address = f"/projects/{question.project_id}/charts/{chart}.json"
-        asked = {"rater": rater, "period": "day", "weights": "quadratic"}
+        asked = {"rater": rater, "period": span, "weights": "quadratic"}
         rows = client.get(address, asked).json()["rows"]
-        # A day without a value leaves a gap.
+        # A period without a value leaves a gap.
         shown = {
             row["start"]: {part: row[part] for part in ("value", "low", "high", "n_items")}
             for row in rows
         }
-        found = {day: each[name] for day, each in expected(question, rater).items() if name in each}
+        readings = expected(question, rater, span).items()
+        found = {start: each[name] for start, each in readings if name in each}
         found = {day: reading for day, reading in found.items() if reading["value"] is not None}
         assert sorted(shown) == sorted(found)
         assert all(invariants.holds(found[day], shown[day]) for day in shown)
 
 
-def test_a_page_reads_the_newest_days_alone(
-    rated: Question, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("span", "number"), [("day", 3), ("week", 1)])
+def test_a_page_reads_the_newest_periods_alone(
+    rated: Question,
+    span: str,
+    number: int,
+    lead: Any,
+    client_for: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    page = f"/projects/{rated.project_id}/raters/a/?period=day"
+    page = f"/projects/{rated.project_id}/raters/a/?period={span}"
     whole = client_for(lead).get(page).context["points"]
-    monkeypatch.setattr(trends, "TABLE_PERIODS", 3)
-    assert client_for(lead).get(page).context["points"] == whole[-3:]
+    monkeypatch.setattr(trends, "TABLE_PERIODS", number)
+    newest = client_for(lead).get(page).context
+    assert newest["points"] == whole[-number:]
+    assert newest["older"] == len(whole) - number > 0
     rater, scale = rated.project.raters.get(key="a"), QuestionScale.of(rated)
-    assert trends.rater_lines(rated, rater, "day", "vs_peers", scale=scale, limit=3) == [
-        trends.rater_lines(rated, rater, "day", "vs_peers", scale=scale)[0][-3:]
+    assert trends.rater_lines(rated, rater, span, "vs_peers", scale=scale, limit=number) == [
+        trends.rater_lines(rated, rater, span, "vs_peers", scale=scale)[0][-number:]
     ]
 
 
@@ -181,7 +202,7 @@ def test_a_day_whose_ratings_were_withdrawn_is_not_shown(
     assert days == [["2026-03-02"], ["2026-03-01", "2026-03-02"]]
 
 
-def test_a_day_is_as_new_as_the_counts(
+def test_a_period_is_as_new_as_the_counts(
     question: Question, rate: Any, utc: Any, lead: Any, client_for: Any, api_for: Any
 ) -> None:
     """Before the readings are made the page still tells the ratings as waiting, and shows no day
@@ -197,17 +218,9 @@ def test_a_day_is_as_new_as_the_counts(
     count.count_some(question.pk)
     assert sweep.waiting_ratings(question, CountState.objects.get(question=question)) == 2
     address = f"/api/v1/projects/{question.project_id}/agreement/raters/a/trend/?coefficient=vs_peers_percent"
-    values = [
-        api_for(lead).get(f"{address}&period={span}").json()["results"][0]["value"]
-        for span in ("day", "week")
-    ]
-    assert values == [0.5, 1.0]
-    readings.refresh(question.pk)
-    values = [
-        api_for(lead).get(f"{address}&period={span}").json()["results"][0]["value"]
-        for span in ("day", "week")
-    ]
-    assert values == [0.5, 0.5]
+    for span in periods.SPANS:
+        (row,) = api_for(lead).get(f"{address}&period={span}").json()["results"]
+        assert row["value"] == 0.5
 
 
 def test_period_of_a_rater_follows_the_items_of_days_weeks_and_months(
@@ -232,51 +245,99 @@ def test_items_of_a_day_are_those_of_its_reading(rated: Question) -> None:
     """``rater_period`` counts on it."""
     scale = QuestionScale.of(rated)
     for rater in rated.project.raters.all():
-        days = raters.days_of(rated, rater)
-        found = raters.of_days(days, scale, ["vs_peers_percent"])
+        days = rater_periods.days_of(rated, rater)
+        found = rater_periods.newest(
+            rated, rater, "day", ["vs_peers_percent"], scale=scale, number=100
+        )
         assert [reading["n_items"] for _, reading in found] == list(
             days.order_by("day").values_list("n_items", flat=True)
         )
 
 
-def test_stale_days_make_their_weeks_and_months_anew(
-    question: Question, rate: Any, utc: Any
-) -> None:
+@pytest.mark.parametrize("weeks", [1, 2, 40, 60])
+def test_the_small_trends_of_a_table_are_those_of_the_weeks(rated: Question, weeks: int) -> None:
+    scale, raters = QuestionScale.of(rated), list(rated.project.raters.all())
+    back, ids = datetime.timedelta(weeks=weeks), [rater.pk for rater in raters]
+    small = rater_periods.newest_values(rated, ids, "week", "vs_peers", scale=scale, back=back)
+    each = {
+        rater.pk: rater_periods.newest(rated, rater, "week", ["vs_peers"], scale=scale, number=99)
+        for rater in raters
+    }
+    newest = max(start for found in each.values() for start, _reading in found)
+    for rater, found in each.items():
+        recent = [reading for start, reading in found if start > newest - back]
+        shown = [(reading["value"], reading["n_items"]) for reading in recent]
+        assert small.get(rater, []) == shown
+    assert small
+
+
+def test_some_of_many_periods_are_whole(question: Question, rate: Any, utc: Any) -> None:
+    """However few of them are asked for: none lacks its first days."""
+    for day in range(1, 29):
+        for rater in "abc":
+            rate(question, f"i{day}", rater, "minor", rated_at=utc(2026, 2, day, 12))
+    sweep.sweep()
+    scale, ids = QuestionScale.of(question), [rater.pk for rater in question.project.raters.all()]
+    for number in range(1, 12):
+        found = rater_periods.newest_of_each(
+            question, ids, "week", "vs_peers_percent", scale=scale, number=number
+        )
+        assert len(found) == number
+        # February 2026 begins on a Sunday: that week has one day alone.
+        shown = {(start.day, reading["n_items"]) for _, start, reading in found}
+        assert shown <= {
+            (26, 1),
+            (2, 7),
+            (9, 7),
+            (16, 7),
+            (23, 6),
+        }
+    first = question.project.raters.get(key="a")
+    for number in (1, 2):
+        rows = rater_periods.following(
+            question,
+            first,
+            "week",
+            ["vs_peers_percent"],
+            scale=scale,
+            after=datetime.date(2026, 2, 2),
+            number=number,
+        )
+        assert [reading["n_items"] for _, reading in rows] == [7] * number
+
+
+def test_of_single_days_nothing_is_stale(question: Question, rate: Any, utc: Any) -> None:
     for day in (2, 3, 12):
         for rater in "ab":
             rate(question, f"i{day}", rater, "minor", rated_at=utc(2026, 3, day, 12))
     sweep.sweep()
-    before = dict(RaterReading.objects.filter(rater__key="a").values_list("start", "computed_at"))
+    before = dict(RaterReading.objects.values_list("rater__key", "computed_at"))
     rate(question, "i3", "a", "major")
     count.count_some(question.pk)
-    stale = PeerTally.objects.filter(rater__key="a", stale=True)
-    assert sorted(stale.values_list("day", flat=True)) == [
-        EVER,
-        (datetime.date(2026, 3, 3) - invariants.EPOCH).days,
-    ]
+    stale = PeerTally.objects.filter(stale=True)
+    assert sorted(stale.values_list("rater__key", "day")) == [("a", EVER), ("b", EVER)]
     readings.refresh(question.pk)
-    after = dict(RaterReading.objects.filter(rater__key="a").values_list("start", "computed_at"))
-    moved = {start.isoformat() for start in after if after[start] != before[start]}
-    assert moved == {"1970-01-01", "2026-03-02", "2026-03-01"}  # ever, the week, the month
+    after = dict(RaterReading.objects.values_list("rater__key", "computed_at"))
+    assert before["a"] < after["a"]
+    assert not stale.exists()
 
 
 @pytest.mark.django_db(transaction=True)
-def test_stored_days_go_when_the_database_is_upgraded(question: Question) -> None:
+def test_stored_periods_go_when_the_database_is_upgraded(question: Question) -> None:
     executor = MigrationExecutor(connection)
     executor.migrate([("metrics", "0010_bootstrap")])
     try:
         old = executor.loader.project_state([("metrics", "0010_bootstrap")]).apps
         rater = question.project.raters.get()
         make = old.get_model("metrics", "RaterReading").objects.create
-        for span in ("all", "day", "week", "month"):
-            make(
-                question_id=question.pk,
-                rater_id=rater.pk,
-                span=span,
-                n_ratings=1,
-                computed_at=timezone.now(),
-            )
+        of = {"question_id": question.pk, "rater_id": rater.pk, "n_ratings": 1}
+        for number, span in enumerate(("all", "day", "week", "month")):
+            make(**of | {"n_ratings": number}, span=span, computed_at=timezone.now())
+        tally = old.get_model("metrics", "PeerTally").objects.create
+        for day in (EVER, 5):
+            tally(**of, day=day, width=4, table=b"", moments=b"", n_items=0)
     finally:
         executor = MigrationExecutor(connection)
         executor.migrate(executor.loader.graph.leaf_nodes())
-    assert sorted(RaterReading.objects.values_list("span", flat=True)) == ["all", "month", "week"]
+    assert RaterReading.objects.get().n_ratings == 0  # that of all days
+    assert PeerTally.objects.get(stale=True).day == EVER
