@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from django.http import HttpRequest
@@ -22,6 +24,8 @@ from .selection import Selection, one_of
 
 SPANS = (Span.WEEK.value, Span.MONTH.value)
 PERIODS = 260  # the newest so many weeks and months together can be chosen from
+LOOKED_AT = 12  # so many newest periods with enough items are looked at for a clear move
+CLEAR = 2.0  # standard errors of the difference from which on a move of agreement is told
 BARS = 20
 SHOWN = 0.005  # a smaller contribution is no bar
 
@@ -63,14 +67,16 @@ class Change:
 
     @classmethod
     def of(cls, request: HttpRequest, chosen: Selection) -> Change:
-        """What the address asks for; without, the last two periods with enough items. Http404 for
-        an unknown span."""
+        """What the address asks for; without, the last clear move between two periods with enough
+        items, or the last two. Http404 for an unknown span."""
         known = _periods(chosen)
         span = one_of(request.GET, "span", SPANS) or _default_span(known)
         mine = [period for period in known if period.span == span]
         if request.GET.get("from") or request.GET.get("to"):
             return _asked_for(request, span, mine)
-        newest = ([period for period in mine if period.firm][:2], mine[:2])
+        firm = [period for period in mine if period.firm][:LOOKED_AT]
+        moved = (two for two in pairwise(firm) if clear_change(two[1].reading, two[0].reading))
+        newest = (next(moved, ()), tuple(firm[:2]), tuple(mine[:2]))
         after, before = next((two for two in newest if len(two) == 2), (None, None))
         return cls(span, mine, before, after)
 
@@ -96,6 +102,24 @@ def newest_periods(question: Question, name: str, number: int) -> list[Period]:
         told = of_all if people is None or question.headline_pooled else people
         found.append(Period(span, start, told or {}))
     return found
+
+
+def clear_change(before: dict[str, Any], after: dict[str, Any]) -> float | None:
+    """The difference of two readings, when their intervals are apart or it is more than CLEAR
+    standard errors."""
+    if any(
+        reading.get(name) is None
+        for reading in (before, after)
+        for name in ("value", "se", "low", "high")
+    ):
+        return None
+    change: float = after["value"] - before["value"]
+    apart = before["high"] < after["low"] or after["high"] < before["low"]
+    return (
+        change
+        if change and (apart or abs(change) > CLEAR * math.hypot(before["se"], after["se"]))
+        else None
+    )
 
 
 def _default_span(known: list[Period]) -> str:

@@ -67,7 +67,7 @@ def context(request: HttpRequest, chosen: Selection, numbers: ProjectNumbers) ->
     others = beside(chosen, reading)
     name, headline = chosen.asked or chosen.first["name"], first_number(chosen, reading)
     steps = [] if chosen.filter else getting_started.steps(chosen.project, reading)
-    places = f"{'trend' if points else ''}-{len(raters) if has_pairs else ''}"
+    places = f"{'trend' if len(points) > 1 else ''}-{len(raters) if has_pairs else ''}"
     return {
         "reading": reading,
         "headline": headline,

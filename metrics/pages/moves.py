@@ -4,10 +4,8 @@ alone."""
 from __future__ import annotations
 
 import datetime
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
@@ -17,13 +15,12 @@ from django.utils.translation import gettext as _
 from metrics.scale import weighted
 
 from . import words
-from .change_page import SPANS, Period, newest_periods
+from .change_page import SPANS, Period, clear_change, newest_periods
 from .figures import figure
 from .selection import Selection
 from .trends import Point
 
 RECENT = 24  # the newest weeks and months together in which a move is looked for
-CLEAR = 2.0  # standard errors of the difference from which on a move of agreement is told
 BIAS_CLEAR = 3.0  # of the difference of two raters: there are many pairs
 BIAS_STEP = 0.15  # a smaller change of it is of no interest, however sure
 
@@ -81,24 +78,6 @@ def _agreement(chosen: Selection, name: str, firm: list[Period]) -> Move | None:
         "to": after.start.isoformat(),
     }
     return Move(text, f"{reverse('change', args=[chosen.project.pk])}?{urlencode(asked)}")
-
-
-def clear_change(before: dict[str, Any], after: dict[str, Any]) -> float | None:
-    """The difference of two readings, when their intervals are apart or it is more than CLEAR
-    standard errors."""
-    if any(
-        reading.get(name) is None
-        for reading in (before, after)
-        for name in ("value", "se", "low", "high")
-    ):
-        return None
-    change: float = after["value"] - before["value"]
-    apart = before["high"] < after["low"] or after["high"] < before["low"]
-    return (
-        change
-        if change and (apart or abs(change) > CLEAR * math.hypot(before["se"], after["se"]))
-        else None
-    )
 
 
 # --- two raters: the change of their difference

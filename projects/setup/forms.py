@@ -138,7 +138,9 @@ class CategoryForm(forms.Form):
     code = forms.IntegerField(required=False, widget=forms.HiddenInput)
     label = forms.CharField(label=_("Label"), max_length=200, required=False)
     value = forms.FloatField(
-        label=_("Value"), required=False, widget=forms.NumberInput({"step": "any"})
+        label=_("Value"),
+        required=False,
+        widget=forms.NumberInput({"step": "any", "placeholder": " "}),
     )
     hotkey = forms.CharField(
         label=_("Hotkey"),

@@ -1,4 +1,4 @@
-"""The desk of a question that is not stored yet, beside the form that makes it."""
+"""The desk of a question as it stands in a form, beside the form that makes or changes it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,13 @@ LONGEST_QUESTION = 500
 @require_POST
 def desk_preview(request: HttpRequest) -> HttpResponse:
     """What is typed as raters will see it; what cannot be is left out, and the form says why."""
-    formset = categories_formset(extra=0, fixed=True)(request.POST, prefix=PREFIX)
+    formset = categories_formset(extra=0, fixed="stored" not in request.POST)(
+        request.POST, prefix=PREFIX
+    )
     formset.is_valid()
     rows = [form.cleaned_data for form in formset.forms if hasattr(form, "cleaned_data")]
+    rows = [row for row in rows if not row.get("DELETE")]
+    rows.sort(key=lambda row: row.get("ORDER") or len(rows))
     categories = [
         Category(code=code, label=row["label"], hotkey=row.get("hotkey", ""))
         for code, row in enumerate(rows)

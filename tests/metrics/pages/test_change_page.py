@@ -7,10 +7,13 @@ import re
 from typing import Any
 
 import pytest
+import time_machine
 from django.test import Client
 
 from metrics import tasks
 from metrics.models import Attribution
+from metrics.pages.change_page import clear_change
+from metrics.work.sweep import bring_up_to_date
 from tests.metrics.on_request.test_attributing import moved  # noqa: F401 - a fixture
 
 WEEKS = "span=week&from=2026-05-04&to=2026-05-11"
@@ -142,3 +145,26 @@ def test_queries_do_not_grow(
     tasks.sweep_all()
     with django_assert_max_num_queries(15):
         assert client.get(address).status_code == 200
+
+
+def test_it_opens_with_the_last_clear_move(
+    address: str,
+    moved: Any,  # noqa: F811
+    rate: Any,
+    lead: Any,
+    client_for: Any,
+    utc: Any,
+) -> None:
+    """Weeks in which nothing moved came after it."""
+    client = client_for(lead)
+    assert client.get(address).context["change"].after.start.isoformat() == "2026-05-11"
+    for week in (18, 25):
+        for n in range(12):
+            for rater in "ab":
+                with time_machine.travel(utc(2026, 5, week, 12), tick=False):
+                    rate(moved, f"later-{week}-{n}", rater, ("none", "minor")[n % 2])
+    bring_up_to_date(moved.pk)
+    found = client.get(address).context["change"]
+    assert [one.start.isoformat() for one in found.periods][:2] == ["2026-05-25", "2026-05-18"]
+    assert clear_change(found.before.reading, found.after.reading) is not None
+    assert found.after.start.isoformat() in ("2026-05-18", "2026-05-11")

@@ -127,6 +127,23 @@ def test_the_desk_is_shown_beside_what_is_typed(client_for, lead):
     assert client.post("/projects/desk-preview/", {}).status_code == 200
 
 
+def test_the_preview_of_a_stored_question_keeps_its_order_and_leaves_out_what_goes(
+    lead, client_for, question
+):
+    client = client_for(lead)
+    page = client.get(f"/projects/{question.project_id}/setup/questions/{question.key}/")
+    assert 'id="desk-preview"' in page.content.decode()
+    formset = page.context["categories"]
+    sent = {f"{formset.prefix}-TOTAL_FORMS": "3", f"{formset.prefix}-INITIAL_FORMS": "3"}
+    for place, (label, order) in enumerate((("first", 3), ("second", 1), ("third", 2))):
+        sent[f"{formset.prefix}-{place}-label"] = label
+        sent[f"{formset.prefix}-{place}-ORDER"] = str(order)
+    sent[f"{formset.prefix}-2-DELETE"] = "on"
+    text = client.post("/projects/desk-preview/", sent | {"stored": "1"}).content.decode()
+    assert text.index("second") < text.index("first")
+    assert "third" not in text
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
