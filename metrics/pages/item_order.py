@@ -56,7 +56,7 @@ def sorted_page(
 
 def _by_time(question: Question) -> tuple[list[int], bool]:
     """Ids of items, the one rated last first, and whether these are all with ratings."""
-    latest = Rating.objects.standing().filter(question=question).order_by("-changed_at", "-id")
+    latest = Rating.objects.standing().newest(question)
     read = list(latest.values_list("item_id", flat=True)[: RATINGS_SORTED + 1])
     return list(dict.fromkeys(read[:RATINGS_SORTED])), len(read) <= RATINGS_SORTED
 

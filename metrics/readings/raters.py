@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 from django.db import connection
-from django.db.models import F, OuterRef, QuerySet, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from groundwork.database import bulk
@@ -85,10 +85,8 @@ def make(whose: Whose, raters: Collection[int], scale: QuestionScale) -> None:
 def _save_seconds(whose: Whose, raters: list[int]) -> None:
     """The median seconds of those whose newest rating was timed; two queries more for each of these
     alone."""
-    # A sum, so that SQLite takes the index of the rater's own ratings: by that of the question it
-    # would walk through all ratings for each rater.
-    own = Rating.objects.alias(asked=F("question") + 0)
-    own = own.filter(asked__in=whose.questions, code__gt=NOTHING).order_by("-changed_at", "-id")
+    own = Rating.objects.filter(question__in=whose.questions, code__gt=NOTHING)
+    own = own.order_by("-changed_at", "-id")
     newest = Subquery(own.filter(rater=OuterRef("pk")).values("seconds")[:1])
     timed = Rater.objects.filter(pk__in=raters).annotate(newest=newest).filter(newest__isnull=False)
     for rater in timed.values_list("pk", flat=True):

@@ -6,7 +6,8 @@ from typing import Any, NoReturn
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
+from django.db.models.functions import Abs
 from django.utils.translation import gettext_lazy as _
 
 from projects.models import Item, Question, Rater
@@ -55,7 +56,7 @@ class Rating(Judged):
             # A rater's own ratings, newest first (My ratings, rater page).
             models.Index(fields=["rater", "-changed_at"], name="rating_by_rater"),
             # What was rated last, of a question (the list of items by time).
-            models.Index(fields=["question", "-changed_at"], name="rating_by_time"),
+            models.Index(Abs("question"), F("changed_at").desc(), name="rating_latest"),
             # An item's ratings over all questions (item page, deletes).
             models.Index(fields=["item"], name="rating_by_item"),
         ]

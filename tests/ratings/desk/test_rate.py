@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from projects.models import Category, Item, Member, Question, Rater
 from ratings.models import Assignment, Rating, Revision
+from tests import plans
 from tests.journeys import journeys
 
 pytestmark = pytest.mark.django_db
@@ -419,6 +420,14 @@ def test_a_viewer_may_not(page, client_for, viewer, project):
 
 def test_an_annotator_may_not_see_what_was_set_aside(desk, project):
     assert desk.get(f"/projects/{project.pk}/set-aside/").status_code == 403
+
+
+@pytest.mark.sqlite_only("PostgreSQL keeps statistics")
+def test_what_was_set_aside_is_found_without_a_look_at_all_items(project):
+    """The rail counts it on each page of a lead."""
+    (plan,) = plans.of_sqlite(Assignment.objects.set_aside_in(project).count)
+    assert "assignment_set_aside" in plan
+    assert "item_of_project" not in plan
 
 
 @pytest.mark.parametrize("page", ["rate/1/skip/"])

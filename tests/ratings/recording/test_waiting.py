@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.db import connection
+from django.db.models import Count
 
 from metrics.auditing import compare
 from metrics.counting import count
@@ -19,6 +20,7 @@ from ratings.models import Rating, UncountedItem
 from ratings.recording import waiting
 from ratings.recording.judgement import Judgement
 from ratings.recording.record import record
+from tests import plans
 from tests.metrics import invariants
 
 pytestmark = pytest.mark.django_db
@@ -45,6 +47,40 @@ def rated(question: Question) -> Question:
 
 def found(question: Question) -> set[Rating]:
     return set(waiting.ratings([question.pk]))
+
+
+@pytest.mark.sqlite_only("PostgreSQL has notes")
+def test_sqlite_never_looks_at_the_ratings_that_are_counted(question: Question) -> None:
+    def ask() -> None:
+        rows = waiting.ratings([question.pk])
+        list(rows)
+        waiting.ratings([question.pk, question.pk + 1]).count()
+        list(rows.order_by().values_list("question__project_id").annotate(Count("id")))
+        waiting.questions()
+        waiting.how_far()
+        waiting.extent(question.pk)
+        waiting.next_items(question.pk, after=0, last=9, items=5)
+        waiting.noted(question.pk)
+        waiting.noted(question.pk, items=5)
+        waiting.noted(question.pk, first=1, last=9)
+        waiting.some(question.pk)
+        waiting.numbers(5)
+        waiting.noted_of([question.pk], 5)
+
+    found_by = plans.of_sqlite(ask)
+    assert len(found_by) == 13
+    for plan in found_by:
+        assert "INDEX rating_uncounted" in plan, plan
+
+
+@pytest.mark.sqlite_only("PostgreSQL keeps statistics")
+def test_what_was_rated_last_has_an_index_of_its_own(question: Question) -> None:
+    latest = Rating.objects.newest(question).values_list("item_id", flat=True)[:9]
+    (plan,) = plans.of_sqlite(lambda: list(latest))
+    assert "INDEX rating_latest" in plan
+    others = Rating.objects.filter(question=question)
+    for plan in plans.of_sqlite(lambda: [others.count(), others.filter(rater=1).exists()]):
+        assert "rating_latest" not in plan
 
 
 def test_every_way_to_leave_a_rating_uncounted_is_noticed(rated: Question) -> None:
