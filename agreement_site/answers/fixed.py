@@ -2,7 +2,8 @@
 that a browser keeps them for good, packed, and those of every page as one.
 
 A slow line pays for each request and each byte before it shows anything. Nothing is built: a
-process joins and packs a file when it is first asked for; the addresses below ``static/`` stay.
+process joins and packs a file when it is first asked for, style without its comments; the addresses
+below ``static/`` stay.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import functools
 import gzip
 import hashlib
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,8 +55,15 @@ def _made(name: str) -> Fixed:
             raise FileNotFoundError(one)
         parts.append(Path(path).read_bytes())
     body = b"\n".join(parts)
+    if name.endswith(".css"):
+        body = _without_comments(body)
     digest = hashlib.sha256(body).hexdigest()[:16]
     return Fixed(digest, body, gzip.compress(body, compresslevel=9, mtime=0))
+
+
+def _without_comments(sheet: bytes) -> bytes:
+    """What a browser reads of a style sheet: a quarter of it is for people."""
+    return re.sub(rb"\s*\n\s*", b"\n", re.sub(rb"/\*.*?\*/", b"", sheet, flags=re.DOTALL))
 
 
 def made(name: str) -> Fixed:

@@ -23,8 +23,28 @@ def test_a_page_asks_for_one_sheet_of_every_page() -> None:
     sheets = re.findall(r'<link rel="stylesheet" href="([^"]+)">', page)
     assert [sheet for sheet in sheets if "setup" not in sheet] == sheets[:1]
     text = Client().get(sheets[0]).content.decode()
-    places = [text.index((STATIC / name).read_text()) for name in fixed.TOGETHER["css/page.css"]]
+    assert "/*" not in text
+    parts = [said_of((STATIC / name).read_text()) for name in fixed.TOGETHER["css/page.css"]]
+    places = [said_of(text).index(part) for part in parts]
     assert places == sorted(places)
+
+
+def said_of(sheet: str) -> str:
+    """What a style sheet says to a browser: without its comments, between single spaces."""
+    while "/*" in sheet:
+        before, _, rest = sheet.partition("/*")
+        sheet = before + rest.partition("*/")[2]
+    return " ".join(sheet.split())
+
+
+def test_style_comes_before_what_is_not_seen_first() -> None:
+    """On a slow line a script that is asked for with the style would share the line with it."""
+    page = Client().get("/sign-in/").content.decode()
+    head, _, body = page.partition("<body")
+    assert "css/page.css" in head
+    for later in ("js/site.js", "htmx", "css/print.css"):
+        assert f"{later}" in body
+        assert not re.search(rf'(?:src|href)="[^"]*{later}', head), later
 
 
 def test_every_page_names_what_there_is() -> None:
