@@ -54,6 +54,9 @@ class Sweeper(bootsteps.StartStopStep):
         self.ending = threading.Event()
 
     def start(self, worker: Any) -> None:
+        from metrics.work import heartbeat
+
+        heartbeat.be_called(worker.hostname)
         for path in self.SWEEPS:
             threading.Thread(target=self.run, args=[path], name=path, daemon=True).start()
 

@@ -11,7 +11,7 @@ class Worker(models.Model):
     """A process that sweeps, as it last said of itself. For people who look after the site; nothing
     depends on it."""
 
-    name = models.CharField(max_length=200, unique=True)  # host:process id
+    name = models.CharField(max_length=200, unique=True)  # as it was called:process id
     swept_at = models.DateTimeField()
 
     def __str__(self) -> str:

@@ -6,7 +6,9 @@ from __future__ import annotations
 import datetime
 import io
 import json
+import os
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from django.utils import timezone
 
 from agreement_site import releases
 from agreement_site.answers import health
+from agreement_site.celery import Sweeper
 from agreement_site.models import UnreadSince
 from metrics import tasks
 from metrics.models import CountState, Worker
@@ -123,6 +126,22 @@ def test_workers_of_long_ago_are_forgotten() -> None:
     heartbeat.beat()
     assert Worker.objects.count() == 1
     assert heartbeat.last_sweep() is not None
+
+
+def test_workers_are_told_by_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Started anew, one stands there once; its like under another name stays."""
+    monkeypatch.setattr(heartbeat, "_this", heartbeat._This("somewhere"))
+    for name in ("worker1@here:1", "worker11@here:2", "worker1@there:3"):
+        Worker.objects.create(name=name, swept_at=ago(30))
+    monkeypatch.setattr(Sweeper, "SWEEPS", {})
+    Sweeper(None).start(SimpleNamespace(hostname="worker1@here"))
+    heartbeat.beat()
+    own = f"worker1@here:{os.getpid()}"
+    names = {own, "worker11@here:2", "worker1@there:3"}
+    assert set(json.loads(said("--json"))["workers"]) == names
+    Worker.objects.create(name="worker1@here:1", swept_at=ago(0))  # two of one name both live
+    heartbeat.beat()
+    assert set(json.loads(said("--json"))["workers"]) == names | {"worker1@here:1"}
 
 
 def test_a_broker_that_answers_and_one_that_does_not(broker: Broker, settings: Any) -> None:

@@ -267,7 +267,7 @@ def test_programs_of_another_release_do_not_work_on_these_tables(units: Units) -
             database.execute("DELETE FROM django_migrations WHERE name = '9999_x'")
     assert "This worker ends." in units.log("concord-worker@.service").read_text()
     units.start("concord-worker@.service")
-    own = f"%:{units.processes['concord-worker@.service'].pid}"
+    own = f"worker1@%:{units.processes['concord-worker@.service'].pid}"
     with asked_directly(units) as database:
         asked = "SELECT 1 FROM metrics_worker WHERE name LIKE %s"
         wait_for(lambda: database.execute(asked, [own]).fetchone(), "the new worker's sweep")
