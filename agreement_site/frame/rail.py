@@ -66,7 +66,7 @@ PLACES = (
 # Outside of projects.
 SITE = (
     Place("projects", _("Projects"), EVERYBODY),
-    Place("own_raters", _("Raters of all projects"), EVERYBODY),
+    Place("own_raters", _("Raters of all projects"), RESULTS | {"superuser", "staff"}),
     Place("tokens", _("Your account"), EVERYBODY, apart=True),
     Place("all_words", _("What the words mean"), EVERYBODY),
     Place("trail", _("Audit trail"), frozenset({"superuser"}), apart=True),
@@ -101,9 +101,15 @@ def lines(project: Any, path: str) -> list[Line]:
 
 def site_lines(user: Any, path: str) -> list[Line]:
     """The rail of pages that are of no project."""
-    role = "superuser" if user.is_superuser else "staff" if user.is_staff else Role.VIEWER.value
+    role = "superuser" if user.is_superuser else "staff" if user.is_staff else _role_of(user)
     found = [Line(place, reverse(place.name), False) for place in SITE if _sees(role, place)]
     return [replace(line, current=line.url == path) for line in found]
+
+
+def _role_of(user: Any) -> str:
+    """An annotator's who is nothing else in any project; else a viewer's."""
+    roles = Member.objects.filter(user=user.pk).order_by().values_list("role", flat=True)
+    return Role.ANNOTATOR if set(roles.distinct()) == {Role.ANNOTATOR} else Role.VIEWER
 
 
 def _sees(role: str, place: Place) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from django.urls import get_resolver
+from django.urls import get_resolver, reverse
 from django.utils import timezone
 
 from agreement_site.frame import rail
@@ -92,3 +92,14 @@ def test_the_switcher_names_own_projects_in_use(project, question, make_project,
     found = {name: url for url, name in re.findall(r'<a href="([^"]*)">([^<]*)</a>', menu)}
     assert sorted(found) == ["Rated by me", "Reviews"]
     assert found["Rated by me"].endswith("/rate/") and not found["Reviews"].endswith("/rate/")
+
+
+def test_who_only_rates_is_not_led_to_the_raters_of_all_projects(project, client_for, make_user):
+    """They are those of projects that one leads: an annotator found an empty page."""
+    user = make_user("anna")
+    words = "Raters of all projects"
+    assert words in rail_of(client_for(user).get(reverse("all_words")))
+    Member.objects.create(project=project, user=user, role=Member.Role.ANNOTATOR)
+    assert words not in rail_of(client_for(user).get(reverse("all_words")))
+    Member.objects.filter(user=user).update(role=Member.Role.VIEWER)
+    assert words in rail_of(client_for(user).get(reverse("all_words")))
