@@ -10,7 +10,8 @@ stated before this code was written (a prototype of the same formulas on a gener
    rater-years of 250 days). Who is alarmed beside a drifter is an innocent.
 2. One of 20 drifts from day 40 on: found within 60 days, quartiles of the rater's own compared
    items since the drift until the alarm (who is not found counts as more), and until the rater is
-   watched; how often the 95 % intervals of onset and size hold what was planted.
+   watched; how often the 95 % intervals of onset and size hold what was planted (of what grows: by
+   how much on average until the alarm).
 3. Exactly normal sums, as the proof assumes them: raters with an alarm within 250 days.
 4. False alarms at the lower levels, the other kinds where nothing happens (alarm_kinds.py), and gold (bench_gold.py).
 5. Seconds of all alarms of a question: of one round, and with the alarms that ring.
@@ -211,7 +212,7 @@ def found(options: argparse.Namespace) -> None:
             seed = options.seed * 1_000 + number
             stream, result = run(row.plan, seed)
             until.append(items_until(stream, result))
-            held += intervals(result, row.plan.drifts[0])
+            held += intervals(stream, result, row.plan.drifts[0])
             innocents += len({alarm.rater for alarm in result.alarms} - {7})
             watched.append(items_until(*run(row.plan, seed, alarm=250.0)))
         share = np.mean(np.isfinite(until))
@@ -234,12 +235,23 @@ def items_until(stream: streams.Stream, result: drift.Drift) -> float:
     return float((own & compared).sum())
 
 
-def intervals(result: drift.Drift, planted: Drift) -> list[tuple[bool, bool]]:
-    """Of the drifter's first alarm since: whether its intervals hold the onset and the size."""
+def intervals(
+    stream: streams.Stream, result: drift.Drift, planted: Drift
+) -> list[tuple[bool, bool]]:
+    """Of the drifter's first alarm since, where it speaks of what was planted: whether its
+    intervals hold the onset and the size."""
     since = int(streams.date_of(SINCE))
-    size = -planted.size if planted.kind == "kappa" else planted.size
-    own = [alarm for alarm in result.alarms if alarm.rater == 7 and alarm.day >= since]
-    return [(one.earliest <= since <= one.latest, one.low <= size <= one.high) for one in own[:1]]
+    own = [alarm for alarm in result.alarms if alarm.rater == 7 and alarm.day >= since][:1]
+    held = []
+    for alarm in own:
+        if (alarm.channel == drift.AGREEMENT) != (planted.kind == "kappa"):
+            continue
+        rows = (stream.rater == 7) & (stream.date >= since) & (stream.date <= alarm.day)
+        grown = np.clip((stream.day[rows] - SINCE + 1) / max(planted.over, 1), 0, 1).mean()
+        size = grown * (-planted.size if planted.kind == "kappa" else planted.size)
+        began = alarm.earliest <= since <= alarm.latest
+        held.append((bool(began), bool(alarm.low <= size <= alarm.high)))
+    return held
 
 
 def _share(held: list[tuple[bool, bool]], place: int) -> str:

@@ -43,7 +43,7 @@ def drifted(found: drift.Alarm, level: float) -> Raisable:
             "reason": found.reason or "",
             "facts": {"level": level},
             "chart": chart_of(
-                found.chart.day, found.chart.n, found.chart.means[measure], found.chart.evidence
+                found.chart.day, found.chart.n, found.chart.means(measure), found.chart.evidence
             ),
         },
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -164,9 +163,9 @@ def _add_size(row: DriftStanding, chart: drift.Chart) -> None:
     channel = chart.leading(t)
     evidence = chart.channels[channel]
     onset = int(evidence.onset[t])
-    if onset < 0 or not math.isfinite(evidence.error[t]):
+    if onset < 0:
         return
-    step, margin = float(evidence.step[t]), drift.NORMAL * float(evidence.error[t])
+    extent = chart.extent(channel, t)
     row.measure = Measure(drift.SCORE[channel])
     row.since = date_of(int(chart.day[onset]))
-    row.size, row.low, row.high = step, step - margin, step + margin
+    row.size, row.low, row.high = float(evidence.step[t]), extent.low, extent.high

@@ -105,19 +105,23 @@ def counted(alarm: Alarm) -> str:
 def drift(alarm: Alarm) -> str:
     if alarm.other_id is not None:
         said = _(
-            "%(rater)s and %(other)s moved apart, by about %(size)s since %(since)s. Nothing tells"
-            " which of the two moved."
+            "%(rater)s and %(other)s moved apart, by about %(size)s on average since %(since)s."
+            " Nothing tells which of the two moved."
         )
     elif alarm.measure == Measure.AGREEMENT:
         said = _(
-            "%(rater)s agrees less with everybody than before: by about %(size)s in kappa since"
-            " %(since)s."
+            "%(rater)s agrees less with everybody than before: by about %(size)s in kappa on"
+            " average since %(since)s."
         )
     elif alarm.size < 0:
-        said = _("%(rater)s rates lower than before: by about %(size)s categories since %(since)s.")
+        said = _(
+            "%(rater)s rates lower than before: by about %(size)s categories on average since"
+            " %(since)s."
+        )
     else:
         said = _(
-            "%(rater)s rates higher than before: by about %(size)s categories since %(since)s."
+            "%(rater)s rates higher than before: by about %(size)s categories on average since"
+            " %(since)s."
         )
     return said % told(alarm)
 
@@ -131,9 +135,14 @@ def drift_basis(alarm: Alarm) -> list[str]:
 
 
 def _when(alarm: Alarm) -> list[str]:
-    said = [_("The change lies between %(low)s and %(high)s, with 95 %% probability.")]
+    said = [
+        _(
+            "On average until then, the change lies between %(low)s and %(high)s (95 %%). If it"
+            " still grows, it has become larger."
+        )
+    ]
     if alarm.since_earliest != alarm.since_latest:
-        said.append(_("It began between %(earliest)s and %(latest)s."))
+        said.append(_("It began between %(earliest)s and %(latest)s (95 %%)."))
     return [one % told(alarm) for one in said]
 
 

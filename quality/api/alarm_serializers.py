@@ -23,12 +23,14 @@ class AlarmOut(serializers.Serializer):
     )
     measure = serializers.ChoiceField(Measure.values)
     since = serializers.DateField(help_text="The day since when, in the project's time zone")
-    since_earliest = serializers.DateField(help_text="95 % of the evidence is for a day from here")
+    since_earliest = serializers.DateField(help_text="It began on a day (95 %) from here")
     since_latest = serializers.DateField(help_text="to here")
     noticed = serializers.DateField(help_text="The day whose ratings made the evidence enough")
     raised_at = serializers.DateTimeField(help_text="When the program saw them")
-    size = serializers.FloatField(help_text="In units of the measure: docs/api.md")
-    low = serializers.FloatField(help_text="Lower end of its 95 % interval, were the day known")
+    size = serializers.FloatField(
+        help_text="In units of the measure, on average since then: docs/api.md"
+    )
+    low = serializers.FloatField(help_text="Lower end of its 95 % interval")
     high = serializers.FloatField()
     n = serializers.IntegerField(help_text="Items that it rests on, from then until `noticed`")
     n_before = serializers.IntegerField(help_text="and before, in the same segment")

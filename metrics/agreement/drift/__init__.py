@@ -4,8 +4,8 @@ At most one false alarm in 5,000 working days of a rater, 20 rater-years. `evide
 of one rater, `alarms` everybody with what follows from an alarm.
 
 comparisons.py scores ratings against those of their peers, days.py sums the scores by day and
-says what a day is worth, evidence.py weighs the days, charts.py puts one round together, alarms.py
-says who is alarmed and what then.
+says what a day is worth, evidence.py weighs the days, extent.py says since when and by how much,
+charts.py puts one round together, alarms.py says who is alarmed and what then.
 """
 
 from .alarms import (
@@ -23,6 +23,7 @@ from .alarms import (
 from .charts import Chart
 from .comparisons import UNDATED
 from .evidence import Evidence, evidence
+from .extent import Extent, extent
 from .settings import AGREEMENT, BIAS, DOWN, PRIORS, SCORE, SIDE, UP, Prior, Settings
 
 __all__ = [
@@ -43,10 +44,12 @@ __all__ = [
     "Drift",
     "Evidence",
     "Excused",
+    "Extent",
     "Known",
     "Prior",
     "Settings",
     "Standing",
     "alarms",
     "evidence",
+    "extent",
 ]

@@ -32,9 +32,9 @@ class Alarm:
     rater: key of who is alarmed; raters: keys of all whom it names, two where nothing tells them
         apart (reason `cannot_tell_who`)
     channel: agreement, up or down; day: when the evidence was enough
-    onset: the day since when; earliest, latest: 95 % of the evidence is for a day between them
-    size: how far the mean moved, in kappa units (agreement) or ranks, with its sign; low, high: its
-        95 % interval, were the onset known
+    onset: the day since when; earliest, latest: it is one of the days between them (95 %)
+    size: how far the mean moved, in kappa units (agreement) or ranks, with its sign, on average
+        since the onset; low, high: its 95 % interval, the onset unknown (extent.py)
     evidence: M on that day
     n_before, n_since: own compared items of the segment before the onset, and from it to the alarm
     """
@@ -227,18 +227,18 @@ def _alarm(chart: Chart, level: float, ratings: Ratings, named: list[int]) -> Al
     channel = chart.leading(t)
     found = chart.channels[channel]
     onset = int(found.onset[t])
-    size, margin = float(found.step[t]), NORMAL * float(found.error[t])
+    extent = chart.extent(channel, t)
     return Alarm(
         rater=int(ratings.keys[chart.rater]),
         raters=tuple(int(ratings.keys[number]) for number in named),
         channel=channel,
         day=int(chart.day[t]),
         onset=int(chart.day[onset]),
-        earliest=int(chart.day[found.earliest[t]]),
-        latest=int(chart.day[found.latest[t]]),
-        size=size,
-        low=size - margin,
-        high=size + margin,
+        earliest=int(chart.day[extent.earliest]),
+        latest=int(chart.day[extent.latest]),
+        size=float(found.step[t]),
+        low=extent.low,
+        high=extent.high,
         evidence=float(chart.evidence[t]),
         n_before=int(chart.n[:onset].sum()),
         n_since=int(chart.n[onset : t + 1].sum()),

@@ -4,6 +4,7 @@ alarms take out is left out."""
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,9 +14,17 @@ from metrics.agreement.estimate import Floats
 from .comparisons import Bools, Comparisons, Ratings, differences, effects
 from .days import Days, Variances, by_day, common_weeks, scores, variances
 from .evidence import Evidence, Sums, of_sides
+from .extent import Extent, extent
 from .settings import AGREEMENT, SCORE, SIDE, Prior, Settings
 
 EVER = 2**62  # a day after all
+
+
+class Worth(NamedTuple):
+    """Variance of an item about its day, and of the days about their level."""
+
+    s2: float
+    kappa2: float
 
 
 @dataclass(frozen=True)
@@ -23,7 +32,8 @@ class Chart:
     """One rater's active days of the present segment; arrays (T,).
 
     rater: number; day: days since 1970-01-01; n: compared items; evidence: M; channels: name ->
-    evidence of the channel; means: score -> means of the days
+    evidence of the channel; days: score -> its sums; worth: score -> what a day is worth; priors:
+    of each channel
     """
 
     rater: int
@@ -31,7 +41,24 @@ class Chart:
     n: Ints
     evidence: Floats
     channels: dict[str, Evidence]
-    means: dict[str, Floats]
+    days: dict[str, Days] = field(repr=False)
+    worth: dict[str, Worth] = field(repr=False)
+    priors: Mapping[str, Prior] = field(repr=False)
+
+    def means(self, score: str) -> Floats:
+        """Of the days (T,)."""
+        return self.days[score].total / self.n
+
+    def extent(self, name: str, t: int) -> Extent:
+        """Of the shift for which a channel's evidence on day t is; it has an onset there."""
+        score, onset = SCORE[name], int(self.channels[name].onset[t])
+        return extent(
+            _sums(self.days[score].chosen(slice(t + 1))),
+            onset,
+            **self.worth[score]._asdict(),
+            side=SIDE[name],
+            prior=self.priors[name],
+        )
 
     def leading(self, t: int) -> str:
         """The channel with the largest sum on day t; of equal ones the first."""
@@ -108,21 +135,19 @@ class Round:
         one = next(iter(own.values()))  # days and items are those of every score
         total: Floats = np.zeros(one.n.size)
         channels: dict[str, Evidence] = {}
+        worth = {
+            score: Worth(float(one.s2[rater]), float(one.kappa2[rater]))
+            for score, one in self.spread.items()
+        }
         for names in self._together():
-            score = SCORE[names[0]]
-            found = of_sides(
-                Sums(own[score].n, own[score].total, own[score].squares),
-                [SIDE[name] for name in names],
-                s2=float(self.spread[score].s2[rater]),
-                kappa2=float(self.spread[score].kappa2[rater]),
-                prior=self.priors[names[0]],
-            )
+            score, prior = SCORE[names[0]], self.priors[names[0]]
+            sides = [SIDE[name] for name in names]
+            found = of_sides(_sums(own[score]), sides, **worth[score]._asdict(), prior=prior)
             channels |= zip(names, found, strict=True)
         for name, share in self.shares.items():
             total = total + share * channels[name].total
         channels = {name: channels[name] for name in self.shares}
-        means = {score: found.total / found.n for score, found in own.items()}
-        return Chart(rater, one.day, one.n, total, channels, means)
+        return Chart(rater, one.day, one.n, total, channels, own, worth, self.priors)
 
     def _together(self) -> list[list[str]]:
         """The channels, in parts of the same score and the same assumptions."""
@@ -130,6 +155,10 @@ class Round:
         for name in self.shares:
             parts.setdefault((SCORE[name], self.priors[name]), []).append(name)
         return list(parts.values())
+
+
+def _sums(days: Days) -> Sums:
+    return Sums(days.n, days.total, days.squares)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,6 @@ from .settings import Prior
 # and the order of the onsets stays.
 _MOST = 24.0
 _BLOCK = 4096  # pairs of days that are weighed at once, so that their sums stay in the cache
-_TAIL = 0.025  # of the evidence is for onsets before the earliest, or after the latest likely one
 
 
 @dataclass(frozen=True)
@@ -38,17 +37,12 @@ class Evidence:
 
     total: sum of E_j over the onsets, 0 where there is none
     onset: the onset with the largest E_j, -1 where there is none
-    earliest, latest: the onsets between which 95 % of the sum lies, 2.5 % on either side
     step: how far the mean moved at that onset (0 where there is none), in units of the score
-    error: standard error of the step, were the onset known (0 where there is none)
     """
 
     total: Floats
     onset: Ints
-    earliest: Ints
-    latest: Ints
     step: Floats
-    error: Floats
 
 
 class Sums(NamedTuple):
@@ -59,7 +53,7 @@ class Sums(NamedTuple):
     squares: npt.ArrayLike
 
 
-class _Cumulated(NamedTuple):
+class Cumulated(NamedTuple):
     """Sums over days: of items n, their scores and squares; of the weights w of the days, and of w
     with their number d and their mean y."""
 
@@ -100,28 +94,27 @@ def of_sides(
     n, total, squares = (np.asarray(column, float) for column in days)
     _check(n, total, squares, s2=s2, kappa2=kappa2, sides=sides)
     today, onset = _onsets(n, prior)
-    cumulated = _cumulated(n, total, squares, 1 / (s2 / n + kappa2))
+    sums = cumulated(n, total, squares, 1 / (s2 / n + kappa2))
     parts = []
     for start in range(0, max(today.size, 1), _BLOCK):
         block = slice(start, start + _BLOCK)
-        before = np.take(cumulated, onset[block], axis=1)
-        since = np.take(cumulated, today[block] + 1, axis=1) - before
-        sums = _Cumulated(*before), _Cumulated(*since)
-        parts.append(_weighed(*sums, today[block], onset[block], s2=s2, sides=sides, prior=prior))
-    step, error, *of_side = np.concatenate(parts, axis=1)
+        before = np.take(sums, onset[block], axis=1)
+        since = np.take(sums, today[block] + 1, axis=1) - before
+        cut = Cumulated(*before), Cumulated(*since), today[block], onset[block]
+        parts.append(_weighed(*cut, s2=s2, sides=sides, prior=prior))
+    step, *of_side = np.concatenate(parts, axis=1)
     # The last place, -1, stands for no onset.
-    onset, step, error = np.append(onset, -1), np.append(step, 0.0), np.append(error, 0.0)
+    onset, step = np.append(onset, -1), np.append(step, 0.0)
     told = []
     for found in of_side:
-        summed, places = _summed(found, today, n.size)
-        best, earliest, latest = onset[places]
-        told.append(Evidence(summed, best, earliest, latest, step[places[0]], error[places[0]]))
+        summed, best = _summed(found, today, n.size)
+        told.append(Evidence(summed, onset[best], step[best]))
     return told
 
 
 def _weighed(
-    before: _Cumulated,
-    since: _Cumulated,
+    before: Cumulated,
+    since: Cumulated,
     today: Ints,
     onset: Ints,
     *,
@@ -129,20 +122,19 @@ def _weighed(
     sides: Sequence[int],
     prior: Prior,
 ) -> Floats:
-    """The slope of the step, its standard error, and E_j of each side (2 + sides, P)."""
-    caution = _caution(before, since, s2, prior)
+    """The slope of the step, and E_j of each side (1 + sides, P)."""
+    caution = spread_caution(before, since, s2, prior)
     shrinkage = since.n / (since.n + prior.pseudo)
-    step, spread = _step(before, since)
-    error = np.sqrt(caution / spread)
-    variance = error**2 + prior.tolerance**2
+    step, spread = step_of(before, since)
+    variance = caution / spread + prior.tolerance**2
     found = prior.step * bayes_factor(shrinkage * step, variance, prior.omega, sides)
-    ramp, spread = _ramp(before, since, onset)
+    ramp, spread = ramp_of(before, since, onset)
     variance = caution / spread + (prior.tolerance / (today - onset + 1)) ** 2
     theta = shrinkage * ramp
     for length in prior.ramps:
         share = (1 - prior.step) / len(prior.ramps)
         found += share * bayes_factor(theta, variance, prior.omega / length, sides)
-    return np.vstack([step, error, found])
+    return np.vstack([step, found])
 
 
 def bayes_factor(
@@ -196,15 +188,23 @@ def _onsets(n: Floats, prior: Prior) -> tuple[Ints, Ints]:
     return today, np.repeat(earliest, number) + place
 
 
-def _cumulated(n: Floats, total: Floats, squares: Floats, w: Floats) -> Floats:
-    """The sums over the days before each day (8, T + 1), in the order of _Cumulated."""
+def onsets_until(n: Floats, prior: Prior) -> Ints:
+    """The onsets (P,) that have enough items before them and since, on the last of the days."""
+    before = np.concatenate([[0.0], np.cumsum(n)])
+    onset = np.arange(max(1, n.size - prior.window), n.size)
+    enough = before[onset] >= prior.least_before
+    return onset[enough & (before[-1] - before[onset] >= prior.least_since)]
+
+
+def cumulated(n: Floats, total: Floats, squares: Floats, w: Floats) -> Floats:
+    """The sums over the days before each day (8, T + 1), in the order of Cumulated."""
     y = total / n
     d = np.arange(n.size, dtype=float)
     columns = np.array([n, total, squares, w, w * y, w * d, w * d * d, w * d * y])
     return np.concatenate([np.zeros((len(columns), 1)), np.cumsum(columns, axis=1)], axis=1)
 
 
-def _caution(before: _Cumulated, since: _Cumulated, s2: float, prior: Prior) -> Floats:
+def spread_caution(before: Cumulated, since: Cumulated, s2: float, prior: Prior) -> Floats:
     """F (P,): how much wider than s2 the items since the onset spread, at least 1."""
     mean0, mean1 = before.s / before.n, since.s / since.n
     variance1 = since.q / since.n - mean1**2
@@ -212,13 +212,13 @@ def _caution(before: _Cumulated, since: _Cumulated, s2: float, prior: Prior) -> 
     return np.maximum(1, c / s2)
 
 
-def _step(before: _Cumulated, since: _Cumulated) -> tuple[Floats, Floats]:
+def step_of(before: Cumulated, since: Cumulated) -> tuple[Floats, Floats]:
     """Slope (P,) of the weighted regression on a step, and sum w (f - fbar)^2."""
     slope = since.wy / since.w - before.wy / before.w
     return slope, before.w * since.w / (before.w + since.w)
 
 
-def _ramp(before: _Cumulated, since: _Cumulated, onset: Ints) -> tuple[Floats, Floats]:
+def ramp_of(before: Cumulated, since: Cumulated, onset: Ints) -> tuple[Floats, Floats]:
     """Slope (P,) of the weighted regression on f = d - j + 1 from the onset j on, and
     sum w (f - fbar)^2."""
     c = 1 - onset
@@ -231,20 +231,14 @@ def _ramp(before: _Cumulated, since: _Cumulated, onset: Ints) -> tuple[Floats, F
 
 
 def _summed(found: Floats, today: Ints, n_days: int) -> tuple[Floats, Ints]:
-    """Sum over the onsets (n_days,) of each day, and the places (3, n_days) of the largest, of the
-    earliest and of the latest likely one, -1 for none."""
+    """Sum over the onsets (n_days,) of each day, and the place (n_days,) of the largest, -1 for
+    none."""
     total = np.bincount(today, weights=found, minlength=n_days).astype(float, copy=False)
-    places = np.full((3, n_days), -1, np.int64)
+    place = np.full(n_days, -1, np.int64)
     if today.size:
         edges = np.flatnonzero(np.diff(today, prepend=-1, append=-1))
-        day = today[edges[:-1]]
         largest = np.maximum.reduceat(found, edges[:-1])
         best = np.flatnonzero(found == np.repeat(largest, np.diff(edges)))
         # Of equal ones the earliest, which is assigned last.
-        places[0, today[best[::-1]]] = best[::-1]
-        # Each day's shares add up to 1, so that the days before add up to their number.
-        shares = np.cumsum(found / total[today])
-        for row, part in ((1, _TAIL), (2, 1 - _TAIL)):
-            reached = np.searchsorted(shares, np.arange(day.size) + part)
-            places[row, day] = np.clip(reached, edges[:-1], edges[1:] - 1)
-    return total, places
+        place[today[best[::-1]]] = best[::-1]
+    return total, place

@@ -35,7 +35,7 @@ class Found:
     kind, measure: what is told, and in what; raters: keys, none where it is about all of them;
     code: place of the category that it is about, or None
     day: when the evidence was enough; onset, and earliest and latest: since when, and the days
-        between which 95 % of the evidence lie
+        between which it began (95 %)
     size, low, high: by how much, with its 95 % interval
     n, n_before: items that it rests on, since the onset and before
     evidence: on `day`; facts: more numbers that it rests on

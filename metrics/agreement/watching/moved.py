@@ -13,9 +13,19 @@ from itertools import pairwise
 import numpy as np
 
 from metrics.agreement.counts.grouping import Ints, compact
-from metrics.agreement.drift import AGREEMENT, NORMAL, Drift, Evidence, Prior, Settings, evidence
+from metrics.agreement.drift import (
+    AGREEMENT,
+    Drift,
+    Evidence,
+    Extent,
+    Prior,
+    Settings,
+    evidence,
+    extent,
+)
 from metrics.agreement.drift.comparisons import effects
 from metrics.agreement.drift.days import Days, by_day, variances
+from metrics.agreement.drift.evidence import Sums
 from metrics.agreement.estimate import Floats
 
 from .found import CATEGORY_COLLAPSED, PAIR_DIVERGED, QUESTION_FELL, USE, Found, Series
@@ -47,6 +57,7 @@ class Move:
     series: Series
     found: Evidence
     t: int
+    extent: Extent
 
     @property
     def onset(self) -> int:
@@ -214,15 +225,24 @@ def _first(weeks: Days, level: float, *, s2: float, kappa2: float, prior: Prior)
     reached = np.flatnonzero((found.total >= level) & lasts)
     if not reached.size:
         return None
+    t = int(reached[0])
+    until = weeks.chosen(slice(t + 1))
+    shift = extent(
+        Sums(until.n, until.total, until.squares),
+        int(found.onset[t]),
+        s2=s2,
+        kappa2=kappa2,
+        side=-1,
+        prior=prior,
+    )
     series = Series(weeks.day * WEEK - _MONDAY, weeks.n, weeks.total / weeks.n, found.total)
-    return Move(0, series, found, int(reached[0]))
+    return Move(0, series, found, t, shift)
 
 
 def _found(
     kind: str, measure: str, raters: tuple[int, ...], move: Move, *, code: int | None = None
 ) -> Found:
     series, found, t = move.series, move.found, move.t
-    size, margin = float(found.step[t]), NORMAL * float(found.error[t])
     return Found(
         kind=kind,
         measure=measure,
@@ -230,11 +250,11 @@ def _found(
         code=code,
         day=int(series.day[t]) + WEEK - 1,
         onset=int(series.day[move.onset]),
-        earliest=int(series.day[found.earliest[t]]),
-        latest=int(series.day[found.latest[t]]) + WEEK - 1,
-        size=size,
-        low=size - margin,
-        high=size + margin,
+        earliest=int(series.day[move.extent.earliest]),
+        latest=int(series.day[move.extent.latest]) + WEEK - 1,
+        size=float(found.step[t]),
+        low=move.extent.low,
+        high=move.extent.high,
         n=int(series.n[move.onset : t + 1].sum()),
         n_before=int(series.n[: move.onset].sum()),
         evidence=float(found.total[t]),

@@ -53,7 +53,7 @@ def test_a_fall_of_kappa_has_its_size():
     stream = streams.simulate(plan, 6)
     found = drift.alarms(stream.item, stream.rater, stream.code, stream.date, 4, False)
     level = {
-        chart.rater: np.average(chart.means["agreement"], weights=chart.n) for chart in found.charts
+        chart.rater: np.average(chart.means("agreement"), weights=chart.n) for chart in found.charts
     }
     others = np.mean([level[rater] for rater in level if rater != 3])
     assert others - level[3] == pytest.approx(0.3, abs=0.05)

@@ -46,7 +46,7 @@ def test_who_moved_is_a_case_with_its_numbers(
     assert case.since_earliest <= case.since <= case.since_latest <= case.noticed
     assert case.since < case.noticed < day_after(60)
     assert timezone.now() - case.raised_at < datetime.timedelta(minutes=1)
-    assert -1.1 < case.low < case.size < case.high < -0.2
+    assert -1.1 < case.low < case.size < case.high < -0.1
     assert case.n >= 10
     assert case.n_before >= 30
     assert case.evidence >= 5000
