@@ -351,10 +351,10 @@ comparisons (`too_many_comparisons`) is not looked through.
 
 **The status of a rater**: *act* while an alarm is open or looked at (`drift_alarm`), and while the
 evidence on gold is at the threshold of a pause (`gold_below_bar`); *watch* while
-one is muted (`alarm_muted`), from evidence 250 on (`drift_watched`), and for kappa with the others
-more than 0.1 below the median rater's by more standard errors than chance gives to anybody of all
-raters at 1 % (`apart_from_peers`; items may be to blame); *unknown* below 30 compared items
-(`too_few_items`); else *fine*.
+one is muted (`alarm_muted`), and from evidence 250 on (`drift_watched`); *unknown* below 30
+compared items (`too_few_items`); else *fine*. What a case is about stands beside
+(`apart_from_peers`, `one_answer`, `too_fast`), as long as it is not resolved and today's ratings
+would raise it still.
 
 **Sensitivity.** A project's alarms ring at an evidence A: 5,000 (*few and sure*, the default),
 1,000 or 250 (*many and early*). The promise goes with it: at most one false alarm in A working days
@@ -382,8 +382,9 @@ others. Of many raters some lie outside by chance, one in twenty; of raters with
 many do, because items differ, too: outside is a reason to look, and how far outside says how good a
 reason.
 
-**Nearly always the same answer, too fast.** Who has a case of `rater_same` or `rater_fast` (above)
-that is not resolved, and that today's ratings would raise still. There is no other rule.
+**Agree less, nearly always the same answer, too fast.** Who has a case of `rater_apart`,
+`rater_same` or `rater_fast` (above) that is not resolved, and that today's ratings would raise
+still. There is no other rule.
 """
 
 _ALARMS = """\

@@ -19,7 +19,7 @@ REASONS: dict[str, Promise] = {
     "gold_below_bar": gettext_lazy("misses gold answers more often than the bar allows"),
     "alarm_muted": gettext_lazy("an alarm is muted"),
     "drift_watched": gettext_lazy("may be moving; not enough for an alarm"),
-    "apart_from_peers": gettext_lazy("agrees clearly less with the others than the middle rater"),
+    "apart_from_peers": gettext_lazy("agrees clearly less with everybody than the others do"),
     "one_answer": gettext_lazy("nearly always the same answer"),
     "too_fast": gettext_lazy("far faster than the others"),
     "too_few_items": gettext_lazy("fewer than 30 items that others rated too"),

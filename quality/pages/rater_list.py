@@ -38,7 +38,11 @@ SHOWN: dict[str, Promise] = {
     "few": gettext_lazy("few overlaps"),
     "paused": gettext_lazy("paused"),
 }
-NAME_OF = {"one_answer": "same", "too_fast": "fast"}  # of signs that cases give
+NAME_OF = {
+    "apart_from_peers": "apart",
+    "one_answer": "same",
+    "too_fast": "fast",
+}  # of signs that cases give
 
 
 class Line(NamedTuple):
@@ -133,8 +137,6 @@ class RaterList:
         for pk, key, name, group, paused in people.order_by().values_list(*columns):
             standing = of_rater.get(pk)
             told = {NAME_OF[sign] for sign in signs(alarms.get(pk, []))}
-            if standing is not None and standing.apart:
-                told.add("apart")
             if pk in alarms or pk in watched:
                 told.add("alarm")
             if pk in below:

@@ -8,8 +8,8 @@ from metrics.pages.figures import figure, whole
 from quality.scorecard import triage
 
 
-def judgement(standings: triage.Standings, rater: int) -> str:
-    """Empty while nothing was made of the rater."""
+def judgement(standings: triage.Standings, rater: int, *, apart: bool) -> str:
+    """Empty while nothing was made of the rater; ``apart``: a case says so."""
     one = standings.raters.get(rater)
     if one is None:
         return ""
@@ -18,11 +18,11 @@ def judgement(standings: triage.Standings, rater: int) -> str:
             "n": whole(one.n_items)
         }
     told = {"value": figure(one.value), "middle": figure(standings.middle)}
-    if one.apart:
+    if apart:
         told["place"] = whole(_place(standings, rater))
         return _(
-            "Agrees clearly less with the others than the middle rater: %(value)s against"
-            " %(middle)s. Place %(place)s of all by harm."
+            "Agrees clearly less with everybody than the others do: %(value)s against %(middle)s of"
+            " the middle rater. Place %(place)s of all by harm."
         ) % told  # fmt: skip
     if one.value is not None and one.value < standings.middle:
         return _(

@@ -34,8 +34,8 @@ REASONS = {
     "gold_below_bar": Status.ACT,
     "alarm_muted": Status.WATCH,
     "drift_watched": Status.WATCH,
-    "apart_from_peers": Status.WATCH,
     # What a case is about, beside that there is one.
+    "apart_from_peers": Status.WATCH,
     "one_answer": Status.WATCH,
     "too_fast": Status.WATCH,
     "too_few_items": Status.UNKNOWN,
@@ -93,7 +93,7 @@ def cards(
     standings: triage.Standings | None = None,
 ) -> list[Card]:
     """Of all people of the project or of these raters, in the order of their ids. Seven queries.
-    What needs all raters (``standings``, read where it is not given) is that of the last sweep."""
+    ``standings``: of the last sweep, read where it is not given."""
     people = Rater.objects.filter(project_id=question.project_id, kind=Rater.Kind.HUMAN)
     of: dict[str, Any] = {"question": question}
     if raters is not None:
@@ -110,10 +110,7 @@ def cards(
         reading = readings.get(rater.pk, _NOTHING)
         drift = drifts.get(rater.pk)
         gold = golds.get(rater.pk)
-        standing = standings.raters.get(rater.pk)
         reasons = _reasons(reading["peers"], drift, alarms[rater.pk])
-        if standing is not None and standing.apart:
-            reasons.append("apart_from_peers")
         if gold is not None and gold.evidence >= PAUSE_AT:
             reasons.insert(0, "gold_below_bar")
         found.append(
@@ -169,12 +166,22 @@ def unresolved(question: Question) -> dict[int, list[Alarm]]:
     return found
 
 
-SIGNS = {Kind.RATER_SAME: "one_answer", Kind.RATER_FAST: "too_fast"}
+SIGNS = {
+    Kind.RATER_APART: "apart_from_peers",
+    Kind.RATER_SAME: "one_answer",
+    Kind.RATER_FAST: "too_fast",
+}
 
 
 def signs(cases: Collection[Alarm]) -> list[str]:
     """What the cases of a rater say of the way they answer, where today's ratings say so still."""
     return [SIGNS[Kind(case.kind)] for case in cases if case.stands and case.kind in SIGNS]
+
+
+def is_apart(question: Question, rater: Rater) -> bool:
+    """Whether the rater has a case of agreeing clearly less than the others."""
+    cases = Alarm.objects.filter(question=question, rater=rater, kind=Kind.RATER_APART)
+    return cases.filter(stands=True).exclude(state=State.RESOLVED).exists()
 
 
 def _reasons(

@@ -7,14 +7,12 @@ When and by whom it is done: quality.renewing. Formulas: metrics.agreement.funne
 from __future__ import annotations
 
 import datetime
-import statistics
 import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from django.utils import timezone
-from scipy import special
 
 from groundwork.work.lease import Lost, held
 from metrics.agreement import funnel
@@ -25,16 +23,14 @@ from projects.models import Question, Rater
 from quality import renewing
 from quality.models import Triage
 
-FORMAT = 3  # of the body: nobody reads one that an older release wrote
+FORMAT = 4  # of the body: nobody reads one that an older release wrote
 LEAST_ITEMS = 30  # compared items below which nothing is said of a rater
-APART = 0.1  # kappa below the middle rater that is nobody's concern
-ALPHA = 0.01  # probability that anybody at all is told apart who is not
 
 
 class Standing(NamedTuple):
     """One rater as stored. ``n_items``: compared ones; value, low, high, se: kappa with the others;
     ``category``: the place of the most frequent answer, with its share of the own answers and of
-    the others' on the same items; ``apart``: clearly below the middle rater."""
+    the others' on the same items."""
 
     rater: int
     n_ratings: int
@@ -48,7 +44,6 @@ class Standing(NamedTuple):
     category: int
     share: float
     peers: float
-    apart: bool
 
     @property
     def enough(self) -> bool:
@@ -132,7 +127,6 @@ def _body(question: Question, scale: QuestionScale) -> dict[str, Any]:
     values, ses = (_numbers(one[part] for one in peers) for part in ("value", "se"))
     category = own.argmax(axis=1)
     share, of_others = (_shares(side, category) for side in (own, others))
-    apart = _apart(peers)
     shape = funnel.of(values, ses, n_items)
     found = []
     for place, (rater, n_ratings, median, _peers, moved) in enumerate(rows):
@@ -151,7 +145,6 @@ def _body(question: Question, scale: QuestionScale) -> dict[str, Any]:
                 category=int(category[place]),
                 share=float(share[place]),
                 peers=float(of_others[place]),
-                apart=apart is not None and apart.holds(mine),
             )
         )
     return {
@@ -185,29 +178,6 @@ def _shares(answers: np.ndarray, category: np.ndarray) -> np.ndarray:
 
 def _numbers(values: Any) -> np.ndarray:
     return np.array([np.nan if value is None else value for value in values], float)
-
-
-class _Apart(NamedTuple):
-    """Below ``middle`` - APART by more than ``z`` standard errors, a rater is apart."""
-
-    middle: float
-    z: float
-
-    def holds(self, peers: Mapping[str, Any]) -> bool:
-        value, se = peers["value"], peers["se"]
-        if value is None or se is None or not enough(peers):
-            return False
-        below: float = self.middle - APART - value
-        return below > 0 and below > self.z * se
-
-
-def _apart(peers: list[Any]) -> _Apart | None:
-    """Against the median of the raters with enough items, one-sided, Bonferroni's bound over all
-    of them; None for fewer than three: then the middle is nobody's."""
-    values = [one["value"] for one in peers if enough(one)]
-    if len(values) < 3:
-        return None
-    return _Apart(statistics.median(values), float(special.ndtri(1 - ALPHA / len(values))))
 
 
 def enough(peers: Mapping[str, Any]) -> bool:

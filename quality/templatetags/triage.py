@@ -7,6 +7,7 @@ from django import template
 from projects.models import Question, Rater
 from quality.pages import rater_words
 from quality.scorecard import triage
+from quality.scorecard.cards import is_apart
 
 register = template.Library()
 
@@ -16,7 +17,9 @@ def judgement(question: Question, rater: Rater) -> str:
     """A sentence on the rater; empty of models, and while nothing is known."""
     if rater.kind != Rater.Kind.HUMAN:
         return ""
-    return rater_words.judgement(triage.of(question), rater.pk)
+    standings = triage.of(question)
+    apart = standings.made_at is not None and is_apart(question, rater)
+    return rater_words.judgement(standings, rater.pk, apart=apart)
 
 
 @register.filter

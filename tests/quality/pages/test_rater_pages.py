@@ -108,6 +108,12 @@ def test_who_answers_alike_is_told_as_long_as_the_case_lives(
         Alarm.objects.filter(pk=case.pk).update(**changed)
         assert alike() == told, changed
     assert keys(client.get(f"{base}raters/?show=fast")) == ["gus"]
+    assert keys(client.get(f"{base}raters/?show=apart")) == []
+    assert "Agrees clearly less" not in client.get(f"{base}raters/gus/").text
+    Alarm.objects.update(kind="rater_apart", measure="agreement", facts={"middle": 0.6, "bound": 0})
+    assert keys(client.get(f"{base}raters/?show=apart")) == ["gus"]
+    judged = "Agrees clearly less with everybody than the others do:"
+    assert judged in client.get(f"{base}raters/gus/").text
 
 
 def test_before_the_sweep_the_page_waits(answered: Question, base: str, client: Client) -> None:

@@ -12,7 +12,7 @@ from metrics.models import RaterReading
 from projects.models import Question, Rater
 from quality.models import Alarm, GoldScore
 from quality.scorecard import triage
-from quality.scorecard.cards import Card, cards, without
+from quality.scorecard.cards import Card, cards, is_apart, without
 
 pytestmark = pytest.mark.django_db
 
@@ -52,24 +52,34 @@ def of(question: Question) -> dict[str, Card]:
     return {card.rater.key: card for card in cards(question, ordered=True)}
 
 
-def test_who_is_surely_below_the_middle_is_watched(question: Question, reading: Any) -> None:
-    for key, value in {"ann": 0.7, "ben": 0.72, "cleo": 0.68}.items():
+def test_who_is_apart_is_what_the_alarms_say(
+    question: Question, reading: Any, make_alarm: Any
+) -> None:
+    """Whoever lies far below the middle without a case is not told: there is one rule."""
+    for key, value in {"ann": 0.7, "ben": 0.72, "cleo": 0.68, "dan": 0.45, "eve": 0.45}.items():
         reading(key, value)
-    reading("dan", 0.45)
-    reading("eve", 0.45, se=0.06)  # as low, and less is known
-    reading("fay", 0.59)  # sure, and near
-    found = of(question)
-    assert {key: card.reasons for key, card in found.items() if card.reasons} == {
-        "dan": ["apart_from_peers"]
+    dan = Rater.objects.get(key="dan")
+    make_alarm(question, dan, kind="rater_apart", measure="agreement", size=0.45)
+    seen = {}
+    for changed in (
+        {"state": "open"},
+        {"state": "muted"},
+        {"state": "muted", "stands": False},
+        {"state": "resolved", "stands": True},
+    ):
+        Alarm.objects.update(**changed)
+        found = of(question)
+        assert not found["eve"].reasons
+        dans = found["dan"]
+        assert is_apart(question, dan) == ("apart_from_peers" in dans.reasons), changed
+        seen[tuple(changed.values())] = (dans.status, dans.reasons)
+    assert seen == {
+        ("open",): ("act", ["drift_alarm", "apart_from_peers"]),
+        ("muted",): ("watch", ["alarm_muted", "apart_from_peers"]),
+        ("muted", False): ("watch", ["alarm_muted"]),
+        ("resolved", True): ("fine", []),
     }
-    assert (found["dan"].status, found["eve"].status) == ("watch", "fine")
     assert (found["ann"].n_ratings, found["ann"].seconds) == (200, 4.5)
-
-
-def test_of_two_nobody_is_in_the_middle(question: Question, reading: Any) -> None:
-    reading("ann", 0.9)
-    reading("ben", 0.1)
-    assert {card.status for card in of(question).values()} == {"fine"}
 
 
 def test_of_little_nothing_is_said(question: Question, reading: Any) -> None:
