@@ -29,6 +29,7 @@ from .models import (
     RepeatScore,
     RepeatState,
     SecondOpinion,
+    Sent,
     Triage,
 )
 
@@ -90,6 +91,12 @@ class RaterConfusionAdmin(ReadOnly):
 @admin.register(Claim)
 class ClaimAdmin(ReadOnly):
     list_display = ("item", "question", "by", "until", "passed")
+    list_select_related = ("question", "item", "by")
+
+
+@admin.register(Sent)
+class SentAdmin(ReadOnly):
+    list_display = ("item", "question", "by", "sent_at")
     list_select_related = ("question", "item", "by")
 
 

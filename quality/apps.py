@@ -9,18 +9,20 @@ class QualityConfig(AppConfig):
         from metrics.models import NamedView
         from metrics.pages import chart_views, project_list, rater_table, shared_views
         from ratings.desk import exams
+        from ratings.items import chosen_views
 
         from . import auditing, waiting
         from .alarms import marks
         from .consensus import audit
         from .exam import judging
-        from .pages import rater_views
+        from .pages import rater_views, sending_views
 
         project_list.WAITS.append(waiting.by_project)
         raters = shared_views.Shown(rater_views.raters_of, {"funnel": rater_views.funnel_of})
         shared_views.SHOWN[NamedView.Page.RATERS] = raters
         chart_views.MARKS.append(marks.of)
         rater_table.MARKS.append(marks.of_raters)
+        chosen_views.DONE["decide"] = sending_views.send
         exams.HOLDER[:] = [judging.HOLDER]
         others.ALL.append(others.Stored(audit.differences, audit.repair))
         others.ALL.extend(auditing.ALL)

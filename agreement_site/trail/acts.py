@@ -58,6 +58,7 @@ ACTS = {
     "items_withdrawn": _("withdrew items"),
     "items_restored": _("restored items"),
     "items_asked_again": _("asked for another rating of items"),
+    "items_sent_to_decision": _("sent items to be decided"),
     "deletion_asked": _("deleted for good"),
     "person_forgotten": _("made ratings pseudonymous"),
     "account_removed": _("removed an account"),

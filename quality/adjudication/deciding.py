@@ -6,7 +6,7 @@ import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -21,6 +21,7 @@ from quality.models import (
     ItemLabel,
     NamesSeen,
     SecondOpinion,
+    Sent,
     Source,
 )
 from ratings.models import Rating
@@ -71,6 +72,7 @@ def decide(
         made_at=timezone.now(),
     )
     _store(question, item, None if code is None else places[code], scale)
+    Sent.objects.filter(question=question, item=item).delete()
     Claim.objects.filter(question=question, item=item).delete()
     return made
 
@@ -166,16 +168,22 @@ def worth_deciding(
     question: Question, *, doubt: float, narrowing: Narrowing = EVERYTHING
 ) -> QuerySet[ItemLabel]:
     """The labels that rest on two ratings or more and are in more doubt than this, the most
-    doubtful first. Those that wait for one rating more are left out. Where what raters contest is
-    wanted: the decisions that they contest, whatever the doubt, the oldest first."""
+    doubtful first; before them what a lead sent, whatever its doubt. Those that wait for one rating
+    more are left out. Where what raters contest is wanted: the decisions that they contest,
+    whatever the doubt, the oldest first."""
     if narrowing.contested:
         decided = ItemLabel.objects.filter(question=question, source=Source.DECISION)
         found = narrowing.of_labels(decided).select_related("item")
         return found.order_by("made_at", "item_id")
-    rows = ItemLabel.objects.filter(question=question, source=Source.CONSENSUS, n_ratings__gte=2)
+    rows = ItemLabel.objects.filter(question=question, source=Source.CONSENSUS)
+    rows = narrowing.of_labels(rows).select_related("item")
     asked = Escalation.objects.filter(question=question, state=Escalation.State.WAITING)
-    rows = narrowing.of_labels(rows.exclude(item__in=asked.values("item")))
-    return rows.filter(doubt__gt=doubt).select_related("item").order_by("-doubt", "item_id")
+    doubtful = Q(n_ratings__gte=2, doubt__gt=doubt) & ~Q(item__in=asked.values("item"))
+    sent = Sent.objects.filter(question=question)
+    if not sent.exists():  # as nearly always: one index answers
+        return rows.filter(doubtful).order_by("-doubt", "item_id")
+    rows = rows.annotate(sent=Exists(sent.filter(item=OuterRef("item"))))
+    return rows.filter(doubtful | Q(sent=True)).order_by("-sent", "-doubt", "item_id")
 
 
 def show_names(*, question: Question, item: Item, by: Any) -> None:

@@ -15,7 +15,7 @@ from .alarm import (
 )
 from .appeal import Appeal
 from .consensus import Consensus, ItemLabel, Method, RaterConfusion, Source
-from .decision import Claim, Decision, NamesSeen
+from .decision import Claim, Decision, NamesSeen, Sent
 from .escalation import Escalation, LabelRules
 from .gold import GoldItem, GoldReview, GoldScore, GoldState
 from .gold_act import GoldAct
@@ -53,6 +53,7 @@ __all__ = [
     "RepeatState",
     "SecondOpinion",
     "Sensitivity",
+    "Sent",
     "Source",
     "State",
     "Triage",

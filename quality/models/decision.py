@@ -63,6 +63,23 @@ class Claim(models.Model):
         return f"{self.item_id}: {self.by_id}"
 
 
+class Sent(models.Model):
+    """A lead wants a decision on an item, whatever its doubt; gone when it is decided."""
+
+    question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
+    item = models.ForeignKey(Item, models.CASCADE, related_name="+")
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    sent_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["question", "item"], name="sent_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.item_id}: {self.by_id}"
+
+
 class NamesSeen(models.Model):
     """An adjudicator looked who gave which rating, before deciding."""
 

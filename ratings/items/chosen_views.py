@@ -95,6 +95,7 @@ def _gold(request: HttpRequest, project: Project, ids: list[int]) -> None:
     messages.success(request, said % {"n": number})
 
 
+# What is done of the ticked items; a higher room adds its own when the site starts.
 DONE: dict[str, Callable[[HttpRequest, Project, list[int]], None]] = {
     "withdraw": _withdraw,
     "restore": _restore,

@@ -62,6 +62,7 @@ from quality.models import (
     RaterConfusion,
     RepeatScore,
     SecondOpinion,
+    Sent,
 )
 from ratings.models import Apart, Assignment, Exam, ExamRules, ImportRun, Rating, Revision
 
@@ -174,6 +175,7 @@ BROKEN: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "decision_number_unique": (Decision, {}),
     "decision_number_counted": (Decision, {"number": 0}),
     "claim_unique": (Claim, {}),
+    "sent_unique": (Sent, {}),
     "label_rules_sure_from": (LabelRules, {"sure_from": 1.0}),
     "appeal_unique": (Appeal, {}),
     "appeal_about_known": (Appeal, {"rater": "late", "about": "odd"}),
@@ -347,6 +349,7 @@ def standing(project, lead, stranger):
         },
         Decision: {"question": question, "item": first, "number": 1, "made_at": NOW},
         Claim: {"question": question, "item": first, "by": lead, "until": NOW},
+        Sent: {"question": question, "item": first, "by": lead},
         LabelRules: {"question": question},
         Appeal: {
             "question": question,
@@ -413,6 +416,7 @@ def standing(project, lead, stranger):
         RaterConfusion,
         Decision,
         Claim,
+        Sent,
         Escalation,
         Appeal,
         DriftStanding,

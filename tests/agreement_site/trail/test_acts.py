@@ -220,6 +220,13 @@ def _ask_again(world: World) -> None:
     world.post("chosen-items/", {"item": world.item().pk, "do": "ask"})
 
 
+def _send(world: World) -> None:
+    question = world.project.questions.get()
+    world.rate(question, "i1", "ann", "minor")
+    sent = {"item": world.item().pk, "do": "decide", "question": question.key}
+    world.post("chosen-items/", sent)
+
+
 def _delete_item(world: World) -> None:
     world.post(f"item/{world.item().pk}/delete/", {"typed": "i1"})
 
@@ -464,6 +471,7 @@ DONE: list[tuple[str, Callable[[World], Any], bool, Any, Any]] = [
     ),
     ("items_restored", _restore, True, None, None),
     ("items_asked_again", _ask_again, True, None, None),
+    ("items_sent_to_decision", _send, True, None, None),
     ("deletion_asked", _delete_item, True, ANYTHING, None),
     (
         "deletion_asked",

@@ -10,9 +10,9 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from projects.models import Item, Question
-from quality.adjudication import deciding
+from quality.adjudication import deciding, sending
 from quality.consensus import renew
-from quality.models import Claim, Decision, ItemLabel
+from quality.models import Claim, Decision, ItemLabel, Sent
 from ratings.models import Rating
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -116,3 +116,29 @@ def test_who_looked_at_names_is_written_down_once(labelled: Question, lead: User
     deciding.show_names(question=labelled, item=item, by=lead)
     deciding.show_names(question=labelled, item=item, by=lead)
     assert deciding.names_seen(question=labelled, item=item, by=lead)
+
+
+def test_what_a_lead_sends_is_decided_first_whatever_its_doubt(
+    labelled: Question, lead: User, client_for: Any
+) -> None:
+    doubtful = deciding.worth_deciding(labelled, doubt=0.05)
+    sure = ItemLabel.objects.filter(question=labelled).order_by("doubt", "item_id").first()
+    assert sure is not None
+    assert not doubtful.filter(pk=sure.pk).exists()
+    unrated = Item.objects.create(project=labelled.project, key="unrated")
+    sent = {"item": [sure.item_id, unrated.pk], "do": "decide", "question": labelled.key}
+    page = f"/projects/{labelled.project_id}/chosen-items/"
+    answer = client_for(lead).post(page, sent, follow=True)
+    said = [str(one) for one in answer.context["messages"]]
+    assert said[0].startswith("1 item comes first")
+    assert said[1].startswith("Left out")
+    assert Sent.objects.get().item_id == sure.item_id
+    first = deciding.claim_next(question=labelled, by=lead, doubt=0.05)
+    assert first is not None
+    assert first.item_id == sure.item_id
+    deciding.decide(question=labelled, item=sure.item, code=1, by=lead)
+    assert not Sent.objects.exists()
+    assert sending.send(question=labelled, item_ids=[sure.item_id], by=lead) == 0  # decided
+    again = deciding.worth_deciding(labelled, doubt=0.05).first()
+    assert again is not None
+    assert again.item_id != sure.item_id
