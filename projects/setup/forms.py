@@ -9,6 +9,7 @@ from typing import Any, cast
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from groundwork.text import likeness
 from projects.models import Project, Question, QueueOrder, Scale, Weights
 
 from .project_rules import BOUNDS, time_zones
@@ -181,7 +182,7 @@ class BaseCategories(forms.BaseFormSet):
         """Say in the words of the page what question_rules would say in the words of the API."""
         if any(self.errors):
             return
-        self._refuse_doubled("label", str)
+        self._refuse_doubled("label", likeness)
         self._refuse_doubled("hotkey", str.casefold)
 
     def _refuse_doubled(self, name: str, alike: Callable[[str], str]) -> None:

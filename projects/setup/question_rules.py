@@ -11,7 +11,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from groundwork.text import has_control, has_unseen
+from groundwork.text import has_control, has_unseen, likeness
 from projects.models import Scale, Weights
 
 from . import weight_matrix
@@ -88,7 +88,7 @@ def categories_problems(
             found[str(place)] = wrong
     for name, of in _UNIQUE.items():
         for place, first in _doubled([of(category) for category in categories]):
-            shown = of(categories[place])
+            shown = getattr(categories[place], name)
             found.setdefault(str(place), {}).setdefault(
                 name, f"{shown!r} stands at {first} already (counted from 0)."
             )
@@ -99,7 +99,7 @@ def categories_problems(
 
 
 _UNIQUE: dict[str, Callable[[NewCategory], Any]] = {
-    "label": lambda category: category.label,
+    "label": lambda category: likeness(category.label),
     "hotkey": lambda category: category.hotkey.casefold() or None,
 }
 

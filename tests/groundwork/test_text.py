@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groundwork.text import key_trouble
+from groundwork.text import key_trouble, likeness, mixes_alphabets
 
 
 @pytest.mark.parametrize(
@@ -18,3 +18,25 @@ def test_a_key_shows_all_of_itself(key: str) -> None:
 @pytest.mark.parametrize("key", ["Zoë", "می‌خواهم", "👩‍💻", "क्‍ष", "标注者", "e\u0301"])
 def test_letters_of_any_script_are_welcome(key: str) -> None:
     assert key_trouble(key, longest=50) == ""
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("caf\u00e9", "cafe\u0301"), ("pass", "p\u0430ss"), ("AB", "\u0391\u0412"), ("no", "n\u03bf")],
+)
+def test_what_is_drawn_alike_is_told(one: str, other: str) -> None:
+    assert likeness(one) == likeness(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("Yes", "yes"), ("m2", "m\u00b2"), ("\u0434\u0430", "da"), ("1", "l")]
+)
+def test_what_can_be_told_apart_is_left(one: str, other: str) -> None:
+    assert likeness(one) != likeness(other)
+
+
+def test_letters_of_two_alphabets_are_found() -> None:
+    assert mixes_alphabets("le\u0430d")
+    assert mixes_alphabets("\u03b1nn")
+    for name in ("lead", "\u0430\u043d\u043d\u0430", "zo\u00eb", "\u6807\u6ce8-2", "\u00b5"):
+        assert not mixes_alphabets(name)

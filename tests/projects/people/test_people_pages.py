@@ -91,6 +91,12 @@ def test_a_new_account_gets_a_link_that_is_shown_once(people, project, client_fo
             "is a member of this project already",
         ),
         ({"username": "annotator", "role": "viewer", "account": "new"}, "already exists"),
+        # Cyrillic: one letter among Latin ones, and all of them like those of an account's name.
+        ({"username": "st\u043ene", "role": "viewer", "account": "new"}, "looks like another"),
+        (
+            {"username": "\u0441\u043e\u0441\u043e", "role": "viewer", "account": "new"},
+            "looks like another",
+        ),
         ({"username": "two words", "role": "viewer", "account": "new"}, "Enter a valid username"),
         ({"username": "", "role": "viewer", "account": "new"}, "This field is required"),
         (
@@ -100,11 +106,23 @@ def test_a_new_account_gets_a_link_that_is_shown_once(people, project, client_fo
     ],
 )
 def test_bad_people_are_refused_and_change_nothing(people, project, data, said):
+    User.objects.create(username="coco")
     before = (User.objects.count(), Member.objects.count(), Rater.objects.count())
     response = people("add/", data)
     assert response.status_code == 400
     assert said in text_of(response)
     assert (User.objects.count(), Member.objects.count(), Rater.objects.count()) == before
+
+
+def test_names_of_other_alphabets_are_welcome(people):
+    for name in (
+        "\u0430\u043d\u043d\u0430",
+        "\u0438\u0432\u0430\u043d-2",
+        "zo\u00eb",
+        "\u6807\u6ce8",
+    ):
+        people("add/", {"username": name, "role": "viewer", "account": "new"})
+        assert User.objects.filter(username=name).exists()
 
 
 def test_several_are_invited_at_once_or_nobody(people, project, stranger):

@@ -12,7 +12,12 @@ from metrics.work.sweep import bring_up_to_date, waiting_questions
 from projects.models import Category, Member, Question, ScaleVersion
 from projects.setup.project_rules import Refused
 from projects.setup.projects import change_project, create_project
-from projects.setup.question_rules import InvalidQuestions, NewCategory, NewQuestion
+from projects.setup.question_rules import (
+    InvalidQuestions,
+    NewCategory,
+    NewQuestion,
+    categories_problems,
+)
 from projects.setup.questions import add_question, change_categories, change_weights
 from ratings.models import Rating
 from ratings.recording.days import day_of
@@ -289,3 +294,11 @@ def test_what_a_question_declared_before_is_kept(question, lead):
     assert ScaleVersion.at(now, timezone.now()) == (3, now.declared())
     assert now.declared()["categories"][0]["label"] == "none!"
     assert list(ScaleVersion.objects.values_list("number", "by")) == [(1, lead.pk), (2, lead.pk)]
+
+
+def test_labels_that_are_drawn_alike_are_one_label() -> None:
+    """Composed in two ways, or with a letter of another alphabet."""
+    for one, other in (("caf\u00e9", "cafe\u0301"), ("pass", "p\u0430ss")):
+        found = categories_problems([NewCategory(one), NewCategory(other)], scale="nominal")
+        assert found == {"1": {"label": f"{other!r} stands at 0 already (counted from 0)."}}
+    assert not categories_problems([NewCategory("Yes"), NewCategory("yes")], scale="nominal")

@@ -158,6 +158,9 @@ def test_the_preview_of_a_stored_question_keeps_its_order_and_leaves_out_what_go
         (rows(("only", "", "")), "two categories at least"),
         (rows(("same", "", ""), ("same", "", "")), "'same' stands twice"),
         (rows(("a", "", "x"), ("b", "", "x")), "'x' stands twice"),
+        # Alike to the eye: composed in two ways, and a letter of Cyrillic.
+        (rows(("caf\u00e9", "", ""), ("cafe\u0301", "", "")), "stands twice"),
+        (rows(("pass", "", ""), ("p\u0430ss", "", "")), "stands twice"),
         (rows(("a", "nan", ""), ("b", "1", "")), "Enter a number"),
         (rows(("a", "1e999", ""), ("b", "1", "")), "Enter a number"),
         (rows(("a", "1", ""), ("", "2", "")), "A label of 1 to 200 characters"),
