@@ -65,7 +65,7 @@ def query_of(page: str, given: QueryDict, *, question: str) -> str:
 def named(project: Any) -> list[NamedView]:
     """Those that the caller may open (``project.role``): what tells of gold answers is the
     leads'."""
-    found = list(project.named_views.all())
+    found = list(project.named_views.select_related("by"))
     if project.role == Member.Role.LEAD:
         return found
     return [one for one in found if QueryDict(one.query).get("state") != "gold"]

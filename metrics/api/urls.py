@@ -1,8 +1,10 @@
 from django.urls import path
 
-from . import details, every, trends, views
+from . import details, every, named, trends, views
 
 AGREEMENT = "projects/<int:project_id>/agreement/"
+
+VIEWS = "projects/<int:project_id>/views/"
 
 urlpatterns = [
     path(AGREEMENT, views.Agreement.as_view(), name="api-agreement"),
@@ -14,6 +16,8 @@ urlpatterns = [
     path(f"{AGREEMENT}pairs/", views.Pairs.as_view(), name="api-pairs"),
     path(f"{AGREEMENT}raters/", views.Raters.as_view(), name="api-rater-agreement"),
     path(f"{AGREEMENT}trend/", trends.Trend.as_view(), name="api-trend"),
+    path(VIEWS, named.NamedViews.as_view(), name="api-named-views"),
+    path(f"{VIEWS}<int:view_id>/", named.OneNamedView.as_view(), name="api-named-view"),
     # A rater's key may hold slashes.
     path(
         f"{AGREEMENT}raters/<path:rater_key>/trend/",

@@ -16,6 +16,7 @@ from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, r
 from django.utils import timezone
 from rest_framework.test import APIClient
 
+from metrics.models import NamedView
 from projects.models import ApiToken, Item, Member, Project, Rater
 from projects.people import tokens
 from quality.models import Appeal, GoldAct
@@ -52,6 +53,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("api-act", "POST"): {"do": "carry_out"},
     ("api-appeals", "POST"): {"item": "i1", "text": "It is not."},
     ("api-appeal", "POST"): {"state": "open"},
+    ("api-named-views", "POST"): {"page": "raters", "name": "Slow ones", "query": "show=few"},
     ("api-next", "POST"): {"item": "i1", "answers": {"severity": "minor"}},
 }
 
@@ -155,6 +157,7 @@ def path_of(route: str, project_id: int) -> str:
         {"project_id": project_id, "alarm_id": 1},
         {"project_id": project_id, "appeal_id": 1},
         {"project_id": project_id, "act_id": 1},
+        {"project_id": project_id, "view_id": 1},
     ):
         with contextlib.suppress(NoReverseMatch):
             return reverse(route, kwargs=arguments) + QUERIES.get(route, "")
@@ -175,6 +178,7 @@ def test_access(
         pk=1, question=question, rater=ann, step="warn", state="proposed", evidence=30.0,
         answers=4, made_at=timezone.now(),
     )  # fmt: skip
+    NamedView.objects.create(pk=1, project=project, page="items", name="All")
     item = Item.objects.create(project=project, key="i1", body={"text": "x"})
     Appeal.objects.create(
         pk=1, question=question, item=item, rater=ann, text="No.", made_at=timezone.now()
