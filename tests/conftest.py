@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import copy
 import datetime
 import functools
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from rest_framework.test import APIClient
 
-PASSWORD = "a long password"
-LABELS = ("none", "minor", "major", "critical")
-
+if TYPE_CHECKING:
+    from tests.cast import Cast
 
 # By a mark or a fixture of these names a test asks the database.
 DATABASE = {"django_db", "db", "transactional_db"}
 
-# They start processes and wait for them, minutes in all.
-SERVICES = ("tests/agreement_site/running/", "tests/faults/test_kill_and_recover.py")
+# They start processes and wait for them, minutes in all: of the one file, each test for its own.
+KILLED = "tests/faults/test_kill_and_recover.py"
+SERVICES = (KILLED, "tests/agreement_site/running/")
 
 
 @pytest.hookimpl(tryfirst=True)  # before the expression of -m is asked
@@ -42,12 +43,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """A file's tests stay in one process; all that wait for services share one."""
+    """A file's tests stay in one process, for what it makes once. Where each test makes its own,
+    they wait beside each other."""
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return "services" if nodeid.startswith(SERVICES) else super()._split_scope(nodeid)
+            return nodeid if nodeid.startswith(KILLED) else super()._split_scope(nodeid)
 
     return Scheduling(config, log)
 
@@ -86,27 +88,74 @@ def no_remembered_numbers() -> None:
     cache.clear()
 
 
+@pytest.fixture(scope="module")
+def stage(
+    django_db_setup: None, django_db_blocker: Any
+) -> Iterator[Callable[[Callable[[Cast], None]], Cast]]:
+    """``stage(fill)``: a cast, and what ``fill(cast)`` makes with it. All of it stands before each
+    test of the module, and each is rolled back to it. Not for a module with tests that commit."""
+    from django.db import connection, transaction
+
+    from tests.cast import make_cast
+
+    around = transaction.atomic()
+    # As Django's own around each test: a durable one may stand in it.
+    around._from_testcase = True  # type: ignore[attr-defined]
+
+    def filled(fill: Callable[[Cast], None]) -> Cast:
+        with django_db_blocker.unblock():
+            made = make_cast()
+            fill(made)
+            connection.run_on_commit = []  # as if it had been committed long ago
+        return made
+
+    with django_db_blocker.unblock():
+        around.__enter__()
+    yield filled
+    with django_db_blocker.unblock():
+        transaction.set_rollback(True)
+        around.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="module")
+def made_once() -> Cast | None:
+    """A module whose tests begin alike makes what they begin with on the ``stage``."""
+    return None
+
+
+@pytest.fixture
+def begun(request: pytest.FixtureRequest, made_once: Cast | None, db: None) -> Cast | None:
+    """A test may change what it holds. A ``fresh`` one has a project in which nothing is rated."""
+    from tests.cast import enter, make_project
+
+    found = copy.deepcopy(made_once)
+    if found and request.node.get_closest_marker("fresh"):
+        found.project = make_project("Fresh", created_by=found.lead)
+        found.question = found.project.questions.get()
+        enter(found.project, found.lead, found.annotator, found.viewer)
+    return found
+
+
 @pytest.fixture
 def make_user(db: None) -> Callable[..., User]:
-    def make(username: str, **fields: Any) -> User:
-        return User.objects.create_user(username, password=PASSWORD, **fields)
+    from tests import cast
 
-    return make
-
-
-@pytest.fixture
-def lead(make_user: Callable[..., User]) -> User:
-    return make_user("lead")
+    return cast.make_user
 
 
 @pytest.fixture
-def annotator(make_user: Callable[..., User]) -> User:
-    return make_user("annotator")
+def lead(begun: Cast | None, make_user: Callable[..., User]) -> User:
+    return begun.lead if begun else make_user("lead")
 
 
 @pytest.fixture
-def viewer(make_user: Callable[..., User]) -> User:
-    return make_user("viewer")
+def annotator(begun: Cast | None, make_user: Callable[..., User]) -> User:
+    return begun.annotator if begun else make_user("annotator")
+
+
+@pytest.fixture
+def viewer(begun: Cast | None, make_user: Callable[..., User]) -> User:
+    return begun.viewer if begun else make_user("viewer")
 
 
 @pytest.fixture
@@ -122,77 +171,42 @@ def admin(make_user: Callable[..., User]) -> User:
 @pytest.fixture
 def make_project(db: None) -> Callable[..., Any]:
     """A project with one question; ``labels`` in declared order; values 0, 1, 2, ..."""
-    from projects.models import Category, Project, Question
+    from tests import cast
 
-    def make(
-        name: str = "Reviews",
-        *,
-        labels: tuple[str, ...] = LABELS,
-        key: str = "severity",
-        scale: str = "ordinal",
-        **fields: Any,
-    ) -> Project:
-        project = Project.objects.create(name=name, **fields)
-        question = Question.objects.create(
-            project=project, key=key, text=f"Which {key}?", scale=scale
-        )
-        Category.objects.bulk_create(
-            Category(
-                question=question,
-                code=code,
-                label=label,
-                position=code,
-                value=code,
-                hotkey=str(code + 1),
-            )
-            for code, label in enumerate(labels)
-        )
-        return project
-
-    return make
+    return cast.make_project
 
 
 @pytest.fixture
-def project(make_project: Callable[..., Any], lead: User, annotator: User, viewer: User) -> Any:
+def project(
+    begun: Cast | None,
+    make_project: Callable[..., Any],
+    lead: User,
+    annotator: User,
+    viewer: User,
+) -> Any:
     """The project of ``lead``, with ``annotator`` (rater "ann") and ``viewer``; ``stranger`` is
     none of them."""
-    from projects.models import Member, Rater
+    from tests.cast import enter
 
+    if begun:
+        return begun.project
     made = make_project(created_by=lead)
-    for user in (lead, annotator, viewer):
-        Member.objects.create(project=made, user=user, role=user.username)
-    Rater.objects.create(project=made, key="ann", name="Ann", user=annotator)
+    enter(made, lead, annotator, viewer)
     return made
 
 
 @pytest.fixture
-def question(project: Any) -> Any:
-    return project.questions.get()
+def question(begun: Cast | None, project: Any) -> Any:
+    return begun.question if begun else project.questions.get()
 
 
 @pytest.fixture
-def rate() -> Callable[..., Any]:
+def rate(db: None) -> Callable[..., Any]:
     """``rate(question, item_key, rater_key, label)``: by the real action, making item and rater
     when needed."""
-    from projects.models import Item, Rater
-    from ratings.models import NOTHING
-    from ratings.recording.judgement import Judgement
-    from ratings.recording.record import record
+    from tests import cast
 
-    def do(question: Any, item: str, rater: str, label: str | None, **fields: Any) -> Any:
-        project = question.project
-        item_id = Item.objects.get_or_create(
-            project=project, key=item, defaults={"body": {"text": item}}
-        )[0].pk
-        rater_id = Rater.objects.get_or_create(project=project, key=rater)[0].pk
-        code = (
-            NOTHING if label is None else question.categories.get(label=label, retired=False).code
-        )
-        return record(
-            {question: [Judgement(item_id, rater_id, code, **fields)]}, by=None, source="api"
-        )
-
-    return do
+    return cast.rate
 
 
 @pytest.fixture

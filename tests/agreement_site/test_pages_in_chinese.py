@@ -20,7 +20,7 @@ from metrics.work.sweep import bring_up_to_date
 from projects.models import Item, Member, Project, Rater
 from ratings.recording.judgement import Judgement
 from ratings.recording.record import record
-from tests.conftest import PASSWORD
+from tests.cast import PASSWORD
 from tests.ratings.importing.import_wizard import Wizard
 
 pytestmark = pytest.mark.django_db

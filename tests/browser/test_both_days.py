@@ -18,7 +18,7 @@ from projects.models import Project
 from ratings import tasks
 from ratings.models import Rating
 from tests.browser.conftest import becomes
-from tests.conftest import PASSWORD
+from tests.cast import PASSWORD
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -20,7 +20,7 @@ from quality import tasks
 from quality.exam import settings
 from quality.models import Appeal, DriftStanding, GoldAct, LabelRules
 from ratings.models import Exam
-from tests.conftest import PASSWORD
+from tests.cast import PASSWORD
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from playwright.sync_api import Browser, Page, expect
 
 from projects.models import Project
-from tests.conftest import PASSWORD
+from tests.cast import PASSWORD
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -34,6 +34,7 @@ from ratings.recording.judgement import Judgement
 from ratings.recording.record import record
 from tests.faults.crashes import Crash, crash_at
 from tests.metrics import invariants
+from tests.world import rows_of
 
 pytestmark = pytest.mark.django_db
 
@@ -53,9 +54,9 @@ MODELS = (
 MOST = 300  # statements of one piece of work
 
 
-def everything() -> list[Any]:
+def everything() -> dict[str, list[Any]]:
     """All rows of ratings, counts and readings."""
-    return [list(model.objects.order_by("pk").values()) for model in MODELS]
+    return rows_of(MODELS)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from jwt.algorithms import RSAAlgorithm
 from agreement_site.accounts.outside import SocialAdapter
 from agreement_site.models import TrailLine
 from projects.models import Member, Project
-from tests.conftest import PASSWORD
+from tests.cast import PASSWORD
 
 pytestmark = pytest.mark.django_db
 

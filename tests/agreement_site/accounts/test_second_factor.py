@@ -23,7 +23,7 @@ from agreement_site.accounts import requirement, sign_in_limit
 from agreement_site.models import TrailLine
 from projects.models import Project
 from projects.people import tokens
-from tests.conftest import PASSWORD
+from tests.cast import PASSWORD
 
 pytestmark = pytest.mark.django_db
 

@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 
 from agreement_site.accounts.sessions import browser_of
 from agreement_site.models import TrailLine
-from tests.conftest import PASSWORD
+from tests.cast import PASSWORD
 
 pytestmark = pytest.mark.django_db
 

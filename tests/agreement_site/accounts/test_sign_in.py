@@ -19,7 +19,7 @@ from agreement_site.models import SignInTries
 from groundwork import security
 from projects.models import ApiToken
 from projects.people import tokens
-from tests.conftest import PASSWORD
+from tests.cast import PASSWORD
 
 pytestmark = pytest.mark.django_db
 

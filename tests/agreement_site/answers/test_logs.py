@@ -16,7 +16,7 @@ from django.db import OperationalError
 from django.test import Client
 
 from agreement_site.answers import logs
-from tests.conftest import PASSWORD
+from tests.cast import PASSWORD
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from projects.models import Member
 from projects.people import members
 from projects.setup.projects import change_project
 from projects.setup.questions import change_question_text
-from tests.conftest import PASSWORD
+from tests.cast import PASSWORD
 
 pytestmark = pytest.mark.django_db
 

@@ -24,7 +24,7 @@ from projects.catalogue import gold
 from projects.models import ApiToken, Item, Member, Project, Rater
 from projects.people import tokens
 from quality.models import GoldAct
-from tests.conftest import PASSWORD
+from tests.cast import PASSWORD
 
 pytestmark = pytest.mark.django_db
 

@@ -162,3 +162,9 @@ def test_a_failing_audit_does_not_end_the_sweep(
     rate(counted, "item 1", "rater 1", "major")
     assert tasks.sweep_all() == 1
     assert "audit" in caplog.text
+
+
+def test_an_audit_of_an_empty_site_passes() -> None:
+    out = io.StringIO()
+    call_command("audit", stdout=out)
+    assert "0 questions" in out.getvalue()

@@ -15,13 +15,14 @@ from metrics.models import Attribution, Reading
 from metrics.on_request import attributing
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Item
+from tests import cast
+from tests.cast import Cast
 from tests.faults.brokers import private_broker
 
 MAY, NEXT = datetime.date(2026, 5, 4), datetime.date(2026, 5, 11)
 
 
-@pytest.fixture
-def moved(question: Any, rate: Any, utc: Any) -> Any:
+def fill(made: Cast) -> None:
     """Three raters on 16 items a week, for two weeks; in the second, c answers one step higher than
     the others."""
     labels = ["none", "minor", "major"]
@@ -32,8 +33,8 @@ def moved(question: Any, rate: Any, utc: Any) -> Any:
                 label = ["none", "minor", "major", "critical"][
                     labels.index(labels[number % 3]) + step
                 ]
-                moment = utc(2026, 5, 5 + 7 * week, 12)
-                rate(question, f"w{week}-{number}", rater, label, rated_at=moment)
+                moment = datetime.datetime(2026, 5, 5 + 7 * week, 12, tzinfo=datetime.UTC)
+                cast.rate(made.question, f"w{week}-{number}", rater, label, rated_at=moment)
     for item in Item.objects.all():
         item.attributes = {
             "language": "en" if item.key.endswith(("1", "2", "3")) else "de",
@@ -41,7 +42,16 @@ def moved(question: Any, rate: Any, utc: Any) -> Any:
             "x": None,
         }
         item.save()
-    bring_up_to_date(question.pk)
+    bring_up_to_date(made.question.pk)
+
+
+@pytest.fixture(scope="module")
+def made_once(stage: Any) -> Cast:
+    return stage(fill)
+
+
+@pytest.fixture
+def moved(question: Any) -> Any:
     return question
 
 
@@ -198,6 +208,7 @@ def test_an_item_belongs_to_the_week_of_its_latest_rating(moved: Any, rate: Any,
         assert result[name]["n_items"] == stored["n_items"]
 
 
+@pytest.mark.fresh
 def test_undefined_is_none_with_its_reason(question: Any, rate: Any, utc: Any) -> None:
     for week, label in ((0, "minor"), (1, "minor"), (1, "major")):
         for rater in "ab":

@@ -21,17 +21,27 @@ from metrics.work.sweep import bring_up_to_date
 from projects.models import KindVersion, Question, Rater
 from projects.people.raters import change_rater
 from projects.setup.questions import change_weights
+from tests import cast
+from tests.cast import Cast
 
 pytestmark = pytest.mark.django_db
 LABELS = ("none", "minor", "major", "critical")
 
 
-@pytest.fixture
-def rated(question: Any, rate: Any) -> Any:
+def fill(made: Cast) -> None:
     for item in range(40):
         for place, rater in enumerate("abc"):
-            rate(question, f"i{item}", rater, LABELS[(item + (item % 5 == place)) % 4])
-    rate(question, "alone", "a", "minor")
+            cast.rate(made.question, f"i{item}", rater, LABELS[(item + (item % 5 == place)) % 4])
+    cast.rate(made.question, "alone", "a", "minor")
+
+
+@pytest.fixture(scope="module")
+def made_once(stage: Any) -> Cast:
+    return stage(fill)
+
+
+@pytest.fixture
+def rated(question: Any) -> Any:
     return question
 
 

@@ -26,18 +26,19 @@ from projects.models import Item, Project, Rater
 from ratings.models import Rating
 from ratings.recording.judgement import Judgement
 from ratings.recording.record import record
+from tests.cast import Cast
 from tests.faults.brokers import private_broker
 
 LABELS = ("none", "minor", "major", "critical")
 LANGUAGES = ("de", "en", "zh")
 
 
-@pytest.fixture
-def rated(question: Any, utc: Any) -> Any:
+def fill(made: Cast) -> None:
     """36 items in three languages, rated within six weeks by up to four of five raters, one a
     model; counted."""
     dice = np.random.default_rng(11)
-    project = question.project
+    first = datetime.datetime(2026, 3, 2, 12, tzinfo=datetime.UTC)
+    project = made.project
     groups = {"a": "Vendor A", "b": "Vendor A", "m": "Vendor B"}
     raters = [
         Rater.objects.create(
@@ -56,13 +57,23 @@ def rated(question: Any, utc: Any) -> Any:
     for number, item in enumerate(items):
         for rater in dice.choice(5, size=number % 5, replace=False):
             code = int(np.clip(number % 4 + dice.integers(-1, 2), 0, 3))
-            moment = utc(2026, 3, 2, 12) + datetime.timedelta(days=int(dice.integers(0, 40)))
+            moment = first + datetime.timedelta(days=int(dice.integers(0, 40)))
             ratings.append(Judgement(item.pk, raters[rater].pk, code, rated_at=moment))
-    record({question: ratings}, by=None, source="import")
-    bring_up_to_date(question.pk)
+    record({made.question: ratings}, by=None, source="import")
+    bring_up_to_date(made.question.pk)
+
+
+@pytest.fixture(scope="module")
+def made_once(stage: Any) -> Cast:
+    return stage(fill)
+
+
+@pytest.fixture
+def rated(question: Any) -> Any:
     return question
 
 
+@pytest.mark.fresh
 @pytest.mark.parametrize("given", [{}, {"from": "2020-01-01"}], ids=["all ratings", "a filter"])
 def test_the_page_says_who_is_apart_and_what_is_confused(
     given: dict[str, str], question: Any, open_page: Any, utc: Any
@@ -595,6 +606,7 @@ def test_a_pair_over_time_is_that_of_its_ratings(rated: Any, open_page: Any) -> 
     )
 
 
+@pytest.mark.fresh
 def test_a_drift_of_two_raters_is_told(question: Any, utc: Any, open_page: Any) -> None:
     project = question.project
     a, b = (Rater.objects.create(project=project, key=key) for key in ("steady", "sinking"))

@@ -14,7 +14,7 @@ from metrics import tasks
 from metrics.models import Attribution
 from metrics.pages.change_page import clear_change
 from metrics.work.sweep import bring_up_to_date
-from tests.metrics.on_request.test_attributing import moved  # noqa: F401 - a fixture
+from tests.metrics.on_request.test_attributing import made_once, moved  # noqa: F401 - fixtures
 
 WEEKS = "span=week&from=2026-05-04&to=2026-05-11"
 OPEN = {"X-Shown": "waiting"}  # the page that stands open asks
@@ -124,6 +124,7 @@ def test_one_month_is_not_enough(address: str, lead: Any, client_for: Any) -> No
     assert "needs ratings in two months" in text_of(client_for(lead).get(f"{address}?span=month"))
 
 
+@pytest.mark.fresh
 def test_without_any_rating(project: Any, question: Any, lead: Any, client_for: Any) -> None:
     response = client_for(lead).get(f"/projects/{project.pk}/change/")
     assert response.status_code == 200

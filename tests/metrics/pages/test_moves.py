@@ -13,7 +13,7 @@ from metrics import tasks
 from metrics.pages import moves
 from metrics.pages.change_page import Period
 from metrics.work.sweep import bring_up_to_date
-from tests.metrics.on_request.test_attributing import moved  # noqa: F401 - a fixture
+from tests.metrics.on_request.test_attributing import made_once, moved  # noqa: F401 - fixtures
 
 
 def headline(response: Any) -> str:

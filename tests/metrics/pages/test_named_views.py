@@ -17,6 +17,8 @@ from metrics.models import NamedView, ViewLink
 from metrics.pages.unlinked import unlinked
 from projects.models import Member, Project
 from quality.scorecard import triage
+from tests import cast
+from tests.cast import Cast
 
 pytestmark = pytest.mark.django_db
 LABELS = ("none", "minor", "major", "critical")
@@ -26,12 +28,20 @@ LEADS = re.compile(
 )
 
 
-@pytest.fixture
-def rated(question: Any, rate: Any) -> Any:
+def fill(made: Cast) -> None:
     for item in range(12):
         for place, rater in enumerate("abc"):
-            rate(question, f"i{item}", rater, LABELS[(item + (item % 5 == place)) % 4])
+            cast.rate(made.question, f"i{item}", rater, LABELS[(item + (item % 5 == place)) % 4])
     tasks.sweep_all()
+
+
+@pytest.fixture(scope="module")
+def made_once(stage: Any) -> Cast:
+    return stage(fill)
+
+
+@pytest.fixture
+def rated(question: Any) -> Any:
     return question
 
 

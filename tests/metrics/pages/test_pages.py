@@ -16,6 +16,8 @@ from metrics import tasks
 from metrics.pages import chart_views
 from metrics.work.sweep import bring_up_to_date
 from projects.setup.projects import change_project
+from tests import cast
+from tests.cast import Cast
 
 RATINGS = [
     ("i1", "a", "minor"),
@@ -29,12 +31,21 @@ RATINGS = [
 ]
 
 
-@pytest.fixture
-def rated(question: Any, rate: Any, utc: Any) -> Any:
+def fill(made: Cast) -> None:
     """Four items: three ratings, two, two, one; days apart; counted."""
     for day, (item, rater, label) in enumerate(RATINGS, start=1):
-        rate(question, item, rater, label, rated_at=utc(2026, 3, day, 12))
-    bring_up_to_date(question.pk)
+        moment = datetime.datetime(2026, 3, day, 12, tzinfo=datetime.UTC)
+        cast.rate(made.question, item, rater, label, rated_at=moment)
+    bring_up_to_date(made.question.pk)
+
+
+@pytest.fixture(scope="module")
+def made_once(stage: Any) -> Cast:
+    return stage(fill)
+
+
+@pytest.fixture
+def rated(question: Any) -> Any:
     return question
 
 
@@ -113,6 +124,7 @@ def test_page_of_another_project_404(
 
 
 @pytest.mark.parametrize("page", PAGES)
+@pytest.mark.fresh
 def test_page_before_any_rating(
     page: str, project: Any, question: Any, lead: Any, client_for: Any, make_ab: Any
 ) -> None:
@@ -197,6 +209,7 @@ def test_dashboard_counts_missing_ratings(
     assert "?ratings=0" in text
 
 
+@pytest.mark.fresh
 def test_dashboard_undefined_says_why(
     project: Any, question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
@@ -207,6 +220,7 @@ def test_dashboard_undefined_says_why(
     assert "Undefined: all ratings are in one category" in text
 
 
+@pytest.mark.fresh
 def test_dashboard_nothing_to_compare_says_why(
     project: Any, question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
@@ -217,6 +231,7 @@ def test_dashboard_nothing_to_compare_says_why(
     )
 
 
+@pytest.mark.fresh
 def test_dashboard_without_question_offers_one(
     project: Any, question: Any, lead: Any, client_for: Any
 ) -> None:
@@ -263,6 +278,7 @@ def test_dashboard_sorts_raters_without_a_value_last(
     assert response.context["rater_page"].rows[-1].reading.rater.key == "alone"
 
 
+@pytest.mark.fresh
 def test_raters_without_a_value_are_not_apart(
     project: Any, question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
@@ -351,6 +367,7 @@ def test_live_counted_change_sends_the_fragments(
     assert len(taken_over) == 10
 
 
+@pytest.mark.fresh
 def test_live_first_count_loads_the_page_anew(
     project: Any, question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
@@ -390,6 +407,7 @@ def test_pair_chart_is_symmetric(project: Any, rated: Any, lead: Any, client_for
     assert all(values[b, a] == value for (a, b), value in values.items())
 
 
+@pytest.mark.fresh
 def test_chart_csv_is_safe_in_a_spreadsheet(
     project: Any, question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
@@ -429,6 +447,7 @@ def test_rater_page_unrated_rater(project: Any, rated: Any, lead: Any, client_fo
     assert "no counted rating" in page(client_for(lead), f"/projects/{project.pk}/raters/ann/")
 
 
+@pytest.mark.fresh
 def test_rater_key_with_slash_and_quotes(
     project: Any, question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
@@ -507,6 +526,7 @@ def test_items_filter(
     assert [row.item.key for row in rows] == keys
 
 
+@pytest.mark.fresh
 def test_items_pages(project: Any, question: Any, lead: Any, client_for: Any) -> None:
     from projects.models import Item
 
@@ -571,6 +591,7 @@ def test_versions_of_the_guidelines_are_marked_along_the_trend(
     )
 
 
+@pytest.mark.fresh
 def test_the_heat_map_begins_with_who_agrees_most(
     project: Any, question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:

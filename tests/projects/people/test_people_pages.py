@@ -12,7 +12,7 @@ from django.test import Client
 from projects.models import ApiToken, Member, Rater
 from projects.people import tokens
 from projects.people.forms import MOST_TOKENS
-from tests.conftest import PASSWORD
+from tests.cast import PASSWORD
 
 pytestmark = pytest.mark.django_db
 

@@ -12,6 +12,7 @@ from projects.models import Category, Item, Project, Question, Rater
 from ratings import tasks
 from ratings.importing import files
 from ratings.models import ImportRun, Rating, Revision
+from tests.world import rows_of
 
 if TYPE_CHECKING:
     from django.test.client import _MonkeyPatchedWSGIResponse as Response
@@ -19,10 +20,7 @@ if TYPE_CHECKING:
 
 def world() -> dict[str, list[Any]]:
     """Everything that an import could change."""
-    return {
-        model.__name__: list(model.objects.order_by("pk").values_list())
-        for model in (Project, Question, Category, Item, Rater, Rating, Revision)
-    }
+    return rows_of((Project, Question, Category, Item, Rater, Rating, Revision))
 
 
 def said(question: Question) -> dict[tuple[str, str], str]:
