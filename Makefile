@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 RUN := .venv/bin/python
 SERVICES := $(RUN) tests/with_services.py
 PYTEST := $(RUN) -m pytest
-# A file's tests stay in one process, in the order of tests/conftest.py.
+# A file's tests stay in one process, in the order of tests/conftest.py: what waits comes first.
 FILES := --dist loadfile --no-loadscope-reorder
 
 # What asks the database is asked on each of them; everything else once.
@@ -50,8 +50,9 @@ test-sqlite: setup-dev ## what asks the database, on SQLite
 test-postgres: setup-dev ## what asks the database, on PostgreSQL
 	$(SERVICES) --postgres $(PYTEST) -n auto --maxprocesses 4 $(FILES) -m "$(EACH) and not sqlite_only"
 
+# Half of it waits for processes and browsers: more at a time than there are processors.
 test-once: setup-dev ## statistics, real processes that are killed, a real browser
-	$(SERVICES) $(PYTEST) -n 3 $(FILES) -m "$(ONCE)"
+	$(SERVICES) $(PYTEST) -n 4 $(FILES) -m "$(ONCE)"
 
 # All direct requirements at once at their lower bounds, in an environment of their own.
 LOWEST := build/lowest/bin/python
