@@ -1,5 +1,5 @@
-"""Locks between those who rate and those who change a scale. SQLite needs none: its writers stand
-in one line."""
+"""Locks between those who rate or join and those who change what it means. SQLite needs none: its
+writers stand in one line."""
 
 from __future__ import annotations
 
@@ -19,6 +19,15 @@ def hold_categories(question_id: int) -> list[Statement]:
 def change_categories(question_id: int) -> None:
     """Wait for the writers of ratings, and keep them waiting until the transaction ends."""
     several(_locking("pg_advisory_xact_lock", question_id))
+
+
+def hold_project(project_id: int) -> None:
+    """Until the transaction ends, nobody can take the project's row to themselves; wait for who
+    has. Rows that refer to the project hold it only when they are committed: that they do is
+    checked no sooner."""
+    if connection.vendor == "postgresql":
+        hold = "SELECT 1 FROM projects_project WHERE id = %s FOR KEY SHARE"
+        several([(hold, [project_id])])
 
 
 def _locking(function: str, question_id: int) -> list[Statement]:

@@ -16,6 +16,7 @@ from django.db import transaction
 from django.db.models import F, Q
 
 from groundwork.database import bulk
+from projects import locks
 from projects.models import Project, Rater, RaterIdentity
 
 _NUMBERED = re.compile(r"rater-0*(\d+)")
@@ -25,8 +26,8 @@ ROWS = 500  # of one statement
 def settle(project_id: int) -> dict[str, str]:
     """Put the people among the raters of a project that hides them under pseudonyms, those who are
     not yet; true key -> pseudonym of these. Nothing where the project hides nobody."""
-    # Asked after the raters were written: their rows hold the project's, and who switches it on
-    # waits for them (ratings.items.hiding).
+    # Who switches it takes the project's row, and waits for this (ratings.items.hiding).
+    locks.hold_project(project_id)
     if not Project.objects.filter(pk=project_id, raters_hidden=True).exists():
         return {}
     return _hide(project_id)

@@ -49,23 +49,39 @@ class _InWords(Func):
         return self.as_sql(compiler, connection, template=template)
 
 
+class _Keys(dict[int, str]):
+    """Raters' keys as they were when the file was begun: a rater whose name is hidden, or shown
+    again, meanwhile stands in it under one key. Who joins meanwhile is asked for."""
+
+    def __init__(self, project_ids: set[int]) -> None:
+        raters = Rater.objects.filter(project__in=project_ids)
+        super().__init__(raters.values_list("pk", "key"))
+
+    def __missing__(self, pk: int) -> str:
+        self[pk] = key = Rater.objects.values_list("key", flat=True).get(pk=pk)
+        return key
+
+
 def rows(questions: Iterable[Question]) -> Iterator[Row]:
     """NAMES of the ratings that stand; plain values, no objects, some at a time. Times are written
     as 2026-03-01T09:30:00Z, with microseconds where there are any.
 
     Question by question and item by item as they were made, and those of an item by their raters'
     keys: what another project imports it exports alike."""
+    questions = list(questions)
+    keys = _Keys({question.project_id for question in questions})
     for question in questions:
         labels = dict(Category.objects.filter(question=question).values_list("code", "label"))
         others = [OF_RATER.get(name, name) for name in OTHERS]
-        columns: list[Any] = ["item__key", "rater__key", "code", _InWords("rated_at"), *others]
+        columns: list[Any] = ["item__key", "rater_id", "code", _InWords("rated_at"), *others]
         standing = Rating.objects.standing().filter(question=question)
         ratings = standing.order_by("item_id", "rater_id").values_list(*columns)
         found = ratings.iterator(chunk_size=ROWS_AT_A_TIME)
         for _item, of_item in itertools.groupby(found, key=itemgetter(0)):
-            for item, rater, code, time, *others in sorted(of_item, key=itemgetter(1)):
+            by_key = sorted(of_item, key=lambda row: keys[row[1]])
+            for item, rater, code, time, *others in by_key:
                 moment = time.replace(" ", "T").removesuffix(".000000") + "Z"
-                yield (item, rater, question.key, labels[code], moment, *others)
+                yield (item, keys[rater], question.key, labels[code], moment, *others)
 
 
 # --- CSV

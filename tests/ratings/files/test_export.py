@@ -243,7 +243,7 @@ def test_queries_do_not_grow_with_the_rows(
     for number in range(30):
         rate(question, f"i{number}", f"r{number % 4}", "major")
     client = client_for(lead)
-    with django_assert_max_num_queries(8):
+    with django_assert_max_num_queries(9):
         assert len(rows(client.get(f"/projects/{project.pk}/data/export.csv"))) == 31
 
 
