@@ -96,7 +96,9 @@ def apart_sentences(keys: list[str], project: int, query: str) -> list[SafeStrin
     names = format_html_join(", ", "{}", ((_rater_link(key, project, query),) for key in keys[:3]))
     if len(keys) > 3:
         many = _("{n} raters agree less with the others than the project does, among them {names}.")
-        return [format_html(many, n=whole(len(keys)), names=names)]
+        page, question = reverse("raters", args=[project]), query.partition("&")[0]
+        every = format_html('<a href="{}?{}">{}</a>', page, question, whole(len(keys)))
+        return [format_html(many, n=every, names=names)]
     few = ngettext(
         "{names} agrees less with the others than the project does.",
         "{names} agree less with the others than the project does.",

@@ -50,6 +50,7 @@ def projects(request: HttpRequest) -> HttpResponse:
         "listed": listed,
         "sorts": [(name, words) for name, (words, _key) in project_list.SORTS.items()],
         "loose": any(row.loose for row in page.object_list),
+        "sees_results": any(row.sees_results for row in page.object_list),
         "may_create": may_create,
         "examples": _examples(listed) if may_create else (False, False),
         "archive": group == project_list.Group.ARCHIVED,

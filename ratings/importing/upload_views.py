@@ -21,7 +21,7 @@ from . import steps
 from .forms import UploadForm
 from .problems import Unreadable, in_words
 from .run_views import address
-from .sources import SOURCES
+from .sources import SOURCES, TABLES
 
 logger = logging.getLogger(__name__)
 
@@ -85,6 +85,6 @@ def _upload(request: HttpRequest, project: Project | None) -> HttpResponse:
         "form": form,
         "project": project,
         "limit": settings.IMPORT_MAX_BYTES,
-        "tools": [source.name for source in SOURCES.values()],
+        "tools": [source.name for key, source in SOURCES.items() if key not in TABLES],
     }
     return render(request, "ratings/import.html", context, status=400 if form.errors else 200)

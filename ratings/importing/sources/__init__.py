@@ -27,7 +27,7 @@ from .source import Reader, Source
 from .xlsx import Xlsx
 from .zooniverse import Zooniverse
 
-__all__ = ["SOURCES", "Reader", "Source", "endings", "source_of"]
+__all__ = ["SOURCES", "TABLES", "Reader", "Source", "endings", "source_of"]
 
 # In the order in which a file is offered to them: tools first, each by fields that it alone has,
 # then the tables, which take everything.
@@ -47,6 +47,8 @@ SOURCES: dict[str, Source] = {
     "json": JsonRecords(),
     "csv": Csv(),
 }
+# Those that are no tool's: what any program writes.
+TABLES = ("xlsx", "parquet", "json", "csv")
 
 
 def source_of(sample: Sample) -> str:

@@ -86,6 +86,8 @@ def test_projects_annotator_sees_the_way_to_rate_and_no_agreement(
     text = client.get("/").content.decode()
     assert f'href="/projects/{project.pk}/rate/"' in text
     assert f'href="/projects/{project.pk}/"' not in text
+    assert "Needs attention</th>" not in text  # columns of what is not theirs to see
+    assert "lowest agreement first" not in text
 
 
 def test_projects_queries_do_not_grow(
@@ -107,7 +109,7 @@ def test_projects_queries_do_not_grow(
         for rater, label in zip("ab", ("none", "major"), strict=True):
             rate(one, "i1", rater, label)
         bring_up_to_date(one.pk)
-    with django_assert_num_queries(16):
+    with django_assert_num_queries(17):
         assert len(client.get("/").context["rows"]) == 6
 
 
