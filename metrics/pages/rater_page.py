@@ -37,7 +37,7 @@ def context(chosen: Selection, numbers: RaterNumbers) -> dict[str, Any]:
     points, bias_points = course.lines
     use = category_use(whole, chosen.scale)
     pairwise = weighted(MEAN_PAIRWISE, chosen.weights)
-    shown = (numbers.waiting, bool(whole), len(points) > 1, bool(bias_points), bool(use))
+    shown = (numbers.waiting, bool(whole), len(points) > 1, len(bias_points) > 1, bool(use))
     return {
         "whole": whole,
         "waiting": numbers.waiting,

@@ -26,8 +26,7 @@ def judgement(standings: triage.Standings, rater: int, *, apart: bool) -> str:
         ) % told  # fmt: skip
     if one.value is not None and one.value < standings.middle:
         return _(
-            "Agrees somewhat less with the others than the middle rater: %(value)s against"
-            " %(middle)s."
+            "Agrees less with the others than the middle rater: %(value)s against %(middle)s."
         ) % told  # fmt: skip
     return _(
         "Agrees with the others no less than the middle rater: %(value)s against %(middle)s."
