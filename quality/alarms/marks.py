@@ -46,7 +46,8 @@ def of_raters(
         acts = GoldAct.objects.filter(question=question, rater__in=raters)
         url = f"{reverse('gold', args=[question.project_id])}?question={question.key}"
         for act in acts.filter(state=GoldAct.State.PROPOSED):
-            words = f"{act.get_step_display()}, {act.get_state_display()}"
+            said = {"step": act.get_step_display(), "state": act.get_state_display()}
+            words = _("%(step)s, %(state)s") % said
             found.setdefault(act.rater_id, []).append((words, url))
     return found
 

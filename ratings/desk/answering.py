@@ -229,10 +229,9 @@ def own_ratings(rater: Rater, item: Item) -> Any:
 
 def item_before(rater: Rater, item_id: int | None) -> Item | None:
     """The item that the rater answered or skipped last, or last before ``item_id`` when that one
-    lies behind them."""
-    closed = Assignment.objects.filter(
-        rater=rater, state__in=[State.DONE, State.SKIPPED]
-    ).select_related("item")
+    lies behind them. What an exam asked stands."""
+    done = Assignment.objects.filter(rater=rater, state__in=[State.DONE, State.SKIPPED])
+    closed = done.exclude(why=Assignment.Why.EXAM).select_related("item")
     here = assignment_of(rater, item_id) if item_id is not None else None
     if (
         here is not None

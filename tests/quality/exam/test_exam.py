@@ -17,13 +17,15 @@ from quality.gold import renew
 from quality.models import GoldItem, GoldScore
 from ratings.desk import exams
 from ratings.models import Apart, Assignment, Exam, Rating
-from tests.ratings.desk.test_rate import rate_url, submit
+from tests.ratings.desk.test_rate import answers, rate_url, submit
 
 pytestmark = pytest.mark.django_db
 
 GOLD, ITEMS = 24, 30
 RIGHT, WRONG = 1, 3
 RULES = {"p_fail": "0.6", "p_pass": "0.8", "alpha": "0.05", "beta": "0.05", "most": "50"}
+
+UNDO = 'data-do="undo"'
 
 
 @pytest.fixture
@@ -59,11 +61,12 @@ def test_eleven_right_answers_pass_and_stand_apart(
 ) -> None:
     first = desk.get(rate_url(project))
     assert "First an exam" in first.text and first.context.get("item") is None
+    assert UNDO not in first.text
     sit(desk, project, question, RIGHT, 10)
     page = desk.get(rate_url(project))
     order = Exam.objects.get().items
     assert len(order) == GOLD and page.context["item"].pk == order[10]
-    assert "answer 11 of 24 at most" in page.text
+    assert "answer 11 of 24 at most" in page.text and UNDO not in page.text
     assert "as i" not in desk.get(f"/projects/{project.pk}/exam/").text
     # Laid ready is nothing, for the next answer may be the last; skipping and undoing are not.
     assert desk.get(f"{rate_url(project)}next/?showing={order[10]}").status_code == 204
@@ -85,8 +88,14 @@ def test_eleven_right_answers_pass_and_stand_apart(
     kinds = list(Event.objects.filter(kind__startswith="exam").values_list("kind", flat=True))
     assert kinds == ["exam_rules_changed", "exam_began", "exam_passed"]
 
-    item = desk.get(rate_url(project)).context["item"]
+    page = desk.get(rate_url(project))
+    item = page.context["item"]
     assert item.pk not in order[:11]
+    # What the exam asked is not what was answered last here.
+    assert UNDO in page.text
+    last = {"before": item.pk}
+    sheet = {"X-Desk": "sheet"}
+    assert desk.post(f"{rate_url(project)}last/", last, headers=sheet).status_code == 204
     submit(desk, project, item, question, RIGHT)
     assert Rating.objects.get().item == item
     assert Apart.objects.filter(why="exam", stands=True).count() == 11
@@ -95,6 +104,17 @@ def test_eleven_right_answers_pass_and_stand_apart(
     assert GoldItem.objects.filter(exposures=1).count() == 11 + (item.pk in order)
     score = GoldScore.objects.filter(rater__key="ann").first()
     assert (score.n if score else 0) == (item.pk in order)
+
+
+def test_the_sheet_that_ends_an_exam_offers_no_undo(
+    items: list[Item], project: Project, question: Question, desk: Client
+) -> None:
+    sit(desk, project, question, RIGHT, 10)
+    item = desk.get(rate_url(project)).context["item"]
+    sent = answers((question, RIGHT))
+    ended = desk.post(rate_url(project, item), sent, headers={"X-Desk": "sheet"}).text
+    assert "See the answers" in ended
+    assert UNDO not in ended
 
 
 def test_who_fails_sees_the_answers_and_tries_others_until_the_lead_is_told(
