@@ -67,6 +67,8 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
         _("The address may be mistyped, or what it named was renamed or deleted."),
         _("You may be signed in by another account than the one that was invited."),
     ]
+    if hint := getattr(exception, "hint", ""):  # of an address within what the caller may see
+        hints = [hint]
     return answer(request, 404, _("There is nothing here, or it is not yours to see."), hints)
 
 

@@ -92,6 +92,7 @@ MADE_FOR = {
     "krippendorff": ("krippendorff_alpha",),
 }
 NOISE = 12  # decimals: what lies below is rounding, and 0 is 0
+WRITTEN = 2  # decimals of a value on a page: what is written 0.00 has the word of 0
 
 
 def fits(name: str, scheme: str) -> bool:
@@ -110,7 +111,7 @@ def band_of(value: float | None, scheme: str = "landis_koch") -> Band | None:
     """The band of a value; None for an undefined value."""
     if value is None:
         return None
-    value = round(value, NOISE)
+    value = round(value, NOISE) if round(value, WRITTEN) else 0.0
     reached = [
         band
         for band in bands(scheme)

@@ -24,6 +24,15 @@ from projects.models import Item, Member, Project, Question, Rater
 # least agreement with the others.
 WHO = ("highest", "lowest")
 
+
+class Unknown(Http404):
+    """What the address asks for is not among what there is; the page of the error says so."""
+
+    @property
+    def hint(self) -> str:
+        return str(self)
+
+
 Named = TypeVar("Named", Item, Rater)
 
 
@@ -132,9 +141,8 @@ def one_of(given: QueryDict, name: str, allowed: Collection[str]) -> str | None:
     of ``allowed``."""
     value = given.get(name) or None
     if value is not None and value not in allowed:
-        raise Http404(
-            _("%(name)s is one of %(allowed)s.") % {"name": name, "allowed": ", ".join(allowed)}
-        )
+        said = _("%(name)s is one of %(allowed)s.") % {"name": name, "allowed": ", ".join(allowed)}
+        raise Unknown(said)
     return value
 
 

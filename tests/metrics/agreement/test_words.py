@@ -26,7 +26,8 @@ def counted(codes, k):
 @pytest.mark.parametrize(
     ("scheme", "value", "name"),
     [
-        ("landis_koch", -0.01, "poor"), ("landis_koch", 0, "slight"), ("landis_koch", 0.2, "slight"),
+        ("landis_koch", -0.01, "poor"), ("landis_koch", -0.004, "slight"), ("landis_koch", -0.006, "poor"),
+        ("landis_koch", 0, "slight"), ("landis_koch", 0.004, "slight"), ("landis_koch", 0.2, "slight"),
         ("landis_koch", 0.205, "fair"), ("landis_koch", 0.6, "moderate"), ("landis_koch", 0.64, "substantial"),
         ("landis_koch", 0.8, "substantial"), ("landis_koch", 1, "almost_perfect"), ("fleiss", 0.39, "poor"),
         ("fleiss", 0.4, "fair_to_good"), ("fleiss", 0.75, "fair_to_good"), ("fleiss", 0.76, "excellent"),

@@ -611,3 +611,13 @@ def test_the_heat_map_begins_with_who_agrees_most(
     found = [rater.key for rater in page.context["matrix_raters"]]
     assert found == ["yan", "zoe", "ann"], "who cannot be told is not among them"
     assert client.get(f"/projects/{project.pk}/?who=x").status_code == 404
+
+
+def test_an_unknown_coefficient_is_named_with_those_there_are(
+    project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
+    answer = client_for(lead).get(f"/projects/{project.pk}/?coefficient=odd")
+    text = answer.content.decode()
+    assert answer.status_code == 404
+    assert "coefficient is one of fleiss_kappa" in text
+    assert "The address may be mistyped" not in text
