@@ -22,7 +22,7 @@ from metrics.agreement.registry import (
 from metrics.agreement.scales import SCALES
 from metrics.agreement.weights import WEIGHTINGS, weighted
 from metrics.pages import figures, words
-from metrics.templatetags import readings
+from metrics.templatetags import drawings, readings
 from projects.models import Scale, Weights
 
 
@@ -118,11 +118,11 @@ def test_the_word_that_is_sure_follows_the_interval_of_few_items() -> None:
 
 
 def test_spark_leaves_a_gap_where_undefined() -> None:
-    assert readings.spark([0.1, 0.2, None, 0.4, 0.5]).count("M") == 2
+    assert drawings.spark([0.1, 0.2, None, 0.4, 0.5]).count("M") == 2
 
 
 def test_spark_of_one_point_is_nothing() -> None:
-    assert readings.spark([0.1, None]) == ""
+    assert drawings.spark([0.1, None]) == ""
 
 
 @pytest.mark.parametrize(

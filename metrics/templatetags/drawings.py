@@ -1,0 +1,152 @@
+"""Small pictures of numbers in a line or a cell: sparklines, bars, an interval on a scale."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django import template
+from django.utils.html import escape, format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+
+from metrics.agreement import bands
+from metrics.pages import figures
+
+register = template.Library()
+
+Reading = Mapping[str, Any]
+
+
+@register.simple_tag
+def spark(values: Sequence[float | None] | None, least: float = 0.4) -> SafeString:
+    """A sparkline of at least two values; gaps where a value is undefined. Its height spans
+    ``least`` or more."""
+    known = [value for value in values or [] if value is not None]
+    if len(known) < 2 or values is None:
+        return mark_safe("")
+    spare = max(least - (max(known) - min(known)), 0.0) / 2
+    bottom, top = min(known) - spare, max(known) + spare
+    step = 94 / (len(values) - 1)
+    points = [
+        None if value is None else (3 + index * step, 21 - 18 * (value - bottom) / (top - bottom))
+        for index, value in enumerate(values)
+    ]
+    path = " ".join(_moves(points))
+    x, y = [point for point in points if point][-1]
+    language = get_language()
+    title = _("from %(first)s to %(last)s") % {
+        "first": figures.in_language(known[0], 2, language),
+        "last": figures.in_language(known[-1], 2, language),
+    }
+    return _drawn(
+        f'<svg class="spark" viewBox="0 0 100 24" role="img" aria-label="{escape(title)}"><path '
+        f'd="{path}"/>'
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5"/></svg>'
+    )
+
+
+def _moves(points: Sequence[tuple[float, float] | None]) -> list[str]:
+    """The path through the points, lifted over the missing ones."""
+    moves, drawing = [], False
+    for point in points:
+        if point:
+            moves.append(f"{'L' if drawing else 'M'}{point[0]:.1f} {point[1]:.1f}")
+        drawing = point is not None
+    return moves
+
+
+@register.simple_tag
+def whisker(value: Reading | None, low: float = -0.2, high: float = 1.0) -> SafeString:
+    """A reading on a scale: its interval as a line, its value as a dot, zero as a tick."""
+    if not value or value.get("value") is None:
+        return mark_safe("")
+
+    def at(number: float) -> str:
+        return f"{4 + 72 * (min(max(number, low), high) - low) / (high - low):.1f}"
+
+    line = ""
+    if value.get("low") is not None and value.get("high") is not None:
+        line = f'<path class="whisker__line" d="M{at(value["low"])} 8H{at(value["high"])}"/>'
+    return _drawn(
+        '<svg class="whisker" viewBox="0 0 80 16" aria-hidden="true">'
+        f'<path class="whisker__axis" d="M{at(0.0)} 3V13M{at(0.0)} 8H78"/>'
+        f'{line}<circle cx="{at(value["value"])}" cy="8" r="3.5"/></svg>'
+    )
+
+
+@register.simple_tag
+def share_bar(part: int, of: int) -> SafeString:
+    """A bar for part of a whole."""
+    width = 100 * part / of if of else 0
+    return format_html(
+        '<svg class="share-bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">'
+        '<rect class="share-bar__ground" width="100" height="8"/><rect width="{}" '
+        'height="8"/></svg>',
+        f"{width:.2f}",
+    )
+
+
+@register.simple_tag
+def bias_bar(difference: float) -> SafeString:
+    """A bar from zero to the right (more often) or to the left; the whole width is 40 percentage
+    points either way."""
+    width = min(abs(difference), 0.4) / 0.4 * 58
+    side, start = ("more", 60.0) if difference > 0 else ("less", 60 - width)
+    return format_html(
+        '<svg class="bias-bar" viewBox="0 0 120 16" aria-hidden="true">'
+        '<rect class="bias-bar__{}" x="{}" y="3" width="{}" '
+        'height="10"/><path class="whisker__axis" d="M60 1V15"/></svg>',
+        side, f"{start:.1f}", f"{width:.1f}",
+    )  # fmt: skip
+
+
+@register.simple_tag
+def move_bar(part: float | None, move: float | None) -> SafeString:
+    """A bar from zero to the left (down) or right (up); the whole width is the move, either way."""
+    if part is None or not move:
+        return mark_safe("")
+    width = min(abs(part / move), 1.0) * 58
+    side, start = ("less", 60.0) if part > 0 else ("more", 60 - width)
+    return format_html(
+        '<svg class="bias-bar" viewBox="0 0 120 16" aria-hidden="true">'
+        '<rect class="bias-bar__{}" x="{}" y="3" width="{}" height="10"/>'
+        '<path class="whisker__axis" d="M60 1V15"/></svg>',
+        side, f"{start:.1f}", f"{width:.1f}",
+    )  # fmt: skip
+
+
+@register.simple_tag
+def band_scale(value: Reading, scheme: str, bar: float | None = None) -> SafeString:
+    """The bands of a scheme from 0 to 1 with the interval and the value on them, and the project's
+    bar."""
+
+    def at(number: float) -> str:
+        return f"{4 + 392 * min(max(number, 0.0), 1.0):.1f}"
+
+    edges = [0.0, *(band.low for band in bands.bands(scheme) if band.low > 0), 1.0]
+    rows = []
+    for low, high in itertools.pairwise(edges):
+        rows.append((at(low), f"{392 * (high - low) - 2.4:.1f}"))
+    step = '<rect class="band-scale__step" x="{}" y="6" width="{}" height="6" rx="1"/>'
+    steps = format_html_join("", step, rows)
+    if bar is not None:
+        steps += format_html('<path class="band-scale__bar" d="M{} 1V17"/>', at(bar))
+    line = mark_safe("")
+    if value.get("low") is not None and value.get("high") is not None:
+        line = format_html(
+            '<path class="band-scale__line" d="M{} 9H{}"/>', at(value["low"]), at(value["high"])
+        )
+    return format_html(
+        '<svg class="band-scale" viewBox="0 0 400 18" aria-hidden="true">{}{}<circle cx="{}" '
+        'cy="9" r="5"/></svg>',
+        steps, line, at(value["value"]),
+    )  # fmt: skip
+
+
+def _drawn(html: str) -> SafeString:
+    """HTML in which only numbers vary, as they are written here: nothing to escape, and a page has
+    hundreds of them."""
+    return mark_safe(html)  # noqa: S308
