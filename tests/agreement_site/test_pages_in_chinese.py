@@ -191,7 +191,7 @@ def full(people, make_project) -> Project:
                     item.pk,
                     rater.pk,
                     code,
-                    rated_at=first + datetime.timedelta(days=7 * late, minutes=place),
+                    rated_at=first + datetime.timedelta(days=31 * late, minutes=place),
                     comment="注",
                 )
             )

@@ -136,12 +136,13 @@ def test_two_raters_who_share_not_all_are_read_by_alpha(
 
 
 def test_what_stands_for_an_icc_of_three_over_time_is_said(
-    project: Any, scores: Any, lead: Any, client_for: Any, api_for: Any, rate: Any
+    project: Any, scores: Any, lead: Any, client_for: Any, api_for: Any, rate: Any, utc: Any
 ) -> None:
     question = scores
     for item in range(12):
         for rater in "abc":
-            rate(question, f"i{item}", rater, LABELS[item % 4])
+            moment = utc(2026, 3 + item % 2, 3, 9)
+            rate(question, f"i{item}", rater, LABELS[item % 4], rated_at=moment)
     bring_up_to_date(question.pk)
     text = client_for(lead).get(f"/projects/{project.pk}/").content.decode()
     assert "ICC(A,1), absolute agreement of a period needs who rated what in it" in text
