@@ -74,6 +74,8 @@ def test_who_does_most_harm_comes_first(rated: Question, base: str, client: Clie
     [(case, sentence)] = gus.cases
     assert case.kind == "rater_same"
     assert sentence.startswith("gus answers “none” nearly always:") and sentence in page.text
+    chinese = client.get(f"{base}raters/", headers={"Accept-Language": "zh-hans"})
+    assert "有未解决的警报；几乎总是" in chinese.text
     chips = {name: n for name, _words, n in page.context["chips"]}
     assert (chips["same"], chips["few"], chips["paused"]) == (1, 1, 0)
     middle = page.context["every"].standings.middle
