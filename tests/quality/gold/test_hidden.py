@@ -73,3 +73,13 @@ def test_answers_to_hidden_gold_are_scored_and_stand_apart(
     assert (score.n, score.right) == (5, 5)
     assert Apart.objects.count() == 6
     assert CountState.objects.filter(question=answered).exists()
+
+
+def test_before_anybody_rated_the_page_counts_nothing(
+    project: Any, question: Question, lead: Any, client_for: Any
+) -> None:
+    item = Item.objects.create(project=project, key="only", body={"text": "x"})
+    set_gold(item=item, question=question, answer=[1], by=lead)
+    page = client_for(lead).get(f"/projects/{project.pk}/gold/").text
+    assert "Nobody has rated an item with gold yet." in page
+    assert "Gold answers in force" not in page
