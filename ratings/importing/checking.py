@@ -55,6 +55,7 @@ class Report:
     guidelines: int = 0  # the highest version that is named
     doubles: int = 0
     double_examples: list[list[str]] = field(default_factory=list)
+    untimed: int = 0
     repeats: int = 0
     of_other_questions: int = 0
     questions: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -215,6 +216,7 @@ def _describe(report: Report, staged: Staged, *, project: Project | None, make_n
     report.guidelines = staged.newest_guidelines()
     report.doubles = staged.count_doubles()
     report.double_examples = staged.doubles(EXAMPLES)
+    report.untimed = staged.count_untimed()
     report.repeats = staged.count_repeats()
     for said in staged.first(PREVIEW):
         rated_at, comment = moment_text(said.rated_at), shown(said.comment or "")

@@ -122,6 +122,10 @@ class Staged:
         found = self.db.execute("SELECT max(guidelines) FROM said").fetchone()[0]
         return found or 0
 
+    def count_untimed(self) -> int:
+        """Judgements of which the file does not say when they were made."""
+        return self.db.execute("SELECT count(*) FROM said WHERE rated_at IS NULL").fetchone()[0]
+
     def count_repeats(self) -> int:
         """Judgements whose item and rater stood in the file before."""
         return self.db.execute(f"SELECT count(*) {_PAIRS}", (1,)).fetchone()[0]

@@ -584,3 +584,13 @@ def test_old_files_are_tidied_up(wizard: Wizard, utc: Any) -> None:
     work.resume_stalled()
     assert not ImportRun.objects.exists()
     assert not files.absolute(run.path).exists()
+
+
+def test_whoever_brings_no_times_is_told_so(wizard: Wizard, question: Any) -> None:
+    """The trend of such a file is one point, and nobody said why."""
+    told = "over time they are one point"
+    assert wizard.check(LONG).summary["untimed"] == 3
+    assert told in wizard.page().content.decode()
+    timed = b"item,rater,label,timestamp\ni1,ann,minor,2026-01-02T10:00:00Z\n"
+    assert wizard.check(timed).summary["untimed"] == 0
+    assert told not in wizard.page().content.decode()
