@@ -544,3 +544,17 @@ def test_the_same_rating_from_many_at_once_is_one_rating_with_its_whole_history(
     assert rating.revisions.latest("id").code == rating.code
     sweep.sweep()
     invariants.check(question.pk)
+
+
+@postgresql_only
+def test_a_new_rating_that_is_sent_twice_at_once_is_new_once(question: Any, ids: Any) -> None:
+    """As a client does that heard no answer: one line of history, and one answer says created."""
+    (item, *_), (rater, *_) = ids
+    said = {question: [Judgement(item, rater, 1)]}
+    with transaction.atomic():
+        first = record(said, by=None, source="api")
+        futures = start(lambda: record(said, by=None, source="api"))
+        wait_until_blocked()
+    (second,) = finish(futures)
+    assert (first.created, second.created, second.unchanged) == (1, 0, 1)
+    assert Rating.objects.get().revisions.count() == 1
