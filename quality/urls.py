@@ -13,6 +13,7 @@ from quality.pages import (
     rater_views,
     rule_views,
     sensitivity_views,
+    writing_views,
 )
 
 PROJECT = "projects/<int:project_id>/"
@@ -35,6 +36,7 @@ urlpatterns = [
     path(f"{PROJECT}raters.csv", rater_file.raters_file, name="raters_file"),
     path(f"{PROJECT}funnel.<slug:form>", rater_views.funnel, name="funnel"),
     path(f"{PROJECT}triage/", rater_views.act, name="raters_act"),
+    path(f"{PROJECT}write/", writing_views.write, name="raters_write"),
     path(f"{PROJECT}scorecard/", rater_views.scorecard, name="scorecard"),
     path(f"{PROJECT}adjudicate/", adjudication_views.adjudicate, name="adjudicate"),
     path(f"{ITEM}decide/", adjudication_views.decide, name="adjudicate_decide"),

@@ -18,6 +18,7 @@ from .models import (
     Exam,
     ExamRules,
     ImportRun,
+    RaterMessage,
     Rating,
     Revision,
     UncountedItem,
@@ -147,3 +148,10 @@ class UncountedItemAdmin(ReadOnly):
     list_display = ("question_id", "item_id", "ratings")
     ordering = ("question_id", "item_id")
     show_full_result_count = False
+
+
+@admin.register(RaterMessage)
+class RaterMessageAdmin(ReadOnly):
+    list_display = ("rater", "by", "at", "read_at")
+    list_select_related = ("rater", "by")
+    search_fields = ("=rater__key",)

@@ -38,6 +38,7 @@ urlpatterns = [
     path(f"{PROJECT}item/<int:item_id>/edit/", item_views.item_edit, name="item_edit"),
     path(f"{PROJECT}item/<int:item_id>/gold/<str:key>/", item_views.item_gold, name="item_gold"),
     path(f"{PROJECT}my-ratings/", list_views.my_ratings, name="my_ratings"),
+    path(f"{PROJECT}messages/<int:message_id>/read/", list_views.read_message, name="message_read"),
     path(f"{PROJECT}set-aside/", list_views.set_aside, name="set_aside"),
     path(f"{PROJECT}data/", upload_views.data, name="data"),
     path(f"{PROJECT}data/media/", media_views.media_new, name="media_new"),

@@ -45,7 +45,7 @@ PLACES = (
         key="d",
     ),
     Place("questions", _("Questions"), RESULTS, key="q"),
-    Place("raters", _("Raters"), RESULTS, key="r"),
+    Place("raters", _("Raters"), RESULTS, ("write",), key="r"),
     Place("items", _("Items"), RESULTS, ("item", "new-item", "chosen-items", "set-aside"), key="i"),
     Place("labels", _("Labels"), RESULTS, ("adjudicate", "appeals", "plan"), key="l"),
     Place("alarms", _("Alarms"), RESULTS, key="a"),

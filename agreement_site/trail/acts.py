@@ -54,6 +54,7 @@ ACTS = {
     "alarm_sensitivity_changed": _("changed how much rings"),
     "gold_overridden": _("overrode a warning or a pause for answers on gold"),
     "rater_warned": _("warned a rater for answers on gold"),
+    "rater_written_to": _("wrote to a rater"),
     "item_deleted": _("deleted an item without ratings"),
     "items_withdrawn": _("withdrew items"),
     "items_restored": _("restored items"),

@@ -33,6 +33,7 @@ from quality.scorecard.cards import Card, cards
 
 from . import alarm_words, funnel_chart
 from .rater_list import SORTED_BY, Line, RaterList, Wanted, ids_of, refused_choice
+from .writing_views import address_of
 
 LEAD = Member.Role.LEAD
 LINES_A_PAGE = 50
@@ -205,11 +206,12 @@ def funnel_of(request: HttpRequest, project: Project) -> HttpResponse:
 @login_required
 @require_POST
 def act(request: HttpRequest, project_id: int) -> HttpResponse:
-    """What is done about the raters that were chosen: ``do`` pause, resume, without or csv."""
+    """What is done about the raters that were chosen: ``do`` pause, resume, write, without or
+    csv."""
     do = request.POST.get("do", "")
-    if do not in ("pause", "resume", "without", "csv"):
-        raise BadRequest(_("“do” is one of pause, resume, without, csv."))
-    role = Member.Role.LEAD if do in ("pause", "resume") else Member.Role.VIEWER
+    if do not in ("pause", "resume", "write", "without", "csv"):
+        raise BadRequest(_("“do” is one of pause, resume, write, without, csv."))
+    role = Member.Role.LEAD if do in ("pause", "resume", "write") else Member.Role.VIEWER
     project = get_project(request.user, project_id, role=role)
     ids = ids_of(request.POST.getlist("rater"))
     found = list(project.raters.filter(pk__in=ids).order_by("key"))
@@ -221,6 +223,9 @@ def act(request: HttpRequest, project_id: int) -> HttpResponse:
     elif do == "csv":
         back["rater"] = ",".join(str(one.pk) for one in found)
         return redirect(f"{reverse('raters_file', args=[project.pk])}?{back.urlencode()}")
+    elif do == "write":
+        came = request.POST.get("back", "")
+        return redirect(address_of(project, found, passed=back.urlencode(), back=came))
     elif do == "without":
         back["without"] = one_line(one.key for one in found)
     else:

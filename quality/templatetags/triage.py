@@ -8,8 +8,10 @@ from projects.models import Question, Rater
 from quality.pages import rater_words
 from quality.scorecard import triage
 from quality.scorecard.cards import is_apart
+from ratings.models import RaterMessage
 
 register = template.Library()
+MESSAGES = 20  # the latest
 
 
 @register.simple_tag
@@ -20,6 +22,13 @@ def judgement(question: Question, rater: Rater) -> str:
     standings = triage.of(question)
     apart = standings.made_at is not None and is_apart(question, rater)
     return rater_words.judgement(standings, rater.pk, apart=apart)
+
+
+@register.simple_tag
+def written_to(rater: Rater) -> list[RaterMessage]:
+    """What leads wrote to the rater, the latest first."""
+    rows = RaterMessage.objects.filter(rater=rater).select_related("by")
+    return list(rows.order_by("-pk")[:MESSAGES])
 
 
 @register.filter

@@ -6,20 +6,21 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_POST
 
-from projects.access import get_project
+from projects.access import LARGEST_ID, get_project
 from projects.models import Member, Question, Rater
-from ratings.models import Apart, Assignment
+from ratings.models import Apart, Assignment, RaterMessage
 
-from . import content, own, progress
+from . import content, own, progress, rater_messages
 from .forms import questions_of
 
 RATINGS_A_PAGE = 50
+MESSAGES = 50  # of those that were read, the latest
 LONGEST_SEARCH = 255
 SHOWN = {  # of own.SHOWN
     "flagged": gettext_lazy("flagged"),
@@ -42,9 +43,12 @@ def my_ratings(request: HttpRequest, project_id: int) -> HttpResponse:
     shown = page.get_page(request.GET.get("page"))
     questions = questions_of(project)
     done = progress.of_rater(rater) if rater else None
+    written = RaterMessage.objects.filter(rater=rater).select_related("by").order_by("-pk")
     context = {
         "project": project,
         "rater": rater,
+        "unread": written.filter(read_at=None).order_by("pk") if rater else [],
+        "read": written.exclude(read_at=None)[:MESSAGES] if rater else [],
         "page": shown,
         "rows": _by_item(rater, own.fetched(shown), questions),
         "search": search,
@@ -55,6 +59,27 @@ def my_ratings(request: HttpRequest, project_id: int) -> HttpResponse:
         "several_questions": len(questions) > 1,
     }
     return render(request, "ratings/my_ratings.html", context)
+
+
+@login_required
+@require_POST
+def read_message(request: HttpRequest, project_id: int, message_id: int) -> HttpResponse:
+    """The rater has read it, also while they are paused. Then back to where it stood: the item
+    (``item``), My ratings (``back``) or the desk; 204 for rate.js, which stays."""
+    project = get_project(request.user, project_id, role=Member.Role.ANNOTATOR)
+    rater = own.rater_of(project, request.user)
+    if rater is None or not rater_messages.mark_read(
+        rater=rater, message_id=min(message_id, LARGEST_ID)
+    ):
+        raise Http404
+    if request.headers.get("X-Desk") == "sheet":
+        return HttpResponse(status=204)
+    if request.POST.get("back") == "my_ratings":
+        return redirect("my_ratings", project.pk)
+    item = request.POST.get("item", "")
+    if item.isascii() and item.isdigit() and len(item) < 19:
+        return redirect("rate_item", project.pk, int(item))
+    return redirect("rate", project.pk)
 
 
 def _by_item(rater: Rater | None, ratings: list[Any], questions: list[Question]) -> list[Any]:

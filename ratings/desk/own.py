@@ -19,7 +19,7 @@ from groundwork.database.rows import Row
 from projects.access import LARGEST_ID
 from projects.catalogue import searching
 from projects.models import Item, Project, Question, Rater
-from ratings.models import NOTHING, Apart, Assignment, Rating, Revision
+from ratings.models import NOTHING, Apart, Assignment, RaterMessage, Rating, Revision
 from ratings.recording import examined
 from ratings.recording.days import aware
 
@@ -27,6 +27,7 @@ from . import hidden, queue
 
 _RATER = Row(Rater)
 _ASSIGNMENT = Row(Assignment)
+_MESSAGE = Row(RaterMessage)
 _RATING = Row(Rating, "id", "question_id", "code", "comment")
 
 _RATER_OF = f"""
@@ -43,6 +44,10 @@ _ITEM_OF = f"""
 _ASSIGNMENT_OF = f"""
     SELECT {_ASSIGNMENT.columns("a")} FROM ratings_assignment a
     WHERE a.item_id = %s AND a.rater_id = %s
+    """
+_UNREAD = f"""
+    SELECT {_MESSAGE.columns("m")} FROM ratings_ratermessage m
+    WHERE m.rater_id = %s AND m.read_at IS NULL ORDER BY m.id LIMIT 1
     """
 # Of a test, what stands apart takes the place of the ratings; the same columns.
 _TESTS = """
@@ -79,11 +84,23 @@ def item_of(rater: Rater, item_id: int) -> Item | None:
     return queue.ITEM.made(found[0]) if found else None
 
 
-def said_of(rater: Rater, item: Item) -> tuple[Assignment | None, list[Rating]]:
-    """The rater's assignment of the item, and what they said of it as ratings, one a question."""
+def unread_message(rater: Rater) -> RaterMessage | None:
+    """What leads wrote to the rater, the first that was not read yet."""
+    [found] = bulk.several([(_UNREAD, [rater.pk])])
+    return _MESSAGE.made(found[0]) if found else None
+
+
+def said_of(
+    rater: Rater, item: Item
+) -> tuple[Assignment | None, list[Rating], RaterMessage | None]:
+    """The rater's assignment of the item, what they said of it as ratings, one a question, and in
+    the same journey their unread message."""
     key = [item.pk, rater.pk]
-    assignments, ratings = bulk.several([(_ASSIGNMENT_OF, key), (_RATINGS_OF, [*key, *key])])
-    return _assignment(assignments), [_RATING.made(row) for row in ratings]
+    assignments, ratings, messages = bulk.several(
+        [(_ASSIGNMENT_OF, key), (_RATINGS_OF, [*key, *key]), (_UNREAD, [rater.pk])]
+    )
+    message = _MESSAGE.made(messages[0]) if messages else None
+    return _assignment(assignments), [_RATING.made(row) for row in ratings], message
 
 
 def standing_of(rater: Rater, item: Item) -> dict[int, Rating]:

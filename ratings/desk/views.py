@@ -62,7 +62,9 @@ def rate(request: HttpRequest, project_id: int) -> HttpResponse:
         return redirect("rate", project_id)
     rater = own.rater_of(project, request.user)
     if rater is None or rater.paused or project.archived_at or not questions_of(project):
-        return render(request, "ratings/rate_closed.html", {"project": project, "rater": rater})
+        message = own.unread_message(rater) if rater else None
+        context = {"project": project, "rater": rater, "message": message}
+        return render(request, "ratings/rate_closed.html", context)
     item = queue.next_item(rater)
     return _page(request, rater, item)
 
@@ -82,7 +84,8 @@ def for_raters(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]
         try:
             permitted.refuse_paused(rater.paused, rater.told)
         except permitted.Paused:
-            context = {"project": project, "rater": rater}
+            message = own.unread_message(rater)
+            context = {"project": project, "rater": rater, "message": message}
             template = "_rate_paused" if _wants_sheet(request) else "rate_closed"
             return render(request, f"ratings/{template}.html", context, status=403)
         return view(request, rater, **place)
@@ -283,8 +286,8 @@ def _context(
         "recent": [(one, own.labels(questions, one.codes)) for one in done.recent],
     }
     if item is None:
-        return context
-    mine, ratings = own.said_of(rater, item)
+        return context | {"message": own.unread_message(rater)}
+    mine, ratings, message = own.said_of(rater, item)
     standing = {rating.question_id: rating for rating in ratings}
     if form is None:
         initial = AnswerForm.initial_of(standing, questions)
@@ -295,6 +298,7 @@ def _context(
         form = AnswerForm(questions, initial=initial)
     context |= {
         "item": item,
+        "message": message,
         "blocks": content.blocks(item.body),
         "form": form,
         "skip_form": skip_form or SkipForm(),

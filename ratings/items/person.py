@@ -16,7 +16,16 @@ from django.utils import timezone
 from events.models import Event
 from groundwork import security
 from projects.models import Category, Deletion, Project, Rater, RaterIdentity
-from ratings.models import Apart, Assignment, Exam, ImportRun, Judged, Rating, Revision
+from ratings.models import (
+    Apart,
+    Assignment,
+    Exam,
+    ImportRun,
+    Judged,
+    RaterMessage,
+    Rating,
+    Revision,
+)
 from ratings.recording.judgement import KEPT
 
 PSEUDONYM = "former"
@@ -26,8 +35,9 @@ SHOWN_ROWS = ("preview", "repeat_examples", "double_examples", "unmatched", "sug
 
 def lines(rater: Rater, *, as_shown: bool = False) -> Iterator[bytes]:
     """JSON Lines of all that is kept of the rater: who they are here, their ratings with all that
-    they ever said, what they said of items that tested them, their exams, and what was put before
-    them. ``as_shown``: under the pseudonym, where the project hides who its raters are."""
+    they ever said, what they said of items that tested them, their exams, what was put before them,
+    and what leads wrote to them. ``as_shown``: under the pseudonym, where the project hides who its
+    raters are."""
     true = None if as_shown else RaterIdentity.objects.filter(rater=rater).first()
     user = None if as_shown and rater.project.raters_hidden else rater.user
     who = {
@@ -111,6 +121,16 @@ def lines(rater: Rater, *, as_shown: bool = False) -> Iterator[bytes]:
             }
         )
 
+    for message in RaterMessage.objects.filter(rater=rater).select_related("by"):
+        yield _line(
+            {
+                "message": message.text,
+                "by": message.writer,
+                "at": message.at,
+                "read_at": message.read_at,
+            }
+        )
+
 
 def _line(told: dict[str, Any]) -> bytes:
     return (json.dumps(told, ensure_ascii=False, default=_as_text) + "\n").encode()
@@ -131,8 +151,9 @@ def _as_text(value: Any) -> str:
 
 @transaction.atomic
 def keep_under_pseudonym(*, rater: Rater, by: Any, comments: bool) -> Rater:
-    """Take the person out of the rater: key, name and account; and what they wrote unless
-    ``comments`` stay. What they said stays, and so does every count. The trace says how much."""
+    """Take the person out of the rater: key, name, account and what leads wrote to them; and what
+    they wrote unless ``comments`` stay. What they said stays, and so does every count. The trace
+    says how much."""
     stood = Rater.objects.select_for_update().get(pk=rater.pk)
     ratings = Rating.objects.filter(rater=stood)
     counts = {"ratings": ratings.standing().count(), "comments": 0}
@@ -141,6 +162,7 @@ def keep_under_pseudonym(*, rater: Rater, by: Any, comments: bool) -> Rater:
         apart = Apart.objects.filter(rater=stood)
         counts["comments"] = sum(map(_emptied, (ratings, written, apart)))
         Assignment.objects.filter(rater=stood).exclude(skip_reason="").update(skip_reason="")
+    RaterMessage.objects.filter(rater=stood).delete()
     pseudonym = f"{PSEUDONYM}-{secrets.token_hex(4)}"
     # Under a pseudonym already, where the project hides its raters: then the one of today stays.
     hidden = RaterIdentity.objects.filter(rater=stood)

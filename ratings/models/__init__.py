@@ -6,6 +6,7 @@ from .desk import Assignment, Desk
 from .exam import Exam, ExamRules
 from .import_run import ImportRun
 from .judged import Judged
+from .rater_message import RaterMessage
 from .rating import NOTHING, Rating, Revision, UncountedItem
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "ExamRules",
     "ImportRun",
     "Judged",
+    "RaterMessage",
     "Rating",
     "Revision",
     "UncountedItem",

@@ -12,6 +12,7 @@
   const heard = document.getElementById("desk-heard");
   if (!desk || !holder) return;
 
+  const written = document.getElementById("desk-message");
   const texts = desk.dataset;
   const DRAFT_DAYS = 30;
   const TOAST_MS = 8000;
@@ -24,6 +25,7 @@
   let shownAt = -Infinity;
   let byPointer = false;
   let toastEnds = 0; // the timer that puts a message away
+  const readHere = new Set(); // ids of messages
   let goneBy = ""; // the version of the guidelines that the rater was told of
 
   const sheet = () => holder.querySelector(".sheet");
@@ -163,6 +165,7 @@
 
   /** What every sheet gets, however it came. */
   function arrange(section) {
+    keepMessage(section);
     if (isNew(section) && !section.dataset.seen) bringDraftBack(section);
     section.dataset.seen = "yes";
     section.querySelector(".item-body")?.setAttribute("tabindex", "-1");
@@ -172,6 +175,25 @@
     goneBy ||= section.dataset.guidelines ?? "";
     writeVersion();
     if (Number(section.dataset.guidelines) > Number(goneBy)) lookAtGuidelines();
+  }
+
+  // --- what a lead wrote
+
+  /** It stays over the page from sheet to sheet, folded or not, until it is read. */
+  function keepMessage(section) {
+    const brought = section.querySelector(".message");
+    if (!brought) return;
+    brought.closest(".desk__toasts").remove();
+    if (!written.firstChild && !readHere.has(brought.dataset.message)) written.append(brought);
+  }
+
+  async function markRead(message) {
+    const answer = await ask(message.action, { method: "POST", headers: { "X-CSRFToken": csrfToken() } });
+    if (answer.problem === "signedOut") return sayProblem(answer.problem);
+    if (answer.problem) return say(texts.textMessage, { kind: "error" });
+    readHere.add(message.dataset.message);
+    message.remove();
+    return sheet().querySelector(".item-body")?.focus({ preventScroll: true });
   }
 
   // --- guidelines that change while the desk is open
@@ -446,7 +468,8 @@
 
   desk.addEventListener("submit", (event) => {
     event.preventDefault();
-    send(event.target);
+    if (event.target.matches(".message")) markRead(event.target);
+    else send(event.target);
   });
 
   desk.addEventListener("click", (event) => {

@@ -39,6 +39,7 @@ SENT: dict[str, dict[str, Any]] = {
     "rate/ITEM/skip/": {"reason": ""},
     "first/": {"band_scheme": "none such"},
     "reports/": {"as_of": "soon"},
+    "write/": {"rater": "RATER", "text": ""},
     "exams/": {"p_fail": "0.8", "p_pass": "0.6"},
     "labels/rules/": {"sure_from": "2", "most": "4", "budget": "1"},
     "new-item/": {},
@@ -70,7 +71,10 @@ def sent(address: str, client: Client, project: Project) -> Any:
     path = address.replace("RATER", str(rater.pk)).replace("ITEM", str(item.pk))
     if not path.startswith("/"):
         path = f"/projects/{project.pk}/{path}"
-    return client.post(path, SENT[address])
+    given = {
+        name: str(rater.pk) if value == "RATER" else value for name, value in SENT[address].items()
+    }
+    return client.post(path, given)
 
 
 @pytest.mark.parametrize("address", SENT)

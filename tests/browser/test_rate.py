@@ -13,7 +13,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from projects.models import Category, Item, Question
 from projects.setup.projects import change_project
-from ratings.models import Assignment, Rating
+from ratings.desk import rater_messages
+from ratings.models import Assignment, RaterMessage, Rating
 from tests.browser.conftest import becomes
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -372,6 +373,47 @@ def test_redo_is_one_press_of_the_message(open_desk, annotator, items):
     shown(page, 1)
     expect(page.locator(".strip")).to_contain_text("minor")
     becomes(stored, {"i00": 1})
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_message_moves_no_answer_and_keeps_the_item(
+    open_desk: Any, annotator: User, items: Any, lead: User, project: Any, width: int
+) -> None:
+    desk = open_desk(annotator, viewport={"width": width, "height": 800})
+    first, place = desk.locator(".sheet").get_attribute("data-key"), _place_of_answers(desk)
+    rater_messages.write(raters=list(project.raters.filter(key="ann")), text="Hi.\n" * 99, by=lead)
+    desk.reload()
+    told = desk.locator("#desk-message .message")
+    expect(told).to_contain_text("Message from lead")
+    assert _place_of_answers(desk) == place
+    card, answers = told.bounding_box(), desk.locator(".question__options").bounding_box()
+    assert not _overlap(card, answers)
+    assert Axe().run(desk).violations_count == 0
+    desk.keyboard.press("2")
+    desk.keyboard.press("Enter")
+    expect(desk.locator(f".sheet[data-key='{first}']")).to_have_count(0)
+    expect(desk.locator(".message")).to_have_count(1)  # it stays from sheet to sheet
+    second = desk.locator(".sheet").get_attribute("data-key")
+    desk.keyboard.press("3")
+    told.get_by_role("button").click()
+    expect(desk.locator(".message")).to_have_count(0)
+    assert desk.locator(".sheet").get_attribute("data-key") == second
+    assert desk.locator(".answers input:checked").count() == 1
+    assert RaterMessage.objects.filter(read_at=None).count() == 0
+    desk.keyboard.press("Enter")  # the sheet that lay ready brought it, too
+    expect(desk.locator(f".sheet[data-key='{second}']")).to_have_count(0)
+    expect(desk.locator(".message")).to_have_count(0)
+
+
+def _place_of_answers(desk: Page) -> Any:
+    return desk.locator(".question__options").bounding_box()
+
+
+def _overlap(one: Any, other: Any) -> bool:
+    return all(
+        one[start] < other[start] + other[size] and other[start] < one[start] + one[size]
+        for start, size in (("x", "width"), ("y", "height"))
+    )
 
 
 def test_who_is_paused_while_rating_is_told_at_once(open_desk, annotator, items, project):

@@ -64,7 +64,16 @@ from quality.models import (
     SecondOpinion,
     Sent,
 )
-from ratings.models import Apart, Assignment, Exam, ExamRules, ImportRun, Rating, Revision
+from ratings.models import (
+    Apart,
+    Assignment,
+    Exam,
+    ExamRules,
+    ImportRun,
+    RaterMessage,
+    Rating,
+    Revision,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -122,6 +131,7 @@ BROKEN: dict[str, tuple[type[Model], dict[str, Any]]] = {
     "member_role_known": (Member, {"user": "stranger", "role": "odd"}),
     "token_scope_known": (ApiToken, {"digest": "d2", "scope": "odd"}),
     "token_expires_later": (ApiToken, {"digest": "d2", "expires_at": YESTERDAY}),
+    "rater_message_text_given": (RaterMessage, {"text": ""}),
     "rating_unique": (Rating, {}),
     "rating_code_valid": (Rating, {"item": "second", "code": -2}),
     "rating_counted_valid": (Rating, {"item": "second", "counted": -2}),
@@ -407,6 +417,7 @@ def standing(project, lead, stranger):
             "kappa": {},
         },
         GoldReview: {"gold": answer, "verdict": "keep", "made_at": NOW},
+        RaterMessage: {"rater": early, "text": "Look twice.", "at": NOW},
         Event: {"project": project, "kind": "alarm_raised", "at": NOW},
     }
     counts = (Share, PatternTally, PairTally, PeerTally, Reading, RaterReading)

@@ -459,6 +459,13 @@ DONE: list[tuple[str, Callable[[World], Any], bool, Any, Any]] = [
         ANYTHING,
         {"bar": 0.9, "rule": "off"},
     ),
+    (
+        "rater_written_to",
+        lambda w: w.post("write/", {"rater": w.rater().pk, "text": "Look twice."}),
+        True,
+        None,
+        ANYTHING,
+    ),
     ("rater_warned", lambda w: _act(w, "carry_out"), True, None, ANYTHING),
     ("gold_overridden", lambda w: _act(w, "override"), True, None, ANYTHING),
     ("item_deleted", lambda w: w.api("DELETE", "items/i1/"), True, {"key": "i1"}, None),

@@ -135,6 +135,7 @@ def everything(client, project, question, keys=("i0", "i3", "i4", "i6")):
         "place": [0],
         "alarm_id": [_alarm(question).pk],
         "appeal_id": [1],
+        "message_id": [1],
         "act_id": [1],
         "view_id": [1],
         "link_id": [1],

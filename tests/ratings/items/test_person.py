@@ -19,7 +19,7 @@ from metrics.work import deletions
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Deletion, Item, Member, Project, Rater
 from ratings.items import erasing
-from ratings.models import Apart, ImportRun, Rating, Revision
+from ratings.models import Apart, ImportRun, RaterMessage, Rating, Revision
 from ratings.recording.apart import record_apart
 from ratings.recording.judgement import Judgement
 
@@ -43,6 +43,8 @@ def rated(project: Project, question: Any, rate: Any) -> Any:
     Event.objects.create(
         project=project, kind="alarm_raised", data={"rater": "ann"}, at="2026-01-01T00:00Z"
     )
+    for one in Rater.objects.filter(project=project):
+        RaterMessage.objects.create(rater=one, text=f"said by {one.key}?", at="2026-01-01T00:00Z")
     ImportRun.objects.create(
         project=project,
         state=ImportRun.State.DONE,
@@ -60,7 +62,7 @@ def finish() -> None:
 
 def everything_kept() -> str:
     """All rows that could name a rater."""
-    models: list[Any] = [Rater, Rating, Revision, Apart, Event, Deletion, ImportRun]
+    models: list[Any] = [Rater, RaterMessage, Rating, Revision, Apart, Event, Deletion, ImportRun]
     return str([list(model.objects.values()) for model in models])
 
 
@@ -98,6 +100,7 @@ def test_comments_may_stay(rated: Any, project: Project, client_for: Any, lead: 
     address = reverse("rater_delete", args=[project.pk, rater.pk])
     client_for(lead).post(address, {"how": "pseudonym", "typed": "ann", "comments": "on"})
     assert "said by ann" in everything_kept()
+    assert "said by ann?" not in everything_kept()  # what leads wrote to them
 
 
 def test_erasing_leaves_no_name_behind(
@@ -121,6 +124,7 @@ def test_what_is_kept_is_handed_out_to_leads_alone(
     response: Any = client_for(lead).get(address)
     lines = [json.loads(line) for line in b"".join(response.streaming_content).splitlines()]
     assert (lines[0]["rater"], lines[0]["account"]) == ("ann", "annotator")
+    assert lines.pop()["message"] == "said by ann?"
     assert [line["item"] for line in lines[1:]] == ["i0", "i1", "i2", "i3"] * 2
     assert (lines[5]["apart"], lines[5]["label"]) == ("repeat", "minor")
     assert [said["label"] for said in lines[1]["history"]] == ["none", "major"]

@@ -1,0 +1,35 @@
+"""What leads write to raters."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from projects.models import Rater
+
+
+class RaterMessage(models.Model):
+    """A message to one rater, who finds it at the desk until they say that they read it."""
+
+    rater = models.ForeignKey(Rater, models.CASCADE, related_name="messages")
+    text = models.TextField()
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    at = models.DateTimeField()
+    read_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(condition=~Q(text=""), name="rater_message_text_given"),
+        ]
+
+    def __str__(self) -> str:
+        return f"to rater {self.rater_id}"
+
+    @property
+    def writer(self) -> str:
+        """Who wrote it; empty when the account is gone."""
+        return "" if self.by is None else self.by.get_full_name() or self.by.get_username()
