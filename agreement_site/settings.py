@@ -172,6 +172,7 @@ INSTALLED_APPS = [
     "allauth.usersessions",
     "allauth.socialaccount",
     "allauth.socialaccount.providers.openid_connect",
+    "allauth.socialaccount.providers.saml",
     "projects",
     "events",
     "ratings",
@@ -288,6 +289,21 @@ if OIDC_SERVER_URL:
             }
         ],
     }
+# A SAML provider, by the file of its metadata; the rest as for OpenID Connect. What reads it is in
+# requirements-extra.txt.
+SAML_METADATA = os.environ.get("SAML_METADATA", "")
+SAML_NAME = os.environ.get("SAML_NAME") or "SAML"
+SAML_ACCOUNTS = os.environ.get("SAML_ACCOUNTS") or "connected"
+if SAML_ACCOUNTS not in ("connected", "matched", "made"):
+    raise ImproperlyConfigured(f"SAML_ACCOUNTS={SAML_ACCOUNTS!r}: one of connected, matched, made")
+SAML_SECOND_FACTOR = env_bool("SAML_SECOND_FACTOR", False)
+_saml = urlsplit("")
+if SAML_METADATA:
+    from agreement_site import saml_metadata
+
+    _provider = saml_metadata.read(SAML_METADATA)
+    _saml = urlsplit(_provider["singleSignOnService"]["url"])
+    SOCIALACCOUNT_PROVIDERS["saml"] = {"APPS": [saml_metadata.app(SAML_NAME, _provider)]}
 SOCIALACCOUNT_ADAPTER = "agreement_site.accounts.outside.SocialAdapter"
 SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
 
@@ -434,7 +450,10 @@ CONTENT_SECURITY_POLICY = {
         "font-src": ["'self'"],
         "connect-src": ["'self'"],
         # Browsers apply it to redirects, too, and a provider's sign-in begins with a form.
-        "form-action": ["'self'", *([f"{_oidc.scheme}://{_oidc.netloc}"] if _oidc.netloc else [])],
+        "form-action": [
+            "'self'",
+            *(f"{one.scheme}://{one.netloc}" for one in (_oidc, _saml) if one.netloc),
+        ],
         "base-uri": ["'none'"],
         "frame-ancestors": ["'none'"],
     },

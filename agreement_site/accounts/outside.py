@@ -1,18 +1,19 @@
-"""Signing in by an OpenID Connect provider of the site's own (OIDC_SERVER_URL), and connecting an
-account with it.
+"""Signing in by a provider of the site's own, of OpenID Connect (OIDC_SERVER_URL) or SAML
+(SAML_METADATA, saml.py), and connecting an account with it.
 
-Whose account it is, is said by the account that was connected before, or by OIDC_ACCOUNTS.
+Whose account it is, is said by the account that was connected before, or by ..._ACCOUNTS.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from allauth.account.models import EmailAddress
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.helpers import render_authentication_error
 from allauth.socialaccount.models import SocialAccount, SocialApp, SocialLogin
+from allauth.socialaccount.providers.base import AuthError
 from allauth.socialaccount.providers.oauth2.client import OAuth2Error
 from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView, OAuth2LoginView
 from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
@@ -23,12 +24,42 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from requests import RequestException
 
 from groundwork import security
 
+from . import sign_in_limit
 from .invalid import InvalidIs400
+
+OIDC, SAML = "oidc", "saml"  # as allauth writes them into accounts
+LONGEST_REASON = 200
+
+
+class Known(NamedTuple):
+    """A provider by which people sign in here."""
+
+    provider: str
+    name: str
+    address: str  # where that begins
+
+
+def providers() -> list[Known]:
+    found = []
+    if settings.OIDC_SERVER_URL:
+        address = reverse("openid_connect_login", args=[OIDC])
+        found.append(Known(OIDC, settings.OIDC_NAME, address))
+    if settings.SAML_METADATA:
+        found.append(Known(SAML, settings.SAML_NAME, reverse("saml_login")))
+    return found
+
+
+def _accounts(account: SocialAccount) -> str:
+    """Whom its provider lets in."""
+    by_saml = account.provider == SAML
+    return str(settings.SAML_ACCOUNTS if by_saml else settings.OIDC_ACCOUNTS)
 
 
 class SocialAdapter(DefaultSocialAccountAdapter):
@@ -36,13 +67,11 @@ class SocialAdapter(DefaultSocialAccountAdapter):
         """Raises PermissionDenied for tokens of two people; connects the account that has the
         same, confirmed address, where the site wants that."""
         told = sociallogin.account.extra_data
-        if "id_token" not in told or told.get("userinfo", told["id_token"]).get("sub") != told[
-            "id_token"
-        ].get("sub"):
+        if sociallogin.account.provider != SAML and _of_two(told):
             raise PermissionDenied
         if sociallogin.is_existing or sociallogin.state.get("process") == "connect":
             return
-        user = _matching(sociallogin) if settings.OIDC_ACCOUNTS != "connected" else None
+        user = _matching(sociallogin) if _accounts(sociallogin.account) != "connected" else None
         if user is not None:
             sociallogin.connect(request, user)
             security.event("sign_in_connected", by=user.pk, after=_told(sociallogin.account))
@@ -50,7 +79,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
         """Not with an address that somebody here has: they sign in and connect."""
         addresses = [one.email for one in sociallogin.email_addresses]
-        return settings.OIDC_ACCOUNTS == "made" and not any(map(_having, addresses))
+        return _accounts(sociallogin.account) == "made" and not any(map(_having, addresses))
 
     @transaction.atomic
     def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> Any:
@@ -58,6 +87,18 @@ class SocialAdapter(DefaultSocialAccountAdapter):
         after = {"name": user.get_username(), **_told(sociallogin.account)}
         security.event("account_made", by=user.pk, after=after)
         return user
+
+    def on_authentication_error(
+        self, request: HttpRequest, provider: Any, error: Any = None, **told: Any
+    ) -> None:
+        """Writes it down; whoever brings it about again and again waits."""
+        if error == AuthError.CANCELLED:
+            return
+        address = security.address_of(request)
+        sign_in_limit.refuse_too_many(sign_in_limit.count_address(address))
+        exception = told.get("exception")
+        why = f"{type(exception).__name__}: {exception}" if exception else ""
+        security.event("sign_in_failed", provider=str(provider), why=why[:LONGEST_REASON])
 
     def get_connect_redirect_url(self, request: HttpRequest, socialaccount: SocialAccount) -> str:
         """Asked when the account is connected, or is another one's."""
@@ -69,8 +110,15 @@ class SocialAdapter(DefaultSocialAccountAdapter):
         return super().get_connect_redirect_url(request, socialaccount)
 
 
+def _of_two(told: dict[str, Any]) -> bool:
+    """Whether token and user info are not surely of one person."""
+    token = told.get("id_token")
+    return token is None or told.get("userinfo", token).get("sub") != token.get("sub")
+
+
 def _told(account: SocialAccount) -> dict[str, str]:
-    return {"provider": settings.OIDC_NAME, "uid": account.uid}
+    name = settings.SAML_NAME if account.provider == SAML else settings.OIDC_NAME
+    return {"provider": name, "uid": account.uid}
 
 
 def _having(address: str) -> set[int]:
@@ -128,13 +176,36 @@ class Connections(InvalidIs400, ConnectionsView):
     """What one can sign in by, and ending that."""
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        if not settings.OIDC_SERVER_URL:
+        if not providers():
             raise Http404
         return super().dispatch(request, *args, **kwargs)
 
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        told = super().get_context_data(**kwargs)
+        connected = list(told["form"].accounts)
+        for one in connected:
+            one.shown_as = _shown_as(one)
+        has = {one.provider for one in connected}
+        further = [one for one in providers() if one.provider not in has]
+        return {**told, "connected": connected, "further": further}
+
     @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
-        security.event("sign_in_disconnected", before=_told(form.cleaned_data["account"]))
-        answer: HttpResponse = super().form_valid(form)
+        account = form.cleaned_data["account"]
+        security.event("sign_in_disconnected", before=_told(account))
+        answer: HttpResponse
+        if any(one.provider == account.provider for one in providers()):
+            answer = super().form_valid(form)
+        else:  # the site has left that provider, and allauth would look for it
+            account.delete()
+            answer = redirect(self.get_success_url())
         messages.success(self.request, _("It is removed."))
         return answer
+
+
+def _shown_as(account: SocialAccount) -> str:
+    try:
+        name = str(account.get_provider_account())
+    except SocialApp.DoesNotExist:  # the site has left that provider
+        return str(account.uid)
+    return f"{account.uid} ({settings.SAML_NAME})" if account.provider == SAML else name

@@ -85,5 +85,13 @@ def _by_token(request: HttpRequest) -> bool:
 
 def _has_one(request: HttpRequest) -> bool:
     records = get_authentication_records(request, request.user)
-    enough = {"mfa", "socialaccount"} if settings.OIDC_SECOND_FACTOR else {"mfa"}
-    return any(one["method"] in enough for one in records) or is_mfa_enabled(request.user)
+    trusted = {
+        "oidc": settings.OIDC_SECOND_FACTOR,
+        "saml": settings.SAML_SECOND_FACTOR,
+    }
+    by_it = any(
+        one["method"] == "mfa"
+        or (one["method"] == "socialaccount" and trusted.get(one["provider"], False))
+        for one in records
+    )
+    return by_it or is_mfa_enabled(request.user)

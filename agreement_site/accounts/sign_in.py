@@ -30,7 +30,7 @@ from groundwork import security
 from projects.models import ApiToken
 from projects.people import tokens
 
-from . import sign_in_limit
+from . import outside, sign_in_limit
 from .invalid import InvalidIs400
 from .landing import first_page
 
@@ -43,8 +43,8 @@ class SignIn(InvalidIs400, views.LoginView):
     redirect_authenticated_user = True
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        ways = {"oidc_name": settings.OIDC_SERVER_URL and settings.OIDC_NAME}
-        return {**super().get_context_data(**kwargs), **ways, "with_mail": bool(settings.SMTP_URL)}
+        told = {"providers": outside.providers(), "with_mail": bool(settings.SMTP_URL)}
+        return {**super().get_context_data(**kwargs), **told}
 
     def get_default_redirect_url(self) -> str:
         return first_page(self.request.user)

@@ -5,7 +5,7 @@ from allauth.mfa.webauthn import views as webauthn_views
 from allauth.socialaccount import views as social_views
 from django.urls import path, re_path
 
-from . import language, mailed, outside, second_factor, sessions, sign_in
+from . import language, mailed, outside, saml, second_factor, sessions, sign_in
 
 urlpatterns = [
     path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
@@ -66,6 +66,10 @@ urlpatterns = [
         outside.callback,
         name="openid_connect_callback",
     ),
+    path("saml/login/", saml.SignIn.as_view(), name="saml_login"),
+    path("saml/acs/", saml.acs, name="saml_acs"),
+    path("saml/acs/finish/", saml.finish, name="saml_finish_acs"),
+    path("saml/metadata/", saml.metadata, name="saml_metadata"),
     path(
         "sign-in/cancelled/",
         social_views.login_cancelled,

@@ -15,6 +15,7 @@ ACTS = {
     "password_reset": _("chose a new password by a mailed link"),
     "email_confirmed": _("confirmed an e-mail address"),
     "account_made": _("came for the first time, by a provider"),
+    "sign_in_failed": _("a sign-in by a provider failed"),
     "sign_in_connected": _("connected a provider"),
     "sign_in_disconnected": _("disconnected a provider"),
     "second_factor_added": _("set up a second factor"),

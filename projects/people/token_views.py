@@ -41,7 +41,8 @@ def own_tokens(request: HttpRequest) -> HttpResponse:
         .order_by("-pk")
     )
     context = {"form": form, "made": made, "tokens": own, "now": timezone.now()}
-    context |= {"by_provider": settings.OIDC_SERVER_URL, "with_mail": settings.SMTP_URL}
+    by_provider = settings.OIDC_SERVER_URL or settings.SAML_METADATA
+    context |= {"by_provider": by_provider, "with_mail": settings.SMTP_URL}
     status = 400 if form.errors else 200
     return render(request, "projects/tokens.html", context, status=status)
 

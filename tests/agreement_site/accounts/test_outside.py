@@ -169,6 +169,7 @@ def test_what_cannot_be_trusted_opens_nothing(
         setattr(provider, name, value)
     client, page = come(provider)
     assert (page.status_code, is_in(client)) == (401, False)
+    assert TrailLine.objects.get(what="sign_in_failed").details["provider"] == "Example"
 
 
 def test_a_state_of_somebody_else_opens_nothing(provider: Provider, lead: User) -> None:

@@ -524,6 +524,7 @@ AT_THE_DOOR = {
     "password_reset",
     "email_confirmed",
     "account_made",
+    "sign_in_failed",
     "sign_in_connected",
     "sign_in_disconnected",
     "second_factor_added",
