@@ -216,7 +216,7 @@ def _describe(report: Report, staged: Staged, *, project: Project | None, make_n
     report.guidelines = staged.newest_guidelines()
     report.doubles = staged.count_doubles()
     report.double_examples = staged.doubles(EXAMPLES)
-    report.untimed = staged.count_untimed()
+    report.untimed = staged.count("untimed")
     report.repeats = staged.count_repeats()
     for said in staged.first(PREVIEW):
         rated_at, comment = moment_text(said.rated_at), shown(said.comment or "")

@@ -50,6 +50,7 @@ _DOUBLES = (
 )
 _COUNT = {
     "said": "SELECT count(*) FROM said",
+    "untimed": "SELECT count(*) FROM said WHERE rated_at IS NULL",
     "content": "SELECT count(*) FROM content",
     "gold": "SELECT count(*) FROM gold",
     "skip": "SELECT count(*) FROM skip",
@@ -99,9 +100,10 @@ class Staged:
     def __init__(self, db: sqlite3.Connection) -> None:
         self.db = db
 
-    def count(self, table: str) -> int:
-        """Rows of ``said``, ``content``, ``gold`` or ``skip``."""
-        return self.db.execute(_COUNT[table]).fetchone()[0]
+    def count(self, what: str) -> int:
+        """Rows of ``said``, ``content``, ``gold`` or ``skip``; ``untimed``: judgements of which the
+        file does not say when they were made."""
+        return self.db.execute(_COUNT[what]).fetchone()[0]
 
     # --- judgements
 
@@ -121,10 +123,6 @@ class Staged:
         """The highest version of guidelines that is named; 0 where none is."""
         found = self.db.execute("SELECT max(guidelines) FROM said").fetchone()[0]
         return found or 0
-
-    def count_untimed(self) -> int:
-        """Judgements of which the file does not say when they were made."""
-        return self.db.execute("SELECT count(*) FROM said WHERE rated_at IS NULL").fetchone()[0]
 
     def count_repeats(self) -> int:
         """Judgements whose item and rater stood in the file before."""
