@@ -19,6 +19,7 @@ from metrics.counting import store
 from metrics.counting.kinds import Kinds
 from metrics.models import EVER, CountState, Diagnosis, PairTally, PatternTally, PeerTally
 from metrics.readings import disputes, findings
+from metrics.readings.ever import Ever
 from metrics.scale import QuestionScale
 from projects.models import Question
 from ratings.models import Rating
@@ -196,7 +197,7 @@ def _compare_diagnosis(
         return
     row = Diagnosis.objects.filter(pk=question_id).first() or Diagnosis()
     stored = {one["name"]: one["figures"] for one in row.findings}
-    made = findings.of_question(question_id, scale, _means(question_id))
+    made = findings.of_question(Ever.of(question_id, scale), _means(question_id))
     found.compare("finding", stored, {one["name"]: one["figures"] for one in made})
     expected = disputes.newest_disputed(question_id, scale)
     found.compare("most disputed items", row.disputes, expected)

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from metrics.agreement import intervals, registry
-from metrics.counting import store
-from metrics.models import EVER, CountState, PatternTally
+from metrics.models import CountState
 from metrics.scale import QuestionScale
 
-from .groups import Patterns
+from .ever import Ever
 
 REPLICATES = 2000
 # at most, over all replicates: a scale of very many patterns gets fewer replicates
@@ -72,13 +71,8 @@ def first_filled(first: dict[str, Any], state: CountState | None) -> dict[str, A
     return first | {"value": value} | ({"people": value} if of_people else {})
 
 
-def of_question(question_id: int, scale: QuestionScale) -> tuple[Intervals, Intervals]:
-    """`bootstrap` of a question's stored patterns, of all raters and of the people; nothing where
-    none are stored, or for the people where these are all."""
-    row = PatternTally.objects.filter(question_id=question_id, day=EVER).first()
-    if row is None:
-        return {}, {}
-    counts, n_items = store.decode_patterns(row, scale.width)
-    patterns = Patterns.of(counts, scale)
-    pooled = bootstrap(patterns.pooled, n_items, scale)
-    return pooled, bootstrap(patterns.people, n_items, scale) if patterns.apart else {}
+def of_question(ever: Ever) -> tuple[Intervals, Intervals]:
+    """`bootstrap` of all raters and of the people; nothing for the people where these are all."""
+    patterns, scale = ever.patterns, ever.scale
+    pooled = bootstrap(patterns.pooled, ever.n_items, scale)
+    return pooled, bootstrap(patterns.people, ever.n_items, scale) if patterns.apart else {}

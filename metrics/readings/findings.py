@@ -18,12 +18,11 @@ from metrics.agreement.explaining.diagnosis import Finding
 from metrics.agreement.headline import COHEN, FLEISS
 from metrics.agreement.registry import MEAN_BY_ITEMS
 from metrics.agreement.weights import weighted
-from metrics.counting import store
-from metrics.models import EVER, CountState, Diagnosis, PatternTally, Reading, Span
+from metrics.models import Diagnosis, Reading, Span
 from metrics.scale import QuestionScale
 
 from . import disputes, pairs, pooled
-from .groups import Patterns
+from .ever import Ever
 
 Findings = list[dict[str, Any]]
 
@@ -44,37 +43,29 @@ ORDER = (
 )
 
 
-def diagnosis_of(question_id: int, scale: QuestionScale, means: dict[str, Any]) -> Diagnosis:
+def diagnosis_of(ever: Ever, means: dict[str, Any]) -> Diagnosis:
     """What is to be stored of a question, from its counts, its readings and what is counted of its
     ratings; ``means``: the mean pairwise kappas by items (readings.means)."""
     return Diagnosis(
-        question_id=question_id,
-        findings=of_question(question_id, scale, means),
-        disputes=disputes.newest_disputed(question_id, scale),
+        question_id=ever.question_id,
+        findings=of_question(ever, means),
+        disputes=disputes.newest_disputed(ever.question_id, ever.scale),
         computed_at=timezone.now(),
     )
 
 
-def of_question(question_id: int, scale: QuestionScale, means: dict[str, Any]) -> Findings:
+def of_question(ever: Ever, means: dict[str, Any]) -> Findings:
     """Those of all ratings, of the people's where models rate too; what is said of raters rests on
     the pairs of the heat map."""
-    row = PatternTally.objects.filter(question_id=question_id, day=EVER).first()
-    if row is None:
+    if not len(ever.n_items):
         return []
-    counts, n_items = store.decode_patterns(row, scale.width)
-    patterns = Patterns.of(counts, scale)
-    raters = list(pairs.busiest(question_id).values_list("rater_id", flat=True))
-    if patterns.apart and not scale.pooled:
-        state = CountState.objects.get(pk=question_id)
-        raters = [rater for rater in raters if rater not in state.model_raters]
-    tables = pairs.tables_among(question_id, raters, scale)
-    told = patterns.pooled if scale.pooled else patterns.people
-    reading = Reading.objects.filter(question_id=question_id, span=Span.ALL).first()
-    return (
-        of(told, n_items, tables, scale)
-        if reading is None
-        else in_order([*of(told, n_items, tables, scale), *of_reading(reading, means)])
-    )
+    raters = list(pairs.busiest(ever.question_id).values_list("rater_id", flat=True))
+    if ever.people_alone:
+        raters = [rater for rater in raters if rater not in ever.model_raters]
+    tables = pairs.tables_among(ever.question_id, raters, ever.scale)
+    found = of(ever.told, ever.n_items, tables, ever.scale)
+    reading = Reading.objects.filter(question_id=ever.question_id, span=Span.ALL).first()
+    return found if reading is None else in_order([*found, *of_reading(reading, means)])
 
 
 def of(

@@ -22,6 +22,7 @@ from metrics.scale import QuestionScale
 from ratings.recording import waiting
 
 from . import bootstrap, drawn, findings, means, pooled
+from .ever import Ever
 
 logger = logging.getLogger(__name__)
 
@@ -61,9 +62,10 @@ def renew(question_id: int) -> None:
         return
     scale = QuestionScale.of(state.question)
     version = state.version
-    intervals, of_people = bootstrap.of_question(question_id, scale)
-    pairwise = means.of_question(question_id, scale)
-    diagnosis = findings.diagnosis_of(question_id, scale, pairwise)
+    ever = Ever.of(question_id, scale)
+    intervals, of_people = bootstrap.of_question(ever)
+    pairwise = means.of_question(ever)
+    diagnosis = findings.diagnosis_of(ever, pairwise)
     whole = Reading.objects.filter(question=question_id, span=Span.ALL).only("headline").first()
     first = pooled.of_all(whole.headline) if whole is not None else {}
     of_drawn = drawn.renewed(state, first, scale) if first else {}

@@ -10,38 +10,30 @@ import numpy as np
 from metrics.agreement.coefficients.light import KappasOfPairs, by_items
 from metrics.agreement.registry import MEAN_BY_ITEMS
 from metrics.agreement.weights import weighted
-from metrics.counting import store
-from metrics.models import EVER, CountState, PairTally, PatternTally
+from metrics.models import PairTally
 from metrics.scale import QuestionScale
 
-from .groups import Patterns
+from .ever import Ever
 
 PAIRS = 20_000  # those with the most items in common: the others weigh next to nothing
 
 
-def of_question(question_id: int, scale: QuestionScale) -> dict[str, Any]:
+def of_question(ever: Ever) -> dict[str, Any]:
     """Name -> READING, for each weighting; of the people where models are kept apart, unless the
     lead wants them pooled."""
-    row = PatternTally.objects.filter(question_id=question_id, day=EVER).first()
-    state = CountState.objects.filter(pk=question_id).first()
-    if row is None or state is None:
-        return {}
-    counts, n_items = store.decode_patterns(row, scale.width)
-    patterns = Patterns.of(counts, scale)
-    pairs = PairTally.objects.filter(question=question_id)
-    told = patterns.pooled
-    if patterns.apart and not scale.pooled:
-        told = patterns.people
-        pairs = pairs.exclude(rater_a__in=state.model_raters)
-        pairs = pairs.exclude(rater_b__in=state.model_raters)
-    names = scale.weighting_names()
+    pairs = PairTally.objects.filter(question=ever.question_id)
+    if ever.people_alone:
+        pairs = pairs.exclude(rater_a__in=ever.model_raters)
+        pairs = pairs.exclude(rater_b__in=ever.model_raters)
+    names = ever.scale.weighting_names()
     columns = "rater_a_id", "rater_b_id", "n_items", *(f"kappa_{name}" for name in names)
     most = pairs.order_by("-n_items", "rater_a_id", "rater_b_id")
     rows = list(most.values_list(*columns)[:PAIRS])
     if not rows:
         return {}
     a, b, shared, *kappas = zip(*rows, strict=True)
-    return of(np.array([a, b, shared], np.int64), kappas, (told, n_items), scale)
+    patterns = ever.told, ever.n_items
+    return of(np.array([a, b, shared], np.int64), kappas, patterns, ever.scale)
 
 
 def of(

@@ -9,9 +9,7 @@ import numpy as np
 
 from metrics.agreement import planning
 from metrics.agreement.weights import NONE
-from metrics.counting import store
-from metrics.models import EVER, PatternTally
-from metrics.readings.groups import Patterns
+from metrics.readings.ever import Ever
 from metrics.scale import QuestionScale
 from projects.models import Question
 
@@ -32,18 +30,16 @@ class Overlaps:
 
 def overlaps(question: Question, half_width: float = HALF_WIDTH) -> Overlaps:
     """Under the question's weights, of people where models are kept apart."""
-    row = PatternTally.objects.filter(question=question, day=EVER).first()
     scale = QuestionScale.of(question)
-    if row is None or scale.k < 2:
+    ever = Ever.of(question.pk, scale)
+    if not len(ever.n_items) or scale.k < 2:
         return Overlaps(half_width, [])
-    counts, n_items = store.decode_patterns(row, scale.width)
-    patterns = Patterns.of(counts, scale)
-    told = patterns.people if patterns.apart and not scale.pooled else patterns.pooled
+    told = ever.told
     most = int(told.sum(axis=1).max()) if len(told) else 0
     if math.comb(most + scale.k - 1, scale.k - 1) > MOST_PATTERNS:
         return Overlaps(half_width, [], too_many=True)
     weights = scale.weightings()[question.weights if scale.type.ordered else NONE]
     distinct, where = np.unique(told, axis=0, return_inverse=True)
-    items = np.bincount(where.ravel(), n_items, len(distinct))
+    items = np.bincount(where.ravel(), ever.n_items, len(distinct))
     found = planning.plans(distinct, items, half_width, weights)
     return Overlaps(half_width, found, planning.cheapest(found))

@@ -14,6 +14,7 @@ from metrics.agreement.coefficients import cohen
 from metrics.auditing.compare import audit
 from metrics.models import CountState, Diagnosis, PairTally, Slice
 from metrics.readings import findings, pairs, rater_periods
+from metrics.readings.ever import Ever
 from metrics.scale import QuestionScale
 from metrics.work.sweep import bring_up_to_date
 
@@ -118,7 +119,8 @@ def test_stored_pairs_are_those_of_the_formula(rated: Any) -> None:
 def test_what_is_said_follows_the_ratings(rated: Any, rate: Any) -> None:
     before = Diagnosis.objects.get(question=rated)
     means = CountState.objects.get(pk=rated.pk).pairwise
-    assert before.findings == findings.of_question(rated.pk, QuestionScale.of(rated), means)
+    ever = Ever.of(rated.pk, QuestionScale.of(rated))
+    assert before.findings == findings.of_question(ever, means)
     first = before.disputes["linear"][0]
     rate(rated, "i1", "a", "none")
     rate(rated, "i1", "b", "critical")
