@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from django.contrib.auth.models import User
@@ -12,13 +14,13 @@ from quality.consensus import renew
 from quality.models import LabelRules
 from ratings.recording.judgement import Judgement
 from ratings.recording.record import record
+from tests.cast import Cast
 
 RATERS = {"ann": 0.9, "ben": 0.85, "cleo": 0.8, "dan": 0.5}  # right so often
 ITEMS = 60
 
 
-@pytest.fixture
-def answered(question: Question) -> Question:
+def answer(question: Question) -> None:
     """Sixty items, a fifth of the ratings missing; counted."""
     rng = np.random.default_rng(7)
     project = question.project
@@ -38,6 +40,18 @@ def answered(question: Question) -> Question:
                 said.append(Judgement(item.pk, raters[key], code))
     record({question: said}, by=None, source="api")
     sweep.bring_up_to_date(question.pk)
+
+
+@pytest.fixture(scope="module")
+def answered_once(stage: Callable[..., Cast]) -> Cast:
+    """For modules all of whose tests begin with `answered`: they take it as their ``made_once``."""
+    return stage(lambda made: answer(made.question))
+
+
+@pytest.fixture
+def answered(begun: Cast | None, question: Question) -> Question:
+    if begun is None:
+        answer(question)
     return question
 
 

@@ -16,8 +16,14 @@ from projects.catalogue.gold import set_gold
 from projects.models import Item, Member, Question, Rater
 from quality.adjudication import appeals, deciding
 from quality.models import Appeal, ItemLabel, LabelRules
+from tests.cast import Cast
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module")
+def made_once(answered_once: Cast) -> Cast:
+    return answered_once
 
 
 @pytest.fixture

@@ -15,8 +15,14 @@ from quality.adjudication.narrowing import Narrowing
 from quality.consensus import renew
 from quality.models import Escalation, ItemLabel
 from ratings.models import Assignment
+from tests.cast import Cast
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module")
+def made_once(answered_once: Cast) -> Cast:
+    return answered_once
 
 
 @pytest.fixture

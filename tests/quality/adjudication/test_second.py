@@ -12,8 +12,14 @@ from projects.models import Item, Member, Question
 from quality.adjudication import deciding, second
 from quality.consensus import renew
 from quality.models import Decision, ItemLabel, LabelRules, SecondOpinion
+from tests.cast import Cast
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module")
+def made_once(answered_once: Cast) -> Cast:
+    return answered_once
 
 
 @pytest.fixture

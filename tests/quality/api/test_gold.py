@@ -10,8 +10,14 @@ from django.contrib.auth.models import User
 
 from projects.models import GoldAnswer, Item, Question
 from quality.gold import renew
+from tests.cast import Cast
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module")
+def made_once(answered_once: Cast) -> Cast:
+    return answered_once
 
 
 def test_gold_is_set_read_changed_and_taken_away(

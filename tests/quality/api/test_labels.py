@@ -11,8 +11,14 @@ from django.contrib.auth.models import User
 from projects.models import Item, Question
 from quality.adjudication import deciding
 from quality.consensus import renew
+from tests.cast import Cast
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module")
+def made_once(answered_once: Cast) -> Cast:
+    return answered_once
 
 
 def all_labels(api: Any, url: str) -> list[dict[str, Any]]:

@@ -16,8 +16,14 @@ from quality.adjudication import deciding
 from quality.consensus import renew
 from quality.labels import card, files, final
 from quality.models import Consensus, ItemLabel
+from tests.cast import Cast
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module")
+def made_once(answered_once: Cast) -> Cast:
+    return answered_once
 
 
 @pytest.fixture

@@ -16,8 +16,14 @@ from django.test import Client
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Question, Rater
 from quality.models import Alarm, AlarmStep, DriftStanding
+from tests.cast import Cast
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module")
+def made_once(answered_once: Cast) -> Cast:
+    return answered_once
 
 
 @pytest.fixture
@@ -155,6 +161,7 @@ def test_the_chart_marks_the_onset(case: Any, base: str, client: Client) -> None
     assert client.get(f"{base}alarms/999999/").status_code == 404
 
 
+@pytest.mark.fresh
 def test_the_ratings_that_differ_most_come_first(
     question: Question, rate: Any, utc: Any, make_alarm: Any, client: Client
 ) -> None:

@@ -13,8 +13,14 @@ from projects.models import GoldAnswer, Item, Member, Question
 from quality.adjudication import deciding
 from quality.consensus import renew
 from quality.models import Claim, Consensus, Decision, ItemLabel, NamesSeen
+from tests.cast import Cast
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module")
+def made_once(answered_once: Cast) -> Cast:
+    return answered_once
 
 
 @pytest.fixture

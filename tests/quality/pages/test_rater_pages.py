@@ -20,8 +20,14 @@ from quality.models import Alarm
 from quality.pages import funnel_chart
 from ratings.recording.judgement import Judgement
 from ratings.recording.record import record
+from tests.cast import Cast
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module")
+def made_once(answered_once: Cast) -> Cast:
+    return answered_once
 
 
 @pytest.fixture

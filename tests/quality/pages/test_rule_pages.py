@@ -12,6 +12,7 @@ from projects.models import Member, Question, Rater
 from quality.consensus import renew
 from quality.escalation import looking
 from quality.models import Escalation, ItemLabel, LabelRules
+from tests.cast import Cast
 
 pytestmark = pytest.mark.django_db
 
@@ -23,6 +24,11 @@ RULE = {
     "second_share": "0",
     "tell_after": "7",
 }
+
+
+@pytest.fixture(scope="module")
+def made_once(answered_once: Cast) -> Cast:
+    return answered_once
 
 
 @pytest.fixture

@@ -30,8 +30,14 @@ from ratings.models import Assignment
 from ratings.recording import places
 from ratings.recording.judgement import Judgement
 from ratings.recording.record import record
+from tests.cast import Cast
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module")
+def made_once(answered_once: Cast) -> Cast:
+    return answered_once
 
 
 @pytest.fixture(autouse=True)

@@ -20,8 +20,14 @@ from quality.repeats import renew
 from ratings.models import Assignment, Rating
 from ratings.recording.apart import record_apart
 from ratings.recording.judgement import Judgement
+from tests.cast import Cast
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module")
+def made_once(answered_once: Cast) -> Cast:
+    return answered_once
 
 
 def again(question: Question, rater: str, moves: tuple[int, ...]) -> list[tuple[int, int]]:
