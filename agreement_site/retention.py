@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from agreement_site.models import TrailLine
 from projects.models import ApiToken
+from projects.people import offers
 
 logger = logging.getLogger(__name__)
 
@@ -59,6 +60,8 @@ def apply() -> None:
         if days and (gone := rule.removes(now - datetime.timedelta(days=days))):
             logger.info("%s %s were removed after %s days", gone, rule.what, days)
     remove_ended_sessions()
+    if gone := offers.remove_old():
+        logger.info("%s offers of roles that nobody accepted were removed", gone)
 
 
 def remove_ended_sessions() -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
+from django.db.models import Q, QuerySet
 from django.http import Http404
 from django.utils.translation import gettext as _
 
@@ -41,6 +43,18 @@ def may_create_projects(user: Any) -> bool:
     if settings.MAY_CREATE_PROJECTS == "leads":
         return Member.objects.filter(user=user.pk, role=Member.Role.LEAD).exists()
     return bool(settings.MAY_CREATE_PROJECTS == "everybody")
+
+
+def known_to(by: Any) -> QuerySet[User]:
+    """The open accounts that ``by`` may take into a project of theirs without a word of the owner:
+    those in a project that ``by`` leads, and the own one. Of all others they are not even told
+    that they are there."""
+    found = User.objects.filter(is_active=True)
+    if by.is_superuser:
+        return found
+    led = Member.objects.filter(user=by.pk, role=Member.Role.LEAD).values("project")
+    known = Member.objects.filter(project__in=led).values("user")
+    return found.filter(Q(pk__in=known) | Q(pk=by.pk))
 
 
 def refuse_new_projects(user: Any) -> None:

@@ -24,6 +24,7 @@ from .models import (
     ItemVersion,
     KindVersion,
     Member,
+    MemberOffer,
     Project,
     Question,
     Rater,
@@ -253,6 +254,18 @@ class MemberAdmin(InTrail):
     list_select_related = ("user", "project")
     search_fields = ("user__username", "project__name")
     autocomplete_fields = ("user", "project")
+
+
+@admin.register(MemberOffer)
+class MemberOfferAdmin(ReadOnly):
+    """For superusers alone: whoever leads the project is not told whose name it is."""
+
+    list_display = ("username", "user", "project", "role", "by", "made_at", "declined_at")
+    list_select_related = ("user", "project", "by")
+    search_fields = ("=username", "project__name")
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(request.user.is_superuser)
 
 
 @admin.register(ApiToken)

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from projects.people import member_views, token_views
+from projects.people import member_views, offer_views, token_views
 from projects.setup import guideline_views, project_views, question_views
 
 QUESTION = "projects/<int:project_id>/setup/questions/<str:key>/"
@@ -9,6 +9,7 @@ PEOPLE = "projects/<int:project_id>/people/"
 urlpatterns = [
     path("tokens/", token_views.own_tokens, name="tokens"),
     path("tokens/<int:token_id>/revoke/", token_views.revoke_token, name="revoke_token"),
+    path("offers/<int:offer_id>/", offer_views.offer_answer, name="offer_answer"),
     path("projects/new/", project_views.project_new, name="project_new"),
     path(
         "projects/guidelines-preview/", project_views.guidelines_preview, name="guidelines_preview"
@@ -40,6 +41,11 @@ urlpatterns = [
     path(PEOPLE + "members/<int:member_id>/role/", member_views.member_role, name="member_role"),
     path(
         PEOPLE + "members/<int:member_id>/remove/", member_views.member_remove, name="member_remove"
+    ),
+    path(
+        PEOPLE + "offers/<int:offer_id>/withdraw/",
+        offer_views.offer_withdraw,
+        name="offer_withdraw",
     ),
     path(PEOPLE + "raters/<int:rater_id>/", member_views.rater_change, name="rater_change"),
     path(PEOPLE + "raters/<int:rater_id>/pause/", member_views.rater_pause, name="rater_pause"),

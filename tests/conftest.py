@@ -164,6 +164,15 @@ def stranger(make_user: Callable[..., User]) -> User:
 
 
 @pytest.fixture
+def colleague(stranger: User, lead: User, make_project: Callable[..., Any]) -> User:
+    """The stranger, whom the lead knows from another project of theirs."""
+    other = make_project("Another of the lead's")
+    other.members.create(user=lead, role="lead")
+    other.members.create(user=stranger, role="viewer")
+    return stranger
+
+
+@pytest.fixture
 def admin(make_user: Callable[..., User]) -> User:
     return make_user("admin", is_staff=True, is_superuser=True)
 

@@ -7,12 +7,14 @@ from typing import Any
 from django.urls import reverse
 
 from projects.models import Member
+from projects.people import offers
 
 
 def first_page(user: Any) -> str:
-    """The desk, for who does nothing here but rate in one project; else the list of projects."""
+    """The desk, for who does nothing here but rate in one project and is asked to join no other;
+    else the list of projects."""
     roles = list(Member.objects.filter(user=user.pk).values_list("project_id", "role")[:2])
-    if user.is_staff or len(roles) != 1:
+    if user.is_staff or len(roles) != 1 or offers.open_to(user).exists():
         return reverse("projects")
     [(project_id, role)] = roles
     if role != Member.Role.ANNOTATOR:

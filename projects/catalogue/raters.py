@@ -9,12 +9,14 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.db import transaction
+from django.db.models import Q
 from rest_framework import serializers
 
 from groundwork import security
 from groundwork.database import bulk
 from groundwork.rest.parameters import rows_error
 from groundwork.text import has_control
+from projects.access import known_to
 from projects.models import Member, Project, Rater, RaterIdentity
 
 from . import identities, kinds
@@ -26,6 +28,11 @@ LONGEST_GROUP = Rater._meta.get_field("group").max_length or 0
 LONGEST_MODEL = Rater._meta.get_field("model").max_length or 0
 LONGEST_VERSION = Rater._meta.get_field("prompt_version").max_length or 0
 LONGEST_USERNAME = 150
+# The same of an account that is not there and of one that is none of the caller's business.
+NOT_NEAR = (
+    "there is no account '{}' in this project or in another one that you lead: add it under People,"
+    " and its owner is asked"
+)
 MOST_TOLD = 100  # raters of one request that a line of the trail names
 # What is said of a rater beside the key and the account, and of one of whom nothing was said.
 SAID = {"name": "", "kind": Rater.Kind.HUMAN.value, "model": "", "prompt_version": "", "group": ""}
@@ -36,8 +43,9 @@ def put_raters(*, project: Project, rows: Sequence[Any], by: Any) -> Counts:
     """Create or change raters by key; what is left out stays. All or nothing; 400 names each bad
     row.
 
-    ``username`` ties the rater to an account, which becomes an annotator of the project when it has
-    no role in it; null unties it.
+    ``username`` ties the rater to an account that is in the project or known to ``by``
+    (``access.known_to``), which becomes an annotator of the project when it has no role in it; null
+    unties it. ``by`` None: whoever runs the site.
     """
     raters = checked("rater", rows, FIELDS)
     with transaction.atomic():
@@ -45,7 +53,7 @@ def put_raters(*, project: Project, rows: Sequence[Any], by: Any) -> Counts:
         project = Project.objects.select_for_update().get(pk=project.pk)
         raters = _as_shown(project, raters)
         hidden = identities.names(project)
-        users = _users(raters)
+        users = _users(project, raters, by)
         stored = standing("projects_rater", COLUMNS, project, raters)
         _refuse_models(raters, stored)
         counts = {"created": 0, "changed": 0, "unchanged": 0}
@@ -158,20 +166,23 @@ def _username_problem(username: Any) -> str | None:
     return None
 
 
-def _users(raters: Sequence[Row]) -> dict[str, int]:
-    """username -> id of the accounts that the rows name; 400 for one that does not exist or is
-    named twice."""
+def _users(project: Project, raters: Sequence[Row], by: Any) -> dict[str, int]:
+    """username -> id of the accounts that the rows name; 400 for one that is named twice, and for
+    one that is neither in the project nor known to ``by``, whether or not there is one."""
     names = [row["username"] for row in raters if row.get("username") is not None]
     if not names:
         return {}
     users = get_user_model().objects.filter(username__in=names, is_active=True)
+    if by is not None:
+        members = Member.objects.filter(project=project).values("user")
+        users = users.filter(Q(pk__in=members) | Q(pk__in=known_to(by).values("pk")))
     known = dict(users.values_list("username", "pk"))
     wrong: dict[int, list[str]] = {}
     first: dict[str, int] = {}
     for place, row in enumerate(raters):
         name = row.get("username")
         if name is not None and name not in known:
-            wrong[place] = [f"there is no account '{name}' on this site"]
+            wrong[place] = [NOT_NEAR.format(name)]
         elif name is not None and first.setdefault(name, place) != place:
             wrong[place] = [
                 f"the account '{name}' is tied to the rater of row {first[name]} already"
@@ -309,7 +320,8 @@ FIELDS = {
         serializers.CharField(
             required=False,
             allow_null=True,
-            help_text="An account of this site; it becomes an annotator of the project",
+            help_text="An account of a member, or of somebody in another project that the caller"
+            " leads: it becomes an annotator of the project",
         ),
     ),
 }

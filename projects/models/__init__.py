@@ -5,6 +5,7 @@ from .deletion import Deletion
 from .identity import RaterIdentity
 from .item import ASKED, WAITING, WITHDRAWN, GoldAnswer, Item, ItemVersion
 from .member import ApiToken, Member
+from .offer import MemberOffer
 from .project import BandScheme, GuidelineVersion, Project, QueueOrder
 from .question import Category, Question, Scale, Weights
 from .rater import KindVersion, Rater
@@ -24,6 +25,7 @@ __all__ = [
     "ItemVersion",
     "KindVersion",
     "Member",
+    "MemberOffer",
     "Project",
     "Question",
     "QueueOrder",

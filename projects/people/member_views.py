@@ -24,7 +24,7 @@ from projects.models import Member, Project
 from projects.setup.form_pages import show
 from projects.setup.project_rules import Refused
 
-from . import members, raters
+from . import members, offers, raters
 from .forms import InviteForm, MemberForm, RaterForm, RoleForm
 
 RATERS_A_PAGE = 50
@@ -51,6 +51,7 @@ def _page(
     context = {
         "project": project,
         "members": list(known),
+        "offers": list(offers.of_project(project)),
         "linkable": members.who_may_get_link(project=project, by=request.user),
         "roles": Member.Role.choices,
         "form": MemberForm(),
@@ -66,13 +67,13 @@ def _page(
 @login_required
 @require_POST
 def member_add(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Somebody who has an account, or a new account with its invitation link, which is shown this
-    one time."""
+    """Somebody who has an account, and is asked where the lead does not know them; or a new account
+    with its invitation link, which is shown this one time."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     form = MemberForm(request.POST)
     if form.is_valid():
         data = form.cleaned_data
-        add = members.invite_member if data["account"] == "new" else members.add_member
+        add: Any = members.invite_member if data["account"] == "new" else members.add_member
         try:
             member = add(
                 project=project, username=data["username"], role=data["role"], by=request.user
@@ -80,11 +81,12 @@ def member_add(request: HttpRequest, project_id: int) -> HttpResponse:
         except Refused as refused:
             show(form, refused.fields)
         else:
-            if data["account"] == "new":
+            if member is not None and data["account"] == "new":
                 return _page(request, project, link=_link(request, member), link_for=member.user)
-            messages.success(
-                request, _("%(name)s is a member now.") % {"name": member.user.get_username()}
-            )
+            said = _("%(name)s is a member now.")
+            if member is None:
+                said = _("If there is an account “%(name)s”, its owner is asked to join.")
+            messages.success(request, said % {"name": data["username"]})
             return redirect("people", project.pk)
     return _page(request, project, form=form, status=400)
 

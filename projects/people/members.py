@@ -15,30 +15,37 @@ from django.utils.translation import gettext as _
 
 from groundwork import security
 from groundwork.text import likeness, mixes_alphabets
+from projects.access import known_to
 from projects.models import Member, Project
 from projects.setup.project_rules import Refused
 
+from . import offers
+from .joining import check_role, join
 from .raters import tie_annotator
 
 
 @transaction.atomic
-def add_member(*, project: Project, username: str, role: str, by: Any) -> Member:
-    """Give an existing user a role. Raises Refused for an unknown user and for somebody who has a
-    role already.
+def add_member(*, project: Project, username: str, role: str, by: Any) -> Member | None:
+    """Give an existing account a role, where ``by`` knows it (``access.known_to``); None where its
+    owner, if there is one, is asked instead. Raises Refused for somebody who has a role already,
+    and tells superusers of an account that is not there.
 
-    An account without a password is anybody's who gets a link to it (``who_may_get_link``): so it
-    is unknown but to those who lead a project of it, and lead all of them.
+    An account without a password is anybody's who gets a link to it (``who_may_get_link``): there
+    is no owner to be asked.
     """
-    user = get_user_model().objects.filter(username=username, is_active=True).first()
-    if user is not None and not _is_owned(user) and not _is_in_hands_of(user, by):
-        user = None
-    if user is None:
-        said = _(
-            "There is no account '%(name)s' on this site, or its owner has not chosen a password"
-            " yet."
-        )
+    check_role(role)
+    users = get_user_model()
+    username = users.normalize_username(username)
+    known = known_to(by).filter(username=username).first()
+    if known is not None:
+        return join(project, known, role, by)
+    if by.is_superuser:
+        said = _("There is no account '%(name)s' on this site.")
         raise Refused({"username": said % {"name": username}})
-    return _join(project, user, role, by)
+    user = users.objects.filter(username=username, is_active=True).first()
+    owned = user if user is not None and _is_owned(user) else None
+    offers.offer(project=project, username=username, user=owned, role=role, by=by)
+    return None
 
 
 @transaction.atomic
@@ -58,7 +65,7 @@ def invite_member(*, project: Project, username: str, role: str, by: Any) -> Mem
         raise Refused({"username": " ".join(error.messages)}) from None
     user.set_unusable_password()
     user.save()
-    return _join(project, user, role, by)
+    return join(project, user, role, by)
 
 
 def _looks_like_another(username: str) -> bool:
@@ -92,42 +99,10 @@ def _is_owned(user: User) -> bool:
     return user.has_usable_password() or SocialAccount.objects.filter(user=user.pk).exists()
 
 
-def _is_in_hands_of(user: User, by: Any) -> bool:
-    if by.is_superuser:
-        return True
-    of_user = Member.objects.filter(user=user).values("project")
-    led = Member.objects.filter(user=by, role=Member.Role.LEAD, project__in=of_user).count()
-    return 0 < led == of_user.count()
-
-
-def _join(project: Project, user: User, role: str, by: Any) -> Member:
-    _check_role(role)
-    Project.objects.select_for_update().get(pk=project.pk)
-    if Member.objects.filter(project=project, user=user).exists():
-        raise Refused(
-            {
-                "username": _("'%(name)s' is a member of this project already.")
-                % {"name": user.username}
-            }
-        )
-    member = Member.objects.create(project=project, user=user, role=role)
-    if role == Member.Role.ANNOTATOR:
-        tie_annotator(project=project, user=user)
-    security.event(
-        "member_added",
-        project_id=project.pk,
-        who=user.pk,
-        role=role,
-        by=by.pk,
-        after={"member": user.get_username(), "role": role},
-    )
-    return member
-
-
 @transaction.atomic
 def change_role(*, member: Member, role: str, by: Any) -> Member:
     """Raises Refused for an unknown role, and when the project would be left without a lead."""
-    _check_role(role)
+    check_role(role)
     if role != Member.Role.LEAD:
         _refuse_last_lead(member)
     before, member.role = member.role, role
@@ -159,13 +134,6 @@ def remove_member(*, member: Member, by: Any) -> None:
         by=by.pk,
         before={"member": member.user.get_username(), "role": member.role},
     )
-
-
-def _check_role(role: str) -> None:
-    if role not in Member.Role.values:
-        raise Refused(
-            {"role": _("A role is one of %(roles)s.") % {"roles": ", ".join(Member.Role.values)}}
-        )
 
 
 def _refuse_last_lead(member: Member) -> None:

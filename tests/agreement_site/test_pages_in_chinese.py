@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 import pytest
 from django.conf import settings
 from django.test import Client
-from django.utils import translation
+from django.utils import timezone, translation
 
 from agreement_site.models import Preference
 from metrics import tasks
@@ -164,6 +164,11 @@ def full(people, make_project) -> Project:
     project.questions.update(text="错误有多严重？", weights="quadratic")
     for role, user in people.items():
         Member.objects.create(project=project, user=user, role=role)
+    offer = {"username": "u9", "role": "viewer", "made_at": timezone.now(), "by": people["lead"]}
+    project.member_offers.create(**offer)
+    other = make_project("另一个")
+    for user in people.values():
+        other.member_offers.create(**offer | {"username": user.username, "user": user})
     raters = [
         Rater.objects.create(
             project=project, key=f"r{number}", kind="model" if number == 3 else "human"
@@ -280,7 +285,6 @@ REFUSED = [
     ("{p}setup/", {"name": "", "overlap": "y", "time_zone": "x1"}),
     ("{p}setup/questions/q1/text/", {"text": ""}),
     ("{p}people/add/", {"username": "1 2", "role": "king1", "account": "new"}),
-    ("{p}people/add/", {"username": "nobody1", "role": "viewer", "account": "existing"}),
     ("{p}data/import/", {}),
     ("/password/", {"old_password": "x1", "new_password1": "1", "new_password2": "2"}),
     ("/tokens/", {"scope": "x1", "days": "x1"}),

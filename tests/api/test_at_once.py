@@ -85,11 +85,11 @@ def test_items(at_once: Callable[..., Any], project: Project, address: Callable[
 
 
 def test_an_account_is_tied_to_one_rater(
-    at_once: Callable[..., Any], project: Project, address: Callable[..., str], stranger: User
+    at_once: Callable[..., Any], project: Project, address: Callable[..., str], colleague: User
 ) -> None:
     answers = at_once(
         address("raters/"), [{"key": f"k{n}", "username": "stranger"} for n in range(CLIENTS)]
     )
     assert Counter(answer.status_code for answer in answers) == {200: 1, 400: CLIENTS - 1}
-    assert Rater.objects.filter(user=stranger).count() == 1
-    assert Member.objects.filter(user=stranger).count() == 1
+    assert Rater.objects.filter(user=colleague).count() == 1
+    assert Member.objects.filter(project=project, user=colleague).count() == 1

@@ -148,3 +148,23 @@ def test_the_pages_are_accessible_and_fit_a_phone(visitor, project, scheme):
     assert {
         address: [rule["id"] for rule in rules] for address, rules in found.items() if rules
     } == {}
+
+
+def test_who_has_an_account_is_asked_and_joins(visitor, project, question, make_user):
+    make_user("guest")
+    page = visitor()
+    sign_in(page)
+    page.goto(f"/projects/{project.pk}/people/")
+    page.get_by_label("Name", exact=True).fill("guest")
+    page.get_by_label("has an account already").check()
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.get_by_text("If there is an account “guest”")).to_be_visible()
+    expect(page.get_by_role("button", name="Withdraw guest")).to_be_visible()
+    assert Axe().run(page).violations_count == 0
+    guest = visitor(viewport={"width": 390, "height": 844})
+    sign_in(guest, "guest")
+    expect(guest.get_by_role("heading", name="You are asked to join")).to_be_visible()
+    assert Axe().run(guest).violations_count == 0
+    guest.get_by_role("button", name=f"Join {project.name}").click()
+    expect(guest.get_by_text(f"You are a member of {project.name} now.")).to_be_visible()
+    assert project.raters.get(user__username="guest").key == "guest"

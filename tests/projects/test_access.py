@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.utils import timezone
 
 pytestmark = pytest.mark.django_db
 
@@ -19,6 +20,7 @@ PAGES = {  # address below the project -> the verbs it knows
     "people/members/{member}/link/": ("post",),
     "people/members/{member}/role/": ("post",),
     "people/members/{member}/remove/": ("post",),
+    "people/offers/{offer}/withdraw/": ("post",),
     "people/raters/{rater}/": ("get", "post"),
     "people/raters/{rater}/pause/": ("post",),
     "people/identities/": ("get",),
@@ -30,7 +32,9 @@ PAGES = {  # address below the project -> the verbs it knows
 @pytest.fixture
 def address(project):
     """The full address of one of PAGES."""
+    offered = project.member_offers.create(username="x", role="viewer", made_at=timezone.now())
     ids = {
+        "offer": offered.pk,
         "member": project.members.get(role="viewer").pk,
         "rater": project.raters.get().pk,
     }
@@ -66,6 +70,7 @@ def test_a_lead_and_a_superuser_see_the_page(page, address, client_for, lead, ad
         "people/members/999999/remove/",
         "people/members/999999/role/",
         "people/members/999999/link/",
+        "people/offers/999999/withdraw/",
         "people/raters/999999/pause/",
         "people/raters/999999/",
     ],
@@ -76,7 +81,12 @@ def test_what_does_not_exist_is_404(page, address, client_for, lead):
 
 
 @pytest.mark.parametrize(
-    "page", ["people/members/{member}/remove/", "people/raters/{rater}/pause/"]
+    "page",
+    [
+        "people/members/{member}/remove/",
+        "people/offers/{offer}/withdraw/",
+        "people/raters/{rater}/pause/",
+    ],
 )
 def test_people_of_another_project_are_not_reached_through_ones_own(
     page, address, client_for, make_project, stranger

@@ -16,7 +16,7 @@ from django.db.models import ProtectedError
 
 from agreement_site.models import TrailLine
 from groundwork import security
-from projects.models import Deletion, Member, Rater
+from projects.models import Deletion, Member, MemberOffer, Rater
 from ratings.items import erasing, person
 
 
@@ -69,6 +69,9 @@ def _lines(user: User) -> Iterator[bytes]:
         "roles": {
             str(member.project_id): member.role for member in Member.objects.filter(user=user)
         },
+        "asked_to_join": {
+            str(offer.project_id): offer.role for offer in MemberOffer.objects.filter(user=user)
+        },
     }
     yield (json.dumps(account, ensure_ascii=False) + "\n").encode()
     for rater in _raters(user):
@@ -102,6 +105,7 @@ def _forget(user: User, options: dict[str, Any]) -> dict[str, Any]:
             "account_removed", who=user.pk, how=options["forget"], before={"account": user.username}
         )
         try:
+            MemberOffer.objects.filter(username=user.username).delete()
             user.delete()
         except ProtectedError as error:
             raise CommandError(f"The account cannot go: {error}") from None

@@ -21,7 +21,7 @@ from agreement_site.models import TrailLine
 from agreement_site.trail.acts import ACTS
 from metrics.models import NamedView, ViewLink
 from projects.catalogue import gold
-from projects.models import ApiToken, Item, Member, Project, Rater
+from projects.models import ApiToken, Item, Member, MemberOffer, Project, Rater
 from projects.people import tokens
 from quality.models import GoldAct
 from tests.cast import PASSWORD
@@ -109,6 +109,28 @@ def _look_who(world: World) -> None:
 
 def _invite(world: World) -> None:
     world.post("people/add/", {"username": "new", "role": "viewer", "account": "new"})
+
+
+def _offer(world: World) -> int:
+    """Asked is the lead themselves, by another lead: so the actor is the same in all lines."""
+    other = Project.objects.create(name="Another")
+    offered = MemberOffer.objects.create(
+        project=other, username="lead", user=world.lead, role="viewer", made_at=timezone.now()
+    )
+    return offered.pk
+
+
+def _join(world: World) -> None:
+    world.post(f"/offers/{_offer(world)}/", {"do": "accept", "role": "viewer"})
+
+
+def _ask(world: World) -> None:
+    world.post("people/add/", {"username": "new", "role": "viewer", "account": "existing"})
+
+
+def _withdraw(world: World) -> None:
+    _ask(world)
+    world.post(f"people/offers/{MemberOffer.objects.get().pk}/withdraw/")
 
 
 def _accept(world: World) -> None:
@@ -244,7 +266,9 @@ def _new_project(world: World) -> None:
 
 
 def _tie_by_api(world: World) -> None:
-    User.objects.create_user("helper")
+    other = Project.objects.create(name="Another")
+    for user, role in ((world.lead, "lead"), (User.objects.create_user("helper"), "viewer")):
+        Member.objects.create(project=other, user=user, role=role)
     world.api("POST", "raters/", [{"key": "bea", "username": "helper"}])
 
 
@@ -307,6 +331,7 @@ def _shared(world: World) -> ViewLink:
     return ViewLink.objects.get()
 
 
+OTHER: Any = object()  # of another project
 ROLE = {"member": "viewer", "role": "viewer"}
 
 # act, how, whether it is of the project, before, after
@@ -322,6 +347,16 @@ DONE: list[tuple[str, Callable[[World], Any], bool, Any, Any]] = [
     ("token_revoked", _admin_revoke, False, ANYTHING, None),
     ("member_added", _invite, True, None, {"member": "new", "role": "viewer"}),
     ("member_added", _tie_by_api, True, None, {"member": "helper", "role": "annotator"}),
+    ("role_offered", _ask, True, None, {"member": "new", "role": "viewer"}),
+    ("offer_withdrawn", _withdraw, True, {"member": "new", "role": "viewer"}, None),
+    ("offer_accepted", _join, OTHER, None, {"member": "lead", "role": "viewer"}),
+    (
+        "offer_declined",
+        lambda w: w.post(f"/offers/{_offer(w)}/", {"do": "decline"}),
+        False,
+        {"member": "lead", "role": "viewer"},
+        None,
+    ),
     ("link_made", _invite, True, None, {"member": "new"}),
     (
         "role_changed",
@@ -547,7 +582,9 @@ def test_the_act_writes_its_line(
     line = TrailLine.objects.filter(what=act).first()
     assert line is not None, [one.what for one in TrailLine.objects.all()]
     assert line.address == FROM
-    if act != "project_made":  # of the new one
+    if of_project is OTHER:
+        assert line.project_id == Project.objects.latest("pk").pk
+    elif act != "project_made":  # of the new one
         assert line.project_id == (world.project.pk if of_project else None)
     by = "admin" if do is _admin_revoke or act.startswith("admin_") else "lead"
     assert line.actor == {"password_wrong": "", "password_chosen": "new"}.get(act, by)

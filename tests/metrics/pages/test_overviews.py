@@ -105,6 +105,6 @@ def test_queries_do_not_grow_with_projects(
 ) -> None:
     client = client_for(lead)
     client.get("/")
-    for address, queries in (("/?group=running", 17), ("/raters/", 7)):
+    for address, queries in (("/?group=running", 18), ("/raters/", 7)):
         with django_assert_num_queries(queries):
             client.get(address)

@@ -109,7 +109,7 @@ def test_projects_queries_do_not_grow(
         for rater, label in zip("ab", ("none", "major"), strict=True):
             rate(one, "i1", rater, label)
         bring_up_to_date(one.pk)
-    with django_assert_num_queries(17):
+    with django_assert_num_queries(18):
         assert len(client.get("/").context["rows"]) == 6
 
 

@@ -182,12 +182,12 @@ def test_raters_have_groups(put: Callable[..., Any], project: Project) -> None:
 
 
 def test_username_ties_an_account_and_makes_it_an_annotator(
-    put: Callable[..., Any], stranger: User, lead: User, project: Project
+    put: Callable[..., Any], colleague: User, lead: User, project: Project
 ) -> None:
     assert put(
         "raters/", [{"key": "s", "username": "stranger"}, {"key": "l", "username": "lead"}]
     ) == counts(created=2)
-    assert Rater.objects.get(key="s").user == stranger
+    assert Rater.objects.get(key="s").user == colleague
     roles = dict(Member.objects.filter(project=project).values_list("user__username", "role"))
     assert roles == {
         "lead": "lead",
@@ -199,7 +199,7 @@ def test_username_ties_an_account_and_makes_it_an_annotator(
     assert Rater.objects.get(key="s").user is None
 
 
-def test_accounts_can_be_swapped(put: Callable[..., Any], stranger: User) -> None:
+def test_accounts_can_be_swapped(put: Callable[..., Any], colleague: User) -> None:
     put("raters/", [{"key": "s", "username": "stranger"}])
     assert put(
         "raters/", [{"key": "s", "username": "annotator"}, {"key": "ann", "username": "stranger"}]

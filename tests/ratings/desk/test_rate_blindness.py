@@ -117,6 +117,7 @@ def everything(client, project, question, keys=("i0", "i3", "i4", "i6")):
         "item_id": items,
         "rater_id": [project.raters.get(key="x").pk],
         "member_id": [project.members.get(role="lead").pk],
+        "offer_id": [1],
         "run_id": [1],
         "token_id": [1],
         "pk": [1],

@@ -139,12 +139,12 @@ def test_no_page_and_no_file_names_a_person(
 
 
 def test_who_comes_later_is_hidden_at_once(
-    rated: Any, project: Project, api_for: Any, lead: User, make_user: Any
+    rated: Any, project: Project, api_for: Any, lead: User, admin: User, make_user: Any
 ) -> None:
     hiding.hide(project=project, by=lead)
     project.refresh_from_db()
     eva, finn = make_user("eva"), make_user("finn")
-    members.add_member(project=project, username="eva", role=Member.Role.ANNOTATOR, by=lead)
+    members.add_member(project=project, username="eva", role=Member.Role.ANNOTATOR, by=admin)
     Member.objects.create(project=project, user=finn, role=Member.Role.LEAD)
     assert begin(project, finn).key.startswith("rater-")
     api = api_for(lead)

@@ -1,0 +1,14 @@
+from typing import Any
+
+from django import template
+
+from projects.models import MemberOffer
+from projects.people import offers
+
+register = template.Library()
+
+
+@register.simple_tag
+def offers_to(user: Any) -> list[MemberOffer]:
+    """``{% offers_to user as offers %}``: the roles that were offered to somebody."""
+    return offers.shown_to(user)
