@@ -384,3 +384,18 @@ def test_nothing_to_hold_out():
         consensus.calibrate([0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 1, 1], 2).reason == "too_few_items"
     )
     assert consensus.calibrate([], [], [], 2).reason == "no_pairable_items"
+
+
+def test_a_hundred_thousand_raters_of_two_ratings_each() -> None:
+    rng = np.random.default_rng(3)
+    rater = np.repeat(np.arange(100_000), 2)
+    item = rng.integers(0, 40_000, rater.size)
+    code = np.where(rng.random(rater.size) < 0.8, item % 4, rng.integers(0, 4, rater.size))
+    _said, once = np.unique(item * 100_000 + rater, return_index=True)
+    found = consensus.dawid_skene(item[once], rater[once], code[once], 4)
+    assert found.reason is None
+    assert found.converged
+    for numbers in (found.posterior, found.confusion, found.classes, found.accuracy):
+        assert np.isfinite(numbers).all()
+    right = consensus.modes(found.posterior) == found.items % 4
+    assert right.mean() > 0.9

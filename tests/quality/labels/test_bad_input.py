@@ -15,7 +15,6 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
 
-from metrics.agreement import consensus
 from metrics.work import sweep
 from projects.models import Question
 from quality.consensus import renew
@@ -104,18 +103,3 @@ def test_the_commands_say_so_too(
     call_command("plan", str(question.project_id), "--json", stdout=out)
     (row,) = json.loads(out.getvalue(), parse_constant=pytest.fail)
     assert (row["items"] is None) == (row["more"] is None)
-
-
-def test_a_hundred_thousand_raters_of_two_ratings_each() -> None:
-    rng = np.random.default_rng(3)
-    rater = np.repeat(np.arange(100_000), 2)
-    item = rng.integers(0, 40_000, rater.size)
-    code = np.where(rng.random(rater.size) < 0.8, item % 4, rng.integers(0, 4, rater.size))
-    _said, once = np.unique(item * 100_000 + rater, return_index=True)
-    found = consensus.dawid_skene(item[once], rater[once], code[once], 4)
-    assert found.reason is None
-    assert found.converged
-    for numbers in (found.posterior, found.confusion, found.classes, found.accuracy):
-        assert np.isfinite(numbers).all()
-    right = consensus.modes(found.posterior) == found.items % 4
-    assert right.mean() > 0.9

@@ -176,7 +176,8 @@ def test_the_ratings_that_differ_most_come_first(
     rate(question, "old", "ben", "critical", rated_at=utc(2026, 8, 1, 12))
     bring_up_to_date(question.pk)
     chart = {"days": [20660, 20690], "n": [1, 4], "means": [0, -1], "evidence": [0, 1]}
-    case = make_alarm(question, Rater.objects.get(key="ann"), chart=chart)
+    ann = Rater.objects.get(project=question.project, key="ann")
+    case = make_alarm(question, ann, chart=chart)
     answer = client.get(f"/projects/{question.project_id}/alarms/{case.pk}/")
     assert [one.item_key for one in answer.context["differing"]] == ["i1", "i3", "i2"]
     use = {row.label: (row.before, row.since) for row in answer.context["use"]}
