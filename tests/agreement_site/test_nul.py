@@ -85,15 +85,17 @@ def test_the_walk_meets_pages_api_and_admin() -> None:
 
 
 @TAKES_ONE
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", range(2))
 def test_a_nul_in_the_path_or_the_query_is_answered(
     part: int, client: Client, project: Any
 ) -> None:
     every = "&".join(f"{name}={NUL}" for name in (*TEXTS, *OTHERS, "%00"))
-    for route in SITE[part::4]:
+    for route in SITE[part::2]:
         for address in addresses(route, project.pk):
             assert client.get(address).status_code < 500, address
             assert client.get(f"{address}?{every}").status_code < 500, address
+        if not route.startswith("api/"):
+            continue  # a page reads a query in which there is no NUL any more, whatever its name
         good = next(addresses(route, project.pk))
         for name in TEXTS:
             assert client.get(f"{good}?{name}={NUL}").status_code < 500, (good, name)
