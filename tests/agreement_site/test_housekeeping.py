@@ -6,6 +6,7 @@ import datetime
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.contrib.sessions.models import Session
@@ -21,6 +22,33 @@ def test_sessions_that_have_ended_are_removed() -> None:
         Session.objects.create(session_key=key, expire_date=now + datetime.timedelta(days=days))
     housekeeping.remove_sessions()
     assert list(Session.objects.values_list("session_key", flat=True)) == ["living"]
+
+
+@pytest.mark.django_db
+def test_a_workers_sweep_does_it_once_an_hour(
+    tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.FILE_UPLOAD_TEMP_DIR = str(tmp_path)
+    monkeypatch.setattr(housekeeping, "_cleaned_at", 0.0)
+    long_ago = timezone.now() - datetime.timedelta(days=1)
+
+    def leave_something() -> None:
+        Session.objects.create(session_key="over", expire_date=long_ago)
+        (tmp_path / "old.upload").write_text("x")
+        os.utime(tmp_path / "old.upload", (1, 1))
+
+    def is_left() -> tuple[bool, bool]:
+        return Session.objects.exists(), (tmp_path / "old.upload").exists()
+
+    leave_something()
+    housekeeping.sweep()
+    assert is_left() == (False, False)
+    leave_something()
+    housekeeping.sweep()
+    assert is_left() == (True, True)
+    monkeypatch.setattr(housekeeping, "CLEAN_EVERY", 0)
+    housekeeping.sweep()
+    assert is_left() == (False, False)
 
 
 def test_uploads_that_nobody_finished_are_removed(tmp_path: Path) -> None:

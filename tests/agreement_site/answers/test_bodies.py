@@ -31,13 +31,16 @@ class Unread(io.BytesIO):
 
 
 def says_it_sends(client: Client, path: str, length: int) -> int:
-    """The status of the answer to the head of a form."""
+    """The status of the answer to the head of a form, by a browser that has a CSRF cookie: the check
+    of its token would read the form."""
+    client.handler.enforce_csrf_checks = True
+    client.cookies["csrftoken"] = "a" * 32
     unread: dict[str, Any] = {"wsgi.input": Unread()}
     return client.generic(
         "POST",
         path,
         b"",
-        content_type="multipart/form-data; boundary=x",
+        CONTENT_TYPE="multipart/form-data; boundary=x",
         CONTENT_LENGTH=str(length),
         **unread,
     ).status_code

@@ -17,6 +17,7 @@ import psycopg
 import pytest
 import redis
 import yaml
+from django.conf import settings
 from django.core.management import get_commands, load_command_class
 from django.urls import resolve
 
@@ -63,9 +64,45 @@ def test_units_set_what_is_read(path: Path) -> None:
     assert unit.settings["EnvironmentFile"] == "/etc/concord/environment"
     assert unit.settings["Restart"] == "always"
     assert unit.settings["User"] == "concord"
+    # the history of a checkout is nothing that a request could want; its HEAD names the release
+    hidden = unit.settings["InaccessiblePaths"].split()
+    assert hidden == [f"-/opt/concord/.git/{name}" for name in ("objects", "logs", "config")]
     data = deployment.environment()["DATA_DIR"]
     # the one folder that may be written
     assert data == f"/var/lib/{unit.settings['StateDirectory']}"
+
+
+def test_the_proxy_speaks_no_old_tls_and_takes_files_on_their_pages_alone() -> None:
+    tls, plain = re.findall(
+        r"^server \{\n(.*?)^\}", (DEPLOY / "nginx.conf").read_text(), re.M | re.S
+    )
+    assert re.findall(r"ssl_protocols (.*);", tls) == ["TLSv1.2 TLSv1.3"]
+    locations = dict(re.findall(r"location ([^{]+) \{(.*?)\}", tls, re.S))
+    files = "~ ^/projects/(\\d+/data|import)/"
+    assert set(locations) == {"/", files}
+    bound = "client_max_body_size "
+    assert tls.count(bound) == 2
+    assert tls.split("location")[0].count(f"{bound}20m;") == 1
+    assert f"{bound}520m;" in locations[files]
+    assert max(settings.IMPORT_MAX_BYTES, settings.MEDIA_MAX_BYTES) <= 520 << 20
+    for page in ("/projects/7/data/import/", "/projects/7/data/media/", "/projects/import/"):
+        assert re.match(files[2:], page)
+        assert resolve(page).func.bounds_itself  # type: ignore[attr-defined]
+    for header, value in (("Proto", "$scheme"), ("For", "$remote_addr")):
+        assert f"proxy_set_header X-Forwarded-{header} {value};" in tls
+    assert re.findall(r"location (\S+) \{ return (\d+)", plain) == [("/", "301"), ("/api/", "403")]
+
+
+def test_containers_start_with_no_password_that_we_chose() -> None:
+    services = compose()["services"]
+    assert services["valkey"]["command"][-2:] == ["--requirepass", "${BROKER_PASSWORD:?choose one}"]
+    given = [services["concord"]["environment"][name] for name in ("DATABASE_URL", "REDIS_URL")]
+    given.append(services["postgres"]["environment"]["POSTGRES_PASSWORD"])
+    for text in given:
+        assert re.search(r"\$\{(DB|BROKER)_PASSWORD:\?", text)
+    assert [service.get("ports") for service in services.values() if service.get("ports")] == [
+        ["127.0.0.1:8000:8000"]
+    ]
 
 
 def test_environment_sets_what_is_read() -> None:

@@ -240,6 +240,7 @@ def test_a_head_has_no_body(server: Server) -> None:
     assert first.startswith(b"HTTP/1.1 200 ")
     assert second.startswith(b"HTTP/1.1 200 ")
     assert b'"status": "ok"' in second
+    assert '"level": "WARNING"' not in server.installation.said()[-5000:]
 
 
 def test_headers_too_large_are_refused(server: Server) -> None:

@@ -11,7 +11,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from projects.models import Item, Member, Project, Rater
 from ratings import tasks
-from ratings.importing import files, work
+from ratings.importing import files, upload_views, work
 from ratings.models import Apart, Assignment, ImportRun, Rating, Revision
 from tests.ratings.importing.import_wizard import Wizard, said, stored, words, world
 
@@ -561,8 +561,9 @@ def test_too_large_body_is_refused_unread(wizard: Wizard, settings: Any) -> None
         "POST",
         wizard.entrance,
         b"",
-        content_type="multipart/form-data; boundary=x",
+        CONTENT_TYPE="multipart/form-data; boundary=x",
         CONTENT_LENGTH=str(10**10),
+        **{"wsgi.input": body},
     )
     assert response.status_code == 413
     assert body.tell() == 0
@@ -573,6 +574,22 @@ def test_upload_without_a_file_is_named(wizard: Wizard) -> None:
     response = wizard.client.post(wizard.entrance, {})
     assert response.status_code == 400
     assert "This field is required" in words(response)
+
+
+def test_unfinished_imports_are_not_without_number(
+    wizard: Wizard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each keeps a file on the disk."""
+    monkeypatch.setattr(upload_views, "MOST_UNFINISHED", 2)
+    for expected in (302, 302, 400):
+        sent = {"file": SimpleUploadedFile("a.csv", LONG)}
+        response = wizard.client.post(wizard.entrance, sent)
+        assert response.status_code == expected
+    assert "2 imports that are not finished" in words(response)
+    assert ImportRun.objects.count() == 2
+    ImportRun.objects.update(state=ImportRun.State.FAILED)
+    sent = {"file": SimpleUploadedFile("a.csv", LONG)}
+    assert wizard.client.post(wizard.entrance, sent).status_code == 302
 
 
 def test_old_files_are_tidied_up(wizard: Wizard, utc: Any) -> None:
