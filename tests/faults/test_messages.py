@@ -72,6 +72,12 @@ def test_a_worker_never_gives_up_looking_for_its_broker() -> None:
     assert app.conf.broker_connection_retry_on_startup
 
 
+def test_what_python_prints_is_not_cut_into_records() -> None:
+    """Of a worker without memory there were a thousand, one of them "^"."""
+    assert app.conf.worker_redirect_stdouts is False
+    assert app.conf.worker_hijack_root_logger is False
+
+
 def test_every_task_is_tried_here() -> None:
     names = ("count_question", "attribute_move", "compute_slice", "compute_report")
     counting = {f"metrics.tasks.{name}" for name in names}
