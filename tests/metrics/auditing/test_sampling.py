@@ -143,6 +143,14 @@ def test_as_many_as_fit_and_the_oldest_first(
     ]
 
 
+def test_two_thousand_small_questions_are_audited_within_a_day() -> None:
+    """Of 15 ratings each, counted all the time; a round takes about two seconds."""
+    a_round = schedule.RATINGS // (schedule.PRICE + 15)
+    rounds = datetime.timedelta(days=1) // schedule.EVERY
+    assert a_round * rounds >= 2_000
+    assert schedule.RATINGS // schedule.PRICE >= a_round  # as many as are looked up
+
+
 def test_what_was_counted_since_its_audit_is_audited_before_the_hour_is_over(
     counted: Any, rate: Any
 ) -> None:

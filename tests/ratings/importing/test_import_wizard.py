@@ -557,13 +557,14 @@ def test_upload_needs_the_csrf_token(lead: Any, project: Project) -> None:
 def test_too_large_body_is_refused_unread(wizard: Wizard, settings: Any) -> None:
     settings.IMPORT_MAX_BYTES = 1000
     body = io.BytesIO(b"never read")
+    stream: Any = {"wsgi.input": body}
     response = wizard.client.generic(
         "POST",
         wizard.entrance,
         b"",
         CONTENT_TYPE="multipart/form-data; boundary=x",
         CONTENT_LENGTH=str(10**10),
-        **{"wsgi.input": body},
+        **stream,
     )
     assert response.status_code == 413
     assert body.tell() == 0
