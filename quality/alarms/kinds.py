@@ -13,7 +13,8 @@ from django.utils.translation import gettext_lazy as _
 
 from quality.models import Alarm, Answer, Kind
 
-from . import places, words
+from . import places
+from .words import counts, drift, moved, promises, raters
 
 # What the page of a case shows beside chart, basis and history.
 DIFFERING, USE = "differing", "use"
@@ -50,7 +51,7 @@ _KEPT = _("The case is closed with its numbers. The same cause does not ring aga
 _of_a_rater = partial(
     Declared,
     place=places.rater,
-    promise=words.promise_ever,
+    promise=promises.ever,
     answers=RATER,
     hint=_("While a case of a rater is not resolved, no other kind rings for the same rater."),
     shows=frozenset({DIFFERING}),
@@ -60,9 +61,9 @@ _of_a_rater = partial(
 )
 _of_what_moved = partial(
     Declared,
-    basis=words.moved_basis,
-    explanations=words.moved_explanations,
-    promise=words.promise_of_question,
+    basis=moved.basis,
+    explanations=moved.explanations,
+    promise=promises.of_question,
     answers=OTHER,
     hint=_KEPT,
     chart=_(
@@ -74,11 +75,11 @@ _of_what_moved = partial(
 
 KINDS: dict[str, Declared] = {
     Kind.RATER_DRIFT: Declared(
-        sentence=words.drift,
-        basis=words.drift_basis,
-        explanations=words.drift_explanations,
+        sentence=drift.sentence,
+        basis=drift.basis,
+        explanations=drift.explanations,
         place=places.rater,
-        promise=words.promise_of_days,
+        promise=promises.of_days,
         answers=RATER,
         hint=_(
             "Real: the new level is this rater’s own from now on, and the ratings since then stay"
@@ -94,38 +95,38 @@ KINDS: dict[str, Declared] = {
         about=A_RATER,
     ),
     Kind.RATER_SAME: _of_a_rater(
-        sentence=words.same,
-        basis=words.same_basis,
-        explanations=words.same_explanations,
+        sentence=raters.same,
+        basis=raters.same_basis,
+        explanations=raters.same_explanations,
     ),
     Kind.RATER_FAST: _of_a_rater(
-        sentence=words.fast,
-        basis=words.fast_basis,
-        explanations=words.fast_explanations,
+        sentence=raters.fast,
+        basis=raters.fast_basis,
+        explanations=raters.fast_explanations,
     ),
     Kind.RATER_APART: _of_a_rater(
-        sentence=words.apart,
-        basis=words.apart_basis,
-        explanations=words.apart_explanations,
+        sentence=raters.apart,
+        basis=raters.apart_basis,
+        explanations=raters.apart_explanations,
     ),
-    Kind.QUESTION_FELL: _of_what_moved(sentence=words.question, place=places.question),
-    Kind.PAIR_DIVERGED: _of_what_moved(sentence=words.pair, place=places.pair),
-    Kind.CATEGORY_COLLAPSED: _of_what_moved(sentence=words.category, place=places.category),
+    Kind.QUESTION_FELL: _of_what_moved(sentence=moved.question, place=places.question),
+    Kind.PAIR_DIVERGED: _of_what_moved(sentence=moved.pair, place=places.pair),
+    Kind.CATEGORY_COLLAPSED: _of_what_moved(sentence=moved.category, place=places.category),
     Kind.OVERLAP_BEHIND: Declared(
-        sentence=words.overlap,
-        basis=words.overlap_basis,
-        explanations=words.overlap_explanations,
+        sentence=counts.overlap,
+        basis=counts.overlap_basis,
+        explanations=counts.overlap_explanations,
         place=places.overlap,
-        promise=words.counted,
+        promise=promises.counted,
         answers=OTHER,
         hint=_KEPT,
     ),
     Kind.GOLD_SUSPECTED: Declared(
-        sentence=words.gold,
-        basis=words.gold_basis,
-        explanations=words.gold_explanations,
+        sentence=counts.gold,
+        basis=counts.gold_basis,
+        explanations=counts.gold_explanations,
         place=places.gold,
-        promise=words.promise_of_gold,
+        promise=promises.of_gold,
         answers=OTHER,
         hint=_("A gold answer in doubt is in no score until it is kept or retired."),
     ),
