@@ -17,7 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy
 
 from groundwork import security
-from projects.admin import InTrail, ReadOnly
+from projects.admin_rows import InTrail, ReadOnly
 
 from .models import KnownPassword, TrailLine
 from .trail import reading

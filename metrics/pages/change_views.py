@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from metrics.on_request import attributing
 
-from . import change_page, change_words, charts, live
+from . import bar_chart, change_page, change_words, live
 from .freshness import Freshness
 from .selection import chosen_question
 
@@ -39,7 +39,7 @@ def change(request: HttpRequest, project_id: int) -> HttpResponse:
         "row": row,
         "found": found,
         "bars": bars,
-        "bars_size": charts.bars_height(bars)[0],
+        "bars_size": bar_chart.height(bars)[0],
         "sentences": change_words.sentences(asked, found) if found else [],
         "ordered": chosen.ordered,
         "keep": {"weights": chosen.weights},

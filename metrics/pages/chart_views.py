@@ -20,7 +20,7 @@ from projects.access import get_project
 from projects.models import Member, Project, Question, Rater
 from ratings.files.formulas import guard
 
-from . import change_page, charts, heat_maps, model_versions, trends, words
+from . import bar_chart, change_page, charts, heat_maps, model_versions, trends, words
 from .rater_page import table_of
 from .selection import Selection, by_key, select
 from .sources import source_of
@@ -212,7 +212,7 @@ def _pair_table(request: HttpRequest, chosen: Selection) -> Made:
 def _change(request: HttpRequest, chosen: Selection) -> Made:
     row = change_page.stored(change_page.Change.of(request, chosen), chosen)
     rows = change_page.chart_rows(change_page.told(row) if row else None)
-    return charts.bars(rows, title=_("part of the move"), most=change_page.BARS), rows
+    return bar_chart.chart_of(rows, title=_("part of the move"), most=change_page.BARS), rows
 
 
 def table_rows(table: list[list[int]], labels: list[str]) -> Rows:

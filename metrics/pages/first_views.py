@@ -18,7 +18,7 @@ from metrics.agreement.headline import choices
 from projects.models import BandScheme, Member
 from projects.setup.project_rules import Refused
 from projects.setup.projects import change_project
-from projects.setup.questions import MOST_NOTE, change_headline
+from projects.setup.scales import MOST_NOTE, change_headline
 
 from . import words
 from .selection import Selection, chosen_question

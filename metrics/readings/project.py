@@ -23,6 +23,7 @@ from metrics.scale import QuestionScale
 from projects.models import Question
 
 from . import due, raters
+from .by_period import Periods
 from .first import Counted, First
 
 TAIL = 62  # days of cumulative readings made at once; a longer tail is put off
@@ -118,7 +119,7 @@ def finish(question_id: int) -> bool:
         return False
     scale = QuestionScale.of(Question.objects.get(pk=question_id))
     counts, ever, days, by_day = due.load(question_id, scale, Q(day__gte=periods.whole([first])[0]))
-    spans = [due.Periods.of(span, days, by_day).since(first) for span in periods.SPANS]
+    spans = [Periods.of(span, days, by_day).since(first) for span in periods.SPANS]
     made = First(Counted.of(state, scale), counts, ever, scale)
     items = np.concatenate([span.cumulative(ever) for span in spans])
     readings = counts.readings(items, scale, made.over_time)

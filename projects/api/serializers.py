@@ -9,7 +9,7 @@ from typing import Any
 from rest_framework import serializers
 
 from groundwork.rest.strict_fields import Choice, Number, Short, StrictSerializer, Text, Whole
-from projects.catalogue import items, raters
+from projects.catalogue import items, rater_fields
 from projects.catalogue.rows import Field
 from projects.models import Category, Member, Project, Question, Scale, Weights
 from projects.setup.question_rules import (
@@ -136,7 +136,7 @@ def _row(name: str, fields: Mapping[str, Field]) -> Any:
 
 
 ItemIn = _row("ItemIn", items.FIELDS)
-RaterIn = _row("RaterIn", raters.FIELDS)
+RaterIn = _row("RaterIn", rater_fields.FIELDS)
 
 
 class Counts(serializers.Serializer):

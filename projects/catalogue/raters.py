@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import functools
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.db.models import Q
-from rest_framework import serializers
 
 from groundwork import security
 from groundwork.database import bulk
 from groundwork.rest.parameters import rows_error
-from groundwork.text import has_control
 from projects.access import known_to
 from projects.models import Member, Project, Rater, RaterIdentity
 
 from . import identities, kinds
-from .rows import Counts, Field, Row, checked, key_problem, standing
+from .rater_fields import FIELDS
+from .rows import Counts, Row, checked, standing
 
-LONGEST_KEY = Rater._meta.get_field("key").max_length or 0
-LONGEST_NAME = Rater._meta.get_field("name").max_length or 0
-LONGEST_GROUP = Rater._meta.get_field("group").max_length or 0
-LONGEST_MODEL = Rater._meta.get_field("model").max_length or 0
-LONGEST_VERSION = Rater._meta.get_field("prompt_version").max_length or 0
-LONGEST_USERNAME = 150
 # The same of an account that is not there and of one that is none of the caller's business.
 NOT_NEAR = (
     "there is no account '{}' in this project or in another one that you lead: add it under People,"
@@ -110,21 +101,6 @@ def _keep_kinds(
     kinds.keep({pk: was[key] for key, pk in known})
 
 
-def _name_problem(name: Any) -> str | None:
-    if not isinstance(name, str) or len(name) > LONGEST_NAME or has_control(name):
-        return (
-            f"'name' must be a text of {LONGEST_NAME} characters at most, "
-            "without control characters"
-        )
-    return None
-
-
-def _model_problem(value: Any, *, name: str, longest: int) -> str | None:
-    if isinstance(value, str) and len(value) <= longest and not has_control(value):
-        return None
-    return f"'{name}' must be a text of {longest} characters at most, without control characters"
-
-
 def _refuse_models(raters: Sequence[Row], stored: dict[str, tuple[Any, ...]]) -> None:
     """400 when a person would have a model or a version of a prompt."""
     wrong = {}
@@ -135,35 +111,6 @@ def _refuse_models(raters: Sequence[Row], stored: dict[str, tuple[Any, ...]]) ->
             wrong[place] = ["'model' and 'prompt_version' are of raters whose 'kind' is model"]
     if wrong:
         raise rows_error("rater", wrong)
-
-
-def _kind_problem(kind: Any) -> str | None:
-    if not isinstance(kind, str) or kind not in Rater.Kind.values:
-        return f"unknown kind {json.dumps(kind)[:40]}; one of {', '.join(Rater.Kind.values)}"
-    return None
-
-
-def is_group(group: Any) -> bool:
-    """Whether this can be the group of a rater."""
-    if not isinstance(group, str) or len(group) > LONGEST_GROUP:
-        return False
-    return group == group.strip() and group.isprintable()
-
-
-def _group_problem(group: Any) -> str | None:
-    if is_group(group):
-        return None
-    return (
-        f"'group' must be a text of {LONGEST_GROUP} characters at most, without blanks at its ends"
-    )
-
-
-def _username_problem(username: Any) -> str | None:
-    if username is None:
-        return None
-    if not isinstance(username, str) or not 0 < len(username) <= LONGEST_USERNAME:
-        return f"'username' must be a text of 1 to {LONGEST_USERNAME} characters, or null"
-    return None
 
 
 def _users(project: Project, raters: Sequence[Row], by: Any) -> dict[str, int]:
@@ -273,55 +220,3 @@ def _tell(
             role=Member.Role.ANNOTATOR.value,
             after={"member": accounts[who].get_username(), "role": Member.Role.ANNOTATOR.value},
         )
-
-
-# All that may be said of a rater; the API and every import that brings raters ask this list.
-FIELDS = {
-    "key": Field(
-        functools.partial(key_problem, longest=LONGEST_KEY),
-        serializers.CharField(
-            max_length=LONGEST_KEY, help_text="Your own name of the rater; unique in the project"
-        ),
-    ),
-    "name": Field(
-        _name_problem,
-        serializers.CharField(required=False, allow_blank=True, max_length=LONGEST_NAME),
-    ),
-    "kind": Field(_kind_problem, serializers.ChoiceField(Rater.Kind.choices, required=False)),
-    "model": Field(
-        functools.partial(_model_problem, name="model", longest=LONGEST_MODEL),
-        serializers.CharField(
-            required=False,
-            allow_blank=True,
-            max_length=LONGEST_MODEL,
-            help_text="Of a model: its name, the same for all versions of its prompt",
-        ),
-    ),
-    "prompt_version": Field(
-        functools.partial(_model_problem, name="prompt_version", longest=LONGEST_VERSION),
-        serializers.CharField(
-            required=False,
-            allow_blank=True,
-            max_length=LONGEST_VERSION,
-            help_text="Of a model: another version is another rater",
-        ),
-    ),
-    "group": Field(
-        _group_problem,
-        serializers.CharField(
-            required=False,
-            allow_blank=True,
-            max_length=LONGEST_GROUP,
-            help_text="A team or vendor; pages can show one group alone",
-        ),
-    ),
-    "username": Field(
-        _username_problem,
-        serializers.CharField(
-            required=False,
-            allow_null=True,
-            help_text="An account of a member, or of somebody in another project that the caller"
-            " leads: it becomes an annotator of the project",
-        ),
-    ),
-}

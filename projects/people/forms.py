@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from projects.catalogue.raters import (
+from projects.catalogue.rater_fields import (
     LONGEST_GROUP,
     LONGEST_MODEL,
     LONGEST_NAME,

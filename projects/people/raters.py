@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from groundwork import security
 from groundwork.text import has_control
 from projects.catalogue import identities, kinds
-from projects.catalogue.raters import LONGEST_MODEL, LONGEST_NAME, LONGEST_VERSION, is_group
+from projects.catalogue.rater_fields import LONGEST_MODEL, LONGEST_NAME, LONGEST_VERSION, is_group
 from projects.models import Member, Project, Rater, RaterIdentity
 from projects.setup.project_rules import Refused
 

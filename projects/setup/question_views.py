@@ -16,7 +16,7 @@ from projects import changes
 from projects.access import get_project
 from projects.models import Member, Project, Question, Scale, ScaleVersion, Weights
 
-from . import questions, weight_matrix
+from . import questions, scales, weight_matrix
 from .form_pages import (
     PREFIX,
     all_valid,
@@ -100,7 +100,7 @@ def question_categories(request: HttpRequest, project_id: int, key: str) -> Http
     if "add_row" not in request.POST and all_valid(form, categories):
         rows = categories.rows()
         try:
-            questions.change_categories(
+            scales.change_categories(
                 question=found,
                 by=request.user,
                 categories=[(row.cleaned_data["code"], row.spec()) for row in rows],
@@ -131,7 +131,7 @@ def question_weights(request: HttpRequest, project_id: int, key: str) -> HttpRes
         # A matrix that is not chosen stays as it was, for another day.
         matrix = form.matrix() if custom else found.weight_matrix
         try:
-            questions.change_weights(
+            scales.change_weights(
                 question=found, by=request.user, matrix=matrix, **form.cleaned_data
             )
             return _saved(request, project, found)

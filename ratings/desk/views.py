@@ -18,13 +18,12 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from projects.access import get_project
 from projects.models import Item, Member, Rater
-from ratings.models import Assignment, Exam
+from ratings.models import Exam
 from ratings.recording import permitted
 from ratings.recording.judgement import UnknownCode
 
-from . import answering, content, exams, own, progress, queue
-from .forms import AnswerForm, SkipForm, field_name, questions_of
-from .next_project import next_project
+from . import answering, exams, own, queue, sheets
+from .forms import AnswerForm, SkipForm, questions_of
 from .taking_back import take_back
 
 REFUSALS = {
@@ -66,7 +65,7 @@ def rate(request: HttpRequest, project_id: int) -> HttpResponse:
         context = {"project": project, "rater": rater, "message": message}
         return render(request, "ratings/rate_closed.html", context)
     item = queue.next_item(rater)
-    return _page(request, rater, item)
+    return sheets.page(request, rater, item)
 
 
 def for_raters(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -86,7 +85,7 @@ def for_raters(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]
         except permitted.Paused:
             message = own.unread_message(rater)
             context = {"project": project, "rater": rater, "message": message}
-            template = "_rate_paused" if _wants_sheet(request) else "rate_closed"
+            template = "_rate_paused" if sheets.wants_sheet(request) else "rate_closed"
             return render(request, f"ratings/{template}.html", context, status=403)
         return view(request, rater, **place)
 
@@ -111,7 +110,7 @@ def rate_last(request: HttpRequest, rater: Rater) -> HttpResponse:
     given = request.POST if request.method == "POST" else request.GET
     item = answering.item_before(rater, _number(given.get("before")))
     if item is None:
-        if _wants_sheet(request):
+        if sheets.wants_sheet(request):
             return HttpResponse(status=204)
         messages.info(request, _("There is nothing to take back yet."))
         return redirect("rate", rater.project_id)
@@ -122,8 +121,8 @@ def rate_last(request: HttpRequest, rater: Rater) -> HttpResponse:
             pass  # the page of the item says how it stands
         else:
             return _taken_back(request, rater, item, codes)
-    if _wants_sheet(request):
-        return _sheet(request, rater, item)
+    if sheets.wants_sheet(request):
+        return sheets.sheet(request, rater, item)
     return redirect("rate_item", rater.project_id, item.pk)
 
 
@@ -133,10 +132,10 @@ def rate_item(request: HttpRequest, rater: Rater, item_id: int) -> HttpResponse:
     """One item that was given to the rater, or rated by them: see it, answer it, correct it."""
     item = _my_item(rater, item_id)
     if request.method == "GET":
-        return _page(request, rater, item)
+        return sheets.page(request, rater, item)
     form = AnswerForm(questions_of(rater.project), request.POST)
     if not form.is_valid():
-        return _page(request, rater, item, form=form, status=400)
+        return sheets.page(request, rater, item, form=form, status=400)
     try:
         ended = answering.answer(
             rater=rater,
@@ -155,9 +154,9 @@ def rate_item(request: HttpRequest, rater: Rater, item_id: int) -> HttpResponse:
         form.add_error(
             None, _("The answers of this question were changed just now. Please choose again.")
         )
-        return _page(request, rater, item, form=form, status=400)
+        return sheets.page(request, rater, item, form=form, status=400)
     except answering.AnsweredElsewhere:
-        return _page(request, rater, item, form=form, elsewhere=True, status=409)
+        return sheets.page(request, rater, item, form=form, elsewhere=True, status=409)
     except permitted.Refused as refusal:
         return _refused(request, rater, refusal)
     return _go_on(request, rater, ended=ended)
@@ -169,7 +168,7 @@ def rate_skip(request: HttpRequest, rater: Rater, item_id: int) -> HttpResponse:
     item = _my_item(rater, item_id)
     form = SkipForm(request.POST)
     if not form.is_valid():
-        return _page(request, rater, item, skip_form=form, status=400)
+        return sheets.page(request, rater, item, skip_form=form, status=400)
     try:
         answering.skip(rater=rater, item=item, reason=form.cleaned_data["reason"])
     except permitted.Refused as refusal:
@@ -192,58 +191,23 @@ def _number(text: str | None) -> int | None:
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
-# --- answers
-
-
-def _wants_sheet(request: HttpRequest) -> bool:
-    return request.headers.get("X-Desk") == "sheet"
-
-
-def _page(
-    request: HttpRequest, rater: Rater, item: Item | None, *, status: int = 200, **forms: Any
-) -> HttpResponse:
-    """The whole desk with this item on it, or its sheet alone."""
-    context = _context(rater, item, **forms)
-    if item is None:
-        context |= _without_item(request, rater)
-    template = "_rate_sheet" if _wants_sheet(request) else "rate"
-    return render(request, f"ratings/{template}.html", context, status=status)
-
-
-def _sheet(
-    request: HttpRequest, rater: Rater, item: Item | None, *, taken_back: str = "", **forms: Any
-) -> HttpResponse:
-    context = _context(rater, item, **forms) | {"taken_back": taken_back}
-    if item is None:
-        context |= _without_item(request, rater)
-    return render(request, "ratings/_rate_sheet.html", context)
-
-
-def _without_item(request: HttpRequest, rater: Rater) -> dict[str, Any]:
-    """Why there is none: an exam comes first, or all is done and another project may go on."""
-    return {
-        "examining": exams.standing(rater),
-        "next_project": next_project(request.user, besides=rater.project_id),
-    }
-
-
 def _ahead(request: HttpRequest, rater: Rater, item: Item | None) -> HttpResponse:
-    return HttpResponse(status=204) if item is None else _sheet(request, rater, item)
+    return HttpResponse(status=204) if item is None else sheets.sheet(request, rater, item)
 
 
 def _go_on(request: HttpRequest, rater: Rater, *, ended: Exam | None = None) -> HttpResponse:
     """After something was stored: the next page; or for rate.js the item after the one that it
     shows already. After an exam its result."""
     if ended is not None:
-        if not _wants_sheet(request):
+        if not sheets.wants_sheet(request):
             return redirect("exam", rater.project_id)
-        context = _context(rater, None) | {"ended": ended, "examining": exams.standing(rater)}
+        context = sheets.context(rater, None) | {"ended": ended, "examining": exams.standing(rater)}
         return render(request, "ratings/_rate_sheet.html", context)
-    if not _wants_sheet(request):
+    if not sheets.wants_sheet(request):
         return redirect("rate", rater.project_id)
     showing = _number(request.POST.get("showing"))
     item = queue.next_item(rater, besides=showing)
-    return _sheet(request, rater, item) if showing is None else _ahead(request, rater, item)
+    return sheets.sheet(request, rater, item) if showing is None else _ahead(request, rater, item)
 
 
 def _taken_back(
@@ -252,8 +216,8 @@ def _taken_back(
     """The item again, with what was said of it chosen: to send it once more is to redo it."""
     said = own.labels(questions_of(rater.project), codes) or [_("skipped")]
     words = _("%(item)s: %(said)s, taken back.") % {"item": item.key, "said": "; ".join(said)}
-    if _wants_sheet(request):
-        return _sheet(request, rater, item, chosen=codes, taken_back=words)
+    if sheets.wants_sheet(request):
+        return sheets.sheet(request, rater, item, chosen=codes, taken_back=words)
     messages.info(request, words)
     return redirect("rate_item", rater.project_id, item.pk)
 
@@ -261,56 +225,6 @@ def _taken_back(
 def _refused(request: HttpRequest, rater: Rater, refusal: permitted.Refused) -> HttpResponse:
     status, message = REFUSALS[type(refusal)]
     template = (
-        "ratings/_rate_refused.html" if _wants_sheet(request) else "ratings/rate_refused.html"
+        "ratings/_rate_refused.html" if sheets.wants_sheet(request) else "ratings/rate_refused.html"
     )
     return render(request, template, {"project": rater.project, "message": message}, status=status)
-
-
-def _context(
-    rater: Rater,
-    item: Item | None,
-    *,
-    form: AnswerForm | None = None,
-    skip_form: SkipForm | None = None,
-    chosen: dict[int, int] | None = None,
-    elsewhere: bool = False,
-) -> dict[str, Any]:
-    """``chosen`` are codes by question that were said before; ``elsewhere``: what was sent would
-    overwrite what the rater said in another window."""
-    questions = questions_of(rater.project)
-    done = progress.of_rater(rater)
-    context: dict[str, Any] = {
-        "project": rater.project,
-        "rater": rater,
-        "progress": done,
-        "recent": [(one, own.labels(questions, one.codes)) for one in done.recent],
-    }
-    if item is None:
-        return context | {"message": own.unread_message(rater)}
-    mine, ratings, message = own.said_of(rater, item)
-    standing = {rating.question_id: rating for rating in ratings}
-    if form is None:
-        initial = AnswerForm.initial_of(standing, questions)
-        for question in questions:
-            if chosen and question.pk in chosen:
-                initial[field_name(question)] = chosen[question.pk]
-        initial["flagged"] = mine is not None and mine.flagged
-        form = AnswerForm(questions, initial=initial)
-    context |= {
-        "item": item,
-        "message": message,
-        "blocks": content.blocks(item.body),
-        "form": form,
-        "skip_form": skip_form or SkipForm(),
-        "mine": mine,
-        "said": own.stamp(standing),
-        "elsewhere": own.labels(questions, {q: one.code for q, one in standing.items()})
-        if elsewhere
-        else [],
-        "is_new": mine is not None and mine.state == Assignment.State.OPEN,
-        "is_rated": mine is None or mine.state == Assignment.State.DONE,
-        "may_change": rater.project.corrections,
-    }
-    if mine is not None and mine.why == Assignment.Why.EXAM:
-        context |= {"in_exam": exams.under_way(rater, item), "may_change": False}
-    return context

@@ -16,8 +16,9 @@ from projects.models import Item, Project, Question, Rater
 
 from . import matching, media_names
 from .archives import Media
-from .judging import Judge, moment_text
+from .judging import Judge
 from .mapping import Mapping
+from .moments import moment_text
 from .problems import Found, Unreadable, shown
 from .sources import Reader
 from .staged import Staged

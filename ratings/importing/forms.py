@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from groundwork.text import key_trouble
-from projects.catalogue import raters
+from projects.catalogue import rater_fields
 from projects.models import Project
 from projects.setup import project_rules
 from ratings.models import ImportRun
@@ -77,7 +77,7 @@ class FileForm(forms.Form):
     )
     one_rater = forms.CharField(
         label=gettext_lazy("Rater of answers that name nobody"),
-        max_length=raters.LONGEST_KEY,
+        max_length=rater_fields.LONGEST_KEY,
         required=False,
     )
     make_new = forms.BooleanField(
@@ -106,7 +106,7 @@ class FileForm(forms.Form):
             for message in project_rules.problems_of(name=found.get("project_name", "")).values():
                 self.add_error("project_name", message)
         one_rater = found.get("one_rater", "")
-        if one_rater and key_trouble(one_rater, longest=raters.LONGEST_KEY):
+        if one_rater and key_trouble(one_rater, longest=rater_fields.LONGEST_KEY):
             self.add_error("one_rater", _("A name without line ends is needed."))
         return found
 

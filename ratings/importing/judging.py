@@ -3,7 +3,6 @@ problem."""
 
 from __future__ import annotations
 
-import datetime
 import hashlib
 import json
 import math
@@ -14,13 +13,14 @@ from typing import Any
 from django.utils import timezone
 
 from groundwork.text import has_control
-from projects.catalogue import items, raters
+from projects.catalogue import items, rater_fields
 from projects.models import Question
 from projects.setup import question_rules
 from ratings.recording.days import WrongTime, check_rated_at, parse_rated_at
 
 from . import shape
 from .left_out import LeftOutCounts
+from .moments import microseconds_of
 from .numbering import Answers, KeyColumn, is_unicode
 from .problems import Found, Problem, shown
 from .staging import Content, Row, Staging
@@ -28,8 +28,6 @@ from .staging import Content, Row, Staging
 MAX_COMMENT = 10_000  # characters, as in the API
 MOST_GUIDELINES = 32_767  # versions: what the column holds
 OTHER_QUESTIONS_NAMED = 20
-EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-MICROSECOND = datetime.timedelta(microseconds=1)
 
 
 class Judge:
@@ -72,7 +70,7 @@ class Judge:
         self.raters = KeyColumn(
             staging.raters,
             columns=columns,
-            longest=raters.LONGEST_KEY,
+            longest=rater_fields.LONGEST_KEY,
             found=self.found,
             others=raters_here,
         )
@@ -155,9 +153,9 @@ class Judge:
         if number is None or (rater.kind == "human" and not rater.name):
             return
         said = (
-            rater.name[: raters.LONGEST_NAME],
-            rater.model[: raters.LONGEST_MODEL],
-            rater.prompt_version[: raters.LONGEST_VERSION],
+            rater.name[: rater_fields.LONGEST_NAME],
+            rater.model[: rater_fields.LONGEST_MODEL],
+            rater.prompt_version[: rater_fields.LONGEST_VERSION],
         )
         if not any(has_control(text) or not is_unicode(text) for text in said):
             name, model, version = said
@@ -247,7 +245,7 @@ class Judge:
             column = self.columns.get("rated_at", "")
             self.found.add("time", line, column, why=error.why, time=error.time)
             return None
-        return (moment - EPOCH) // MICROSECOND
+        return microseconds_of(moment)
 
     def _comment(self, text: str | None, line: int) -> str | None:
         if text and (len(text) > MAX_COMMENT or "\0" in text or not is_unicode(text)):
@@ -299,12 +297,3 @@ def _has_nul(value: Any) -> bool:
     if isinstance(value, dict):
         return any(_has_nul(key) or _has_nul(inner) for key, inner in value.items())
     return isinstance(value, list) and any(map(_has_nul, value))
-
-
-def moment_of(microseconds: int | None) -> datetime.datetime | None:
-    return None if microseconds is None else EPOCH + microseconds * MICROSECOND
-
-
-def moment_text(microseconds: int | None) -> str:
-    moment = moment_of(microseconds)
-    return "" if moment is None else moment.isoformat().replace("+00:00", "Z")

@@ -20,7 +20,7 @@ from ratings.models import ImportRun
 from . import steps
 from .forms import UploadForm
 from .problems import Unreadable, in_words
-from .run_views import address
+from .run_pages import address
 from .sources import SOURCES, TABLES
 
 logger = logging.getLogger(__name__)

@@ -28,8 +28,8 @@ from ratings.recording.record import record
 
 from . import leases
 from .archives import Media
-from .judging import moment_of
 from .mapping import Mapping
+from .moments import moment_of
 from .staged import Said, Skipped, Staged
 from .staging import Beat
 from .writing_items import Items, Skips, Stopped

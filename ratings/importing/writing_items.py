@@ -17,8 +17,8 @@ from ratings.models import Assignment, ImportRun, Rating
 
 from . import media_names
 from .archives import Media
-from .judging import moment_of
 from .mapping import Mapping
+from .moments import moment_of
 from .staged import Described, Skipped, Staged
 from .staging import Beat
 

@@ -24,7 +24,7 @@ from metrics.readings import raters as rater_readings
 from metrics.work import sweep
 from projects.models import Category, Item, Project, Question, Rater
 from projects.setup.projects import change_project
-from projects.setup.questions import change_weights
+from projects.setup.scales import change_weights
 from ratings.desk import queue
 from ratings.models import Rating, Revision
 from ratings.recording import day_moves, writing

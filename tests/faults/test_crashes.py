@@ -26,7 +26,7 @@ from metrics.work import sweep
 from projects.models import Item, Project, Question, Rater
 from projects.setup.projects import change_project
 from projects.setup.question_rules import NewCategory
-from projects.setup.questions import change_categories, change_weights
+from projects.setup.scales import change_categories, change_weights
 from ratings.models import NOTHING, Rating, Revision
 from ratings.recording import day_moves
 from ratings.recording.days import day_of

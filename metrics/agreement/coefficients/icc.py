@@ -24,10 +24,10 @@ import numpy.typing as npt
 from scipy import special
 
 from metrics.agreement.coefficient import OF_COMPLETE_ITEMS, Coefficient, Example
+from metrics.agreement.counts.mean_squares import ROUNDING, MeanSquares
 from metrics.agreement.estimate import LEVEL
 
 NAMES = ("icc1", "icc2", "icc3", "icc1k", "icc2k", "icc3k")
-_ZERO = 1e-12  # of the total mean square: a mean square below is rounding
 
 
 @dataclass(frozen=True)
@@ -45,76 +45,6 @@ class Icc:
     ci_high: float | None = None
     ci_low_reason: str | None = None
     ci_high_reason: str | None = None
-
-
-@dataclass(frozen=True)
-class MeanSquares:
-    """Two-way analysis of variance of a complete table of n items and R raters."""
-
-    n: int
-    raters: int
-    msr: float
-    msc: float
-    mse: float
-    msw: float
-
-    @classmethod
-    def of(cls, values: npt.NDArray[np.float64]) -> "MeanSquares":
-        """Of values (n, R)."""
-        n, raters = values.shape
-        centred = values - values.mean()
-        items, columns = centred.mean(axis=1), centred.mean(axis=0)
-        residual = centred - items[:, None] - columns[None, :]
-        within = centred - items[:, None]
-        sums = (
-            raters * float((items**2).sum()),
-            n * float((columns**2).sum()),
-            float((residual**2).sum()),
-            float((within**2).sum()),
-        )
-        return cls._of_sums(n, raters, sums, total=float((centred**2).sum()))
-
-    @classmethod
-    def of_counts(
-        cls,
-        counts: npt.ArrayLike,
-        n_items: npt.ArrayLike,
-        raters: npt.ArrayLike,
-        values: npt.ArrayLike,
-    ) -> "MeanSquares":
-        """Of the patterns (P, k) of complete items, their numbers of items (P,), how often each
-        rater uses each category on them (R, k), and the categories' values (k,)."""
-        patterns, items = np.asarray(counts, float), np.asarray(n_items, float)
-        own, v = np.asarray(raters, float), np.asarray(values, float)
-        n, size = int(items.sum()), len(own)
-        pooled = items @ patterns
-        v = v - (pooled @ v) / pooled.sum()
-        total = float(pooled @ v**2)
-        of_items = size * float(items @ (patterns @ v / size) ** 2)
-        of_raters = n * float(((own @ v / n) ** 2).sum())
-        within = max(total - of_items, 0.0)
-        sums = (of_items, of_raters, max(within - of_raters, 0.0), within)
-        return cls._of_sums(n, size, sums, total=total)
-
-    @classmethod
-    def _of_sums(
-        cls, n: int, raters: int, sums: tuple[float, float, float, float], *, total: float
-    ) -> "MeanSquares":
-        """From the sums of squares of items, raters, error and within items."""
-        largest = max(total / max(n * raters, 1), 1e-300)
-
-        def square(total: float, df: int) -> float:
-            return total / df if total / df > _ZERO * largest else 0.0
-
-        of_items, of_raters, error, within = sums
-        return cls(
-            n,
-            raters,
-            msr=square(of_items, n - 1),
-            msc=square(of_raters, raters - 1),
-            mse=square(error, (n - 1) * (raters - 1)),
-            msw=square(within, n * (raters - 1)),
-        )
 
 
 def icc(values: npt.ArrayLike) -> dict[str, Icc]:
@@ -244,7 +174,7 @@ def _agreement(s: MeanSquares) -> dict[str, Icc]:
     extra = (s.msc - s.mse) / s.n
     single = s.msr + (s.raters - 1) * s.mse + s.raters * extra
     mean = s.msr + extra
-    least = _ZERO * (s.msr + s.mse + (s.msc + s.mse) / s.n)
+    least = ROUNDING * (s.msr + s.mse + (s.msc + s.mse) / s.n)
     found = {name: Icc(None, "zero_variance", **test) for name in ("icc2", "icc2k")}
     if single > least:
         value = (s.msr - s.mse) / single
@@ -282,7 +212,7 @@ def _agreement_limits(s: MeanSquares, value: float) -> tuple[float | None, float
     steps = (n - 1) * (raters - 1)
     constant = n * (1 + (raters - 1) * value) - raters * value
     top = raters * value * s.msc + constant * s.mse
-    if abs(top) <= _ZERO * (raters * abs(value) * s.msc + n * (1 + raters * abs(value)) * s.mse):
+    if abs(top) <= ROUNDING * (raters * abs(value) * s.msc + n * (1 + raters * abs(value)) * s.mse):
         return None, None
     v = steps * top**2 / ((n - 1) * raters**2 * value**2 * s.msc**2 + constant**2 * s.mse**2)
     f_upper, f_lower = _f_quantile(n - 1, v, tail), _f_quantile(v, n - 1, tail)
@@ -296,7 +226,7 @@ def _ratio(top: float, one: float, other: float) -> float | None:
     """top / (one + other); None where the limit lies infinitely low, or so few degrees of freedom
     have no quantile."""
     bottom = one + other
-    if not np.isfinite(bottom) or abs(bottom) <= _ZERO * (abs(one) + abs(other)):
+    if not np.isfinite(bottom) or abs(bottom) <= ROUNDING * (abs(one) + abs(other)):
         return None
     return float(top / bottom)
 

@@ -32,7 +32,7 @@ from projects.models import Category, Item, Project, Question, Rater
 from projects.setup.project_rules import Refused
 from projects.setup.projects import change_project
 from projects.setup.question_rules import NewCategory
-from projects.setup.questions import change_categories, change_weights
+from projects.setup.scales import change_categories, change_weights
 from ratings.models import NOTHING, Rating
 from ratings.recording import waiting
 from ratings.recording.judgement import Judgement

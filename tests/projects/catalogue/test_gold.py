@@ -11,7 +11,7 @@ from projects.catalogue import gold
 from projects.models import GoldAnswer, Item, Project
 from projects.setup.project_rules import Refused
 from projects.setup.question_rules import NewCategory
-from projects.setup.questions import change_categories
+from projects.setup.scales import change_categories
 
 pytestmark = pytest.mark.django_db
 

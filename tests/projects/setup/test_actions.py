@@ -18,7 +18,8 @@ from projects.setup.question_rules import (
     NewQuestion,
     categories_problems,
 )
-from projects.setup.questions import add_question, change_categories, change_weights
+from projects.setup.questions import add_question
+from projects.setup.scales import change_categories, change_weights
 from ratings.models import Rating
 from ratings.recording.days import day_of
 

@@ -1,0 +1,97 @@
+"""The desk with an item on it: the whole page, or the sheet alone that rate.js asks for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from projects.models import Item, Rater
+from ratings.models import Assignment
+
+from . import content, exams, own, progress
+from .forms import AnswerForm, SkipForm, field_name, questions_of
+from .next_project import next_project
+
+
+def wants_sheet(request: HttpRequest) -> bool:
+    return request.headers.get("X-Desk") == "sheet"
+
+
+def page(
+    request: HttpRequest, rater: Rater, item: Item | None, *, status: int = 200, **forms: Any
+) -> HttpResponse:
+    """The whole desk with this item on it, or its sheet alone."""
+    found = context(rater, item, **forms)
+    if item is None:
+        found |= _without_item(request, rater)
+    template = "_rate_sheet" if wants_sheet(request) else "rate"
+    return render(request, f"ratings/{template}.html", found, status=status)
+
+
+def sheet(
+    request: HttpRequest, rater: Rater, item: Item | None, *, taken_back: str = "", **forms: Any
+) -> HttpResponse:
+    found = context(rater, item, **forms) | {"taken_back": taken_back}
+    if item is None:
+        found |= _without_item(request, rater)
+    return render(request, "ratings/_rate_sheet.html", found)
+
+
+def _without_item(request: HttpRequest, rater: Rater) -> dict[str, Any]:
+    """Why there is none: an exam comes first, or all is done and another project may go on."""
+    return {
+        "examining": exams.standing(rater),
+        "next_project": next_project(request.user, besides=rater.project_id),
+    }
+
+
+def context(
+    rater: Rater,
+    item: Item | None,
+    *,
+    form: AnswerForm | None = None,
+    skip_form: SkipForm | None = None,
+    chosen: dict[int, int] | None = None,
+    elsewhere: bool = False,
+) -> dict[str, Any]:
+    """``chosen`` are codes by question that were said before; ``elsewhere``: what was sent would
+    overwrite what the rater said in another window."""
+    questions = questions_of(rater.project)
+    done = progress.of_rater(rater)
+    found: dict[str, Any] = {
+        "project": rater.project,
+        "rater": rater,
+        "progress": done,
+        "recent": [(one, own.labels(questions, one.codes)) for one in done.recent],
+    }
+    if item is None:
+        return found | {"message": own.unread_message(rater)}
+    mine, ratings, message = own.said_of(rater, item)
+    standing = {rating.question_id: rating for rating in ratings}
+    if form is None:
+        initial = AnswerForm.initial_of(standing, questions)
+        for question in questions:
+            if chosen and question.pk in chosen:
+                initial[field_name(question)] = chosen[question.pk]
+        initial["flagged"] = mine is not None and mine.flagged
+        form = AnswerForm(questions, initial=initial)
+    found |= {
+        "item": item,
+        "message": message,
+        "blocks": content.blocks(item.body),
+        "form": form,
+        "skip_form": skip_form or SkipForm(),
+        "mine": mine,
+        "said": own.stamp(standing),
+        "elsewhere": own.labels(questions, {q: one.code for q, one in standing.items()})
+        if elsewhere
+        else [],
+        "is_new": mine is not None and mine.state == Assignment.State.OPEN,
+        "is_rated": mine is None or mine.state == Assignment.State.DONE,
+        "may_change": rater.project.corrections,
+    }
+    if mine is not None and mine.why == Assignment.Why.EXAM:
+        found |= {"in_exam": exams.under_way(rater, item), "may_change": False}
+    return found
