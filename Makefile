@@ -25,7 +25,7 @@ ONCE := (not database or browser or services) and not drill
 
 .PHONY: help run setup setup-dev test test-sqlite test-postgres test-once test-lowest check check-lint check-format check-types \
 	check-imports check-templates check-migrations check-deployment format messages bench example drill drill-upgrade \
-	screenshots constraints clean
+	screenshots lock constraints clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -113,9 +113,18 @@ drill-upgrade: setup-dev ## upgrade data of the oldest release in the history, a
 screenshots: setup-dev ## take the pictures of docs/images anew, of the example project
 	$(PYTEST) tests/browser/screenshots.py
 
-constraints: ## renew constraints/ for this Python: the newest versions that fit the ranges
+# One file for every Python and platform: the versions that fit the ranges, with the hashes of their files.
+lock: ## renew requirements.lock: the newest versions that fit the ranges, with their hashes
+	$(PYTHON) -m venv --clear build/lock
+	build/lock/bin/python -m pip install -qq uv
+	@{ head -3 requirements.lock; build/lock/bin/python -m uv pip compile --quiet --universal --python-version 3.11 \
+	--generate-hashes --upgrade --no-header --no-annotate --no-config requirements.txt; } > build/locked.txt && \
+	mv build/locked.txt requirements.lock && rm -rf build/lock && echo "Wrote requirements.lock"
+
+constraints: ## renew constraints/ for this Python: what is locked, and the newest versions of the rest
 	$(PYTHON) -m venv --clear build/constraints
-	build/constraints/bin/python -m pip install -qq -r requirements-dev.txt
+	sed -n 's/ \\$$//; /^[a-z]/p' requirements.lock > build/locked-versions.txt
+	build/constraints/bin/python -m pip install -qq -r requirements-dev.txt -c build/locked-versions.txt
 	@file=constraints/$$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])').txt; \
 	{ head -2 $$file; build/constraints/bin/python -m pip freeze; } > build/frozen.txt && \
 	mv build/frozen.txt $$file && rm -rf build/constraints && echo "Wrote $$file"
@@ -133,22 +142,24 @@ $(shell [ -x .venv/bin/python ] || rm -f .venv/pyvenv.cfg)
 	"(Debian: apt install python3-venv). Or name one: make PYTHON=/path/to/python3.12" >&2; exit 1; }
 	$(PYTHON) -m venv --clear .venv
 
-.venv/installed: requirements.txt $(wildcard constraints/*.txt) .venv/pyvenv.cfg
-	$(call install,requirements.txt)
+.venv/installed: requirements.txt requirements.lock .venv/pyvenv.cfg
+	@$(call install,locked,requirements.txt,--require-hashes -r requirements.lock)
 	@touch $@
 
-.venv/installed-dev: requirements.txt requirements-extra.txt requirements-dev.txt $(wildcard constraints/*.txt) .venv/pyvenv.cfg
-	$(call install,requirements-dev.txt)
-	@touch .venv/installed $@
-
-# The exact versions last tested on this Python, or, when an index has not all of them, the newest
-# versions within the ranges.
-define install
+.venv/installed-dev: .venv/installed requirements-extra.txt requirements-dev.txt $(wildcard constraints/*.txt)
 	@version=$$($(RUN) -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
-	pip="$(RUN) -m pip install -qq --disable-pip-version-check -r $(1)"; \
-	echo "Installing $(1) into .venv (Python $$version) ..."; \
-	$$pip -c constraints/$$version.txt || \
-	{ echo "The versions last tested are not all to be had; taking the newest within the ranges."; $$pip; }
+	$(call install,tested,requirements-dev.txt,-r requirements-dev.txt -c constraints/$$version.txt)
+	@touch $@
+
+# $(1) exact versions, whose files have the hashes that were written down. A file with another hash is never taken. Where an
+# index has not all the versions: the newest within the ranges of $(2), without hashes; LOCKED=1 refuses that.
+define install
+pip="$(RUN) -m pip install -qq --disable-pip-version-check"; \
+	echo "Installing the $(1) versions of $(2) into .venv ..."; \
+	$$pip $(3) 2> .venv/said || { cat .venv/said >&2; \
+	if [ "$(LOCKED)" = 1 ] || grep -q "DO NOT MATCH THE HASHES" .venv/said; then \
+	echo "Nothing else is installed instead." >&2; exit 1; fi; \
+	echo "These versions are not all to be had; taking the newest within the ranges."; $$pip -r $(2); }
 endef
 
 # Charts: Vega, Vega-Lite and vega-embed in one file, made from the vl-convert wheel without network.
