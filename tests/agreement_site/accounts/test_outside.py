@@ -21,7 +21,7 @@ from jwt.algorithms import RSAAlgorithm
 
 from agreement_site.accounts.outside import SocialAdapter
 from agreement_site.models import TrailLine
-from projects.models import Member, Project
+from projects.models import Member, MemberOffer, Project
 from tests.cast import PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -233,10 +233,12 @@ def test_an_account_is_made_where_the_site_wants_it_and_is_nobody_elses(
     assert TrailLine.objects.get(what="account_made").actor == "ada"
     assert client.get(f"/projects/{project.pk}/").status_code == 404
     assert client.get("/projects/new/").status_code == 403
-    # a lead adds her, and gets no link to her account
+    # a lead asks her, she joins, and the lead gets no link to her account
     people = client_for(lead)
     added = {"username": "ada", "role": "viewer", "account": "existing"}
     assert people.post(f"/projects/{project.pk}/people/add/", added).status_code == 302
+    offered = {"do": "accept", "role": "viewer"}
+    client.post(f"/offers/{MemberOffer.objects.get(user=ada).pk}/", offered)
     member = Member.objects.get(user=ada)
     link = f"/projects/{project.pk}/people/members/{member.pk}/link/"
     people.post(link)
