@@ -87,15 +87,16 @@ Told = Literal["interval", "value", "kappa", "categories", "test", "2x2 test", "
 
 @dataclass(frozen=True, kw_only=True)
 class Coefficient:
-    """One coefficient; `formula` in the glossary's symbols.
+    """One coefficient; `formula` in the handbook's symbols.
 
     How it is computed: `of_patterns` (patterns and numbers of items), `of_table` (the table of two
     raters), `of_pairs` (the tables of all pairs), `of_ratings` (RatedItems; report() alone).
     """
 
     name: str
-    # what the handbook says
-    title: str
+    # what pages and handbook say: the first two translated, marked by glossary.gettext_noop
+    called: str
+    says: str
     formula: str
     low: float | None  # None: not bounded
     high: float | None
@@ -118,6 +119,11 @@ class Coefficient:
     # how report() tells it (report.py), and whether it tells it of every pair of raters
     told: Told = "interval"
     of_each_pair: bool = False
+
+    @property
+    def key(self) -> str:
+        """Its name without the number of a test that it is: what its words are found by."""
+        return self.name.removesuffix(".chi2")
 
     @property
     def bootstrapped(self) -> bool:

@@ -9,7 +9,6 @@ import textwrap
 
 from .bands import SCHEMES, Band
 from .coefficient import Coefficient
-from .glossary import COEFFICIENTS as SAYS
 from .glossary import TERMS
 from .prose import SECTIONS
 from .registry import COEFFICIENTS
@@ -127,9 +126,9 @@ def _section(entry: Coefficient) -> str:
         "example": f"`{example.name}` = {values} ({example.printed}; case `{example.case}`)",
     }
     lines = [
-        f"### {entry.title}",
+        f"### {entry.called}",
         "",
-        wrapped(SAYS[entry.name.removesuffix(".chi2")][1]),
+        wrapped(entry.says),
         "",
         f"    {entry.formula}",
         "",

@@ -1,7 +1,6 @@
 """The one list of coefficients: batch, report(), pages, API, command line and handbook ask it.
 
-Adding a coefficient: its formula and its declaration in a file of coefficients/, its name here, and
-what it is called and says in glossary.py; a test says when that is missing.
+Adding a coefficient: its formula and its declaration in a file of coefficients/, and its name here.
 """
 
 from collections.abc import Collection, Iterator
@@ -25,6 +24,7 @@ from .coefficients import (
     percent,
     two_raters,
 )
+from .glossary import OTHERS
 from .scales import SCALES, scale_type
 from .weights import WEIGHTINGS, applicable, weighted
 
@@ -61,16 +61,19 @@ _ALL = (
 )
 COEFFICIENTS: dict[str, Coefficient] = {entry.name: entry for entry in _ALL}
 
+# By the name without weights: what each coefficient and each mean of them is called, and says.
+SAID: dict[str, tuple[str, str]] = {
+    **{entry.key: (entry.called, entry.says) for entry in _ALL},
+    **peers.SAID,
+    **OTHERS,
+}
+
 _ENTRIES = {name: entry for entry in _ALL for name in entry.names(WEIGHTINGS)}
 # Two raters' kappa is under weights what a headline calls it, too.
 _ENTRIES |= {weighted("cohen_kappa", name): cohen.COHEN_KAPPA for name in WEIGHTINGS}
 
 # A rater against the others, from peer tables; not in the report.
-PEERS = {
-    "vs_peers": Formula(peers.kappa, weights=True),
-    "vs_peers_percent": Formula(peers.percent_agreement),
-    "vs_peers_bias": Formula(peers.bias, values=Values.OR_RANKS),
-}
+PEERS = peers.FORMULAS
 # Two raters over time, from their tables: on every scale, and on ordered ones.
 PAIR_TREND = {"cohen_kappa": Formula(cohen.kappa, weights=True)}
 PAIR_TREND_ORDERED = {

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from metrics.agreement import glossary
+from metrics.agreement import glossary, registry
 from metrics.filters import one_line
 from metrics.readings import disputes
 from metrics.readings import pairs as pair_list
@@ -95,7 +95,7 @@ def which(request: HttpRequest, project_id: int) -> HttpResponse:
 def all_words(request: HttpRequest) -> HttpResponse:
     """What each coefficient, column and sign says; where no popover opens, buttons lead here."""
     context = {
-        "coefficients": [(name, *words.explained(name)) for name in glossary.COEFFICIENTS],
+        "coefficients": [(name, *words.explained(name)) for name in registry.SAID],
         "terms": [(name, *words.explained(name)) for name in glossary.TERMS],
     }
     return render(request, "metrics/words.html", context)

@@ -60,7 +60,7 @@ def coefficient(name: str) -> str | Promise:
 
 
 def _called(name: str) -> Promise | None:
-    said = glossary.COEFFICIENTS.get(name)
+    said = registry.SAID.get(name)
     called = said[0] if said else glossary.FORMS.get(name)
     return _(called) if called else None
 
@@ -148,14 +148,14 @@ def explained(name: str) -> tuple[str | Promise, str]:
         title, text = glossary.TERMS[name]
         return gettext(title), gettext(text)
     name = plain(name)
-    called, text = glossary.COEFFICIENTS[name]
+    called, text = registry.SAID[name]
     return gettext(called), gettext(text)
 
 
 def plain(name: str) -> str:
-    """The name of a coefficient without its weights, under which the glossary has it."""
+    """The name of a coefficient without its weights, under which its words are found."""
     name = name.removesuffix(".chi2")
-    if name in glossary.COEFFICIENTS or name in glossary.TERMS:
+    if name in registry.SAID or name in glossary.TERMS:
         return name
     base, _sep, weights = name.rpartition("_")
     if base == "gwet_ac2":

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from metrics.agreement.coefficient import IRRCAC, NO_PAIRS, Coefficient, Example, Formula
 from metrics.agreement.counts.sums import PatternSums, pattern_sums
 from metrics.agreement.estimate import Estimate
+from metrics.agreement.glossary import gettext_noop as _
 from metrics.agreement.weights import weighting
 
 from . import two_raters
@@ -34,7 +35,11 @@ def brennan_prediger(
 
 BRENNAN_PREDIGER = Coefficient(
     name="brennan_prediger",
-    title="Brennan-Prediger",
+    called=_("Brennan-Prediger"),
+    says=_(
+        "Agreement beyond chance where chance gives every category equally often, whatever the "
+        "raters’ habits are."
+    ),
     formula="(P_o - P_e) / (1 - P_e),   P_e = T_w / k^2",
     low=None,
     high=1,

@@ -22,6 +22,7 @@ from metrics.agreement.coefficient import (
 )
 from metrics.agreement.counts.tables import bilinear, cells, corrected_for_chance, outer_sum
 from metrics.agreement.estimate import Corrected, Estimate, Floats, divided, estimated
+from metrics.agreement.glossary import gettext_noop as _
 from metrics.agreement.weights import weighting
 
 from .fleiss import stacked
@@ -87,7 +88,11 @@ _ERROR = (
 
 COHEN_KAPPA = Coefficient(
     name="cohen_kappa",
-    title="Cohen's kappa",
+    called=_("Cohen’s kappa"),
+    says=_(
+        "Agreement of two raters beyond what their own habits give: 1 is full agreement, 0 is "
+        "what two independent raters with these habits reach."
+    ),
     formula="(P_o - P_e) / (1 - P_e),   P_o = sum p_jj,   P_e = sum r_j c_j",
     low=-1,
     high=1,
@@ -107,7 +112,11 @@ COHEN_KAPPA = Coefficient(
 
 WEIGHTED_KAPPA = Coefficient(
     name="weighted_kappa",
-    title="Weighted kappa",
+    called=_("Cohen’s weighted kappa"),
+    says=_(
+        "Cohen’s kappa in which near misses count as partly agreed. With quadratic weights it "
+        "is Lin’s concordance of the ranks, and nearly the intraclass correlation."
+    ),
     formula="(P_o - P_e) / (1 - P_e),   P_o = sum w_jl p_jl,   P_e = sum w_jl r_j c_l",
     low=None,
     high=1,
@@ -128,7 +137,8 @@ WEIGHTED_KAPPA = Coefficient(
 
 COHEN_KAPPA_CATEGORY = Coefficient(
     name="cohen_kappa_category",
-    title="Cohen's kappa of each category versus the rest",
+    called=_("Cohen’s kappa of each category"),
+    says=_("Cohen’s kappa of two raters on one category against all others."),
     formula="cohen_kappa of the 2 x 2 table of j and not j",
     low=-1,
     high=1,
@@ -147,7 +157,11 @@ COHEN_KAPPA_CATEGORY = Coefficient(
 
 KAPPA_MAX = Coefficient(
     name="kappa_max",
-    title="Largest kappa that the margins allow",
+    called=_("Largest kappa that the margins allow"),
+    says=_(
+        "The largest kappa that these two could reach, as often as each of them uses the "
+        "categories. What is missing from it to 1 is a difference of habits."
+    ),
     formula="(sum min(r_j, c_j) - P_e) / (1 - P_e)",
     low=0,
     high=1,

@@ -37,6 +37,7 @@ from metrics.agreement.estimate import (
     divided,
     estimated,
 )
+from metrics.agreement.glossary import gettext_noop as _
 from metrics.agreement.weights import weighting
 
 
@@ -105,7 +106,11 @@ def conger_kappa(rated: RatedItems, *, weights: npt.ArrayLike | None = None) -> 
 
 CONGER_KAPPA = Coefficient(
     name="conger_kappa",
-    title="Conger's kappa",
+    called=_("Conger’s kappa"),
+    says=_(
+        "Agreement beyond chance of these raters, each with an own habit: chance is that two "
+        "different raters happen to give the same. Of two raters it is Cohen’s kappa."
+    ),
     formula="(P_o - P_e) / (1 - P_e),   P_e = sum w_jl (pbar_j pbar_l - S_jl / R)",
     low=None,
     high=1,

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from metrics.agreement.coefficient import NO_ERROR, OF_TWO, Coefficient, Example, Formula, Values
 from metrics.agreement.counts.tables import Cells, cells
 from metrics.agreement.estimate import CODE, Corrected, Estimate, Floats, divided, estimated
+from metrics.agreement.glossary import gettext_noop as _
 
 
 def pearson(tables: npt.ArrayLike, values: npt.ArrayLike | None = None) -> Estimate:
@@ -100,7 +101,11 @@ def _example(name: str, value: str, printed: str = "SciPy and R cor") -> Example
 
 PEARSON = Coefficient(
     name="pearson",
-    title="Pearson's correlation",
+    called=_("Pearson’s correlation"),
+    says=_(
+        "Whether the two move together on a straight line. No agreement: somebody who is "
+        "always 5 higher has 1."
+    ),
     formula="s_xy / (s_x s_y) of the categories' values",
     low=-1,
     high=1,
@@ -117,7 +122,11 @@ PEARSON = Coefficient(
 
 SPEARMAN = Coefficient(
     name="spearman",
-    title="Spearman's rank correlation",
+    called=_("Spearman’s rank correlation"),
+    says=_(
+        "Whether the two put the items in the same order. No agreement: somebody who is always "
+        "higher has 1."
+    ),
     formula="Pearson's correlation of average ranks",
     low=-1,
     high=1,
@@ -134,7 +143,11 @@ SPEARMAN = Coefficient(
 
 KENDALL_TAU_B = Coefficient(
     name="kendall_tau_b",
-    title="Kendall's tau-b",
+    called=_("Kendall’s tau-b"),
+    says=_(
+        "How much more often two items stand in the same order for both raters than in the "
+        "opposite one; ties are taken into account."
+    ),
     formula="(C - D) / sqrt((n0 - n1) (n0 - n2))",
     low=-1,
     high=1,
@@ -151,7 +164,11 @@ KENDALL_TAU_B = Coefficient(
 
 LIN_CCC = Coefficient(
     name="lin_ccc",
-    title="Lin's concordance correlation",
+    called=_("Lin’s concordance"),
+    says=_(
+        "Whether the two give the same numbers: correlation, made smaller by a difference of "
+        "level or spread. Equal to quadratically weighted kappa on these numbers."
+    ),
     formula="2 s_xy / (s_xx + s_yy + (mean_x - mean_y)^2), divisor n",
     low=-1,
     high=1,

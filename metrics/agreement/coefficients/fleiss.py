@@ -26,6 +26,7 @@ from metrics.agreement.coefficient import (
 )
 from metrics.agreement.counts.sums import PatternSums, pattern_sums
 from metrics.agreement.estimate import Corrected, Estimate, divided, estimated, undefined_where
+from metrics.agreement.glossary import gettext_noop as _
 from metrics.agreement.weights import weighting
 
 
@@ -155,7 +156,12 @@ def stacked(estimates: list[Estimate]) -> Estimate:
 
 FLEISS_KAPPA = Coefficient(
     name="fleiss_kappa",
-    title="Fleiss' kappa, pooled (this project's definition)",
+    called=_("Fleiss’ kappa"),
+    says=_(
+        "Agreement beyond chance of any number of raters, who may be others for each item: 1 "
+        "is full agreement, 0 is what chance gives. Chance is how often each category is used "
+        "by all."
+    ),
     formula="(P_o - P_e) / (1 - P_e),   P_e = p'Wp,   p_j = sum_i n_ij / M over all ratings",
     low=None,
     high=1,
@@ -170,7 +176,12 @@ FLEISS_KAPPA = Coefficient(
 
 FLEISS_KAPPA_GWET = Coefficient(
     name="fleiss_kappa_gwet",
-    title="Fleiss' kappa as Gwet generalises it",
+    called=_("Fleiss’ kappa, margins by item"),
+    says=_(
+        "Fleiss’ kappa in which each item counts once in what chance gives, however many "
+        "ratings it has. It differs from Fleiss’ kappa only where items have unequal numbers "
+        "of ratings."
+    ),
     formula="(P_o - P_e) / (1 - P_e),   P_e = p'Wp,   p_j = mean over rated items of n_ij / m_i",
     low=None,
     high=1,
@@ -188,7 +199,11 @@ FLEISS_KAPPA_GWET = Coefficient(
 
 FLEISS_KAPPA_CATEGORY = Coefficient(
     name="fleiss_kappa_category",
-    title="Fleiss' kappa of each category versus the rest",
+    called=_("Fleiss’ kappa of each category"),
+    says=_(
+        "Agreement beyond chance on one category against all others. A low value names the "
+        "category whose guideline needs work."
+    ),
     formula="fleiss_kappa of the two categories j and not j",
     low=None,
     high=1,

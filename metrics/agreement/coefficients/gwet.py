@@ -13,6 +13,7 @@ import numpy.typing as npt
 from metrics.agreement.coefficient import IRRCAC, NO_PAIRS, Coefficient, Example, Formula
 from metrics.agreement.counts.sums import PatternSums, pattern_sums
 from metrics.agreement.estimate import Estimate, divided
+from metrics.agreement.glossary import gettext_noop as _
 from metrics.agreement.weights import chance_factor
 
 from . import two_raters
@@ -37,7 +38,12 @@ def gwet_ac(
 
 GWET_AC1 = Coefficient(
     name="gwet_ac1",
-    title="Gwet's AC1; AC2 with weights",
+    called=_("Gwet’s AC1"),
+    says=_(
+        "Agreement beyond chance that stays stable where nearly all items are in one category. "
+        "It takes little for chance, so it is mostly higher than kappa; with weights it is "
+        "AC2."
+    ),
     formula=(
         "(P_o - P_e) / (1 - P_e),   P_e = T_w sum p_j (1 - p_j) / (k (k - 1)),   "
         "p_j = mean of n_ij / m_i"

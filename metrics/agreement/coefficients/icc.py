@@ -26,6 +26,7 @@ from scipy import special
 from metrics.agreement.coefficient import OF_COMPLETE_ITEMS, Coefficient, Example
 from metrics.agreement.counts.mean_squares import ROUNDING, MeanSquares
 from metrics.agreement.estimate import LEVEL
+from metrics.agreement.glossary import gettext_noop as _
 
 NAMES = ("icc1", "icc2", "icc3", "icc1k", "icc2k", "icc3k")
 
@@ -231,10 +232,11 @@ def _ratio(top: float, one: float, other: float) -> float | None:
     return float(top / bottom)
 
 
-def _declared(name: str, value: str, title: str, formula: str) -> Coefficient:
+def _declared(name: str, value: str, formula: str, *, called: str, says: str) -> Coefficient:
     return Coefficient(
         name=name,
-        title=title,
+        called=called,
+        says=says,
         formula=formula,
         low=None,
         # the denominator of icc2k can be negative when raters differ less than chance
@@ -250,19 +252,55 @@ def _declared(name: str, value: str, title: str, formula: str) -> Coefficient:
 
 
 ICCS = (
-    _declared("icc1", "0.17", "ICC(1,1), one-way", "(MSR - MSW) / (MSR + (R - 1) MSW)"),
+    _declared(
+        "icc1",
+        "0.17",
+        "(MSR - MSW) / (MSR + (R - 1) MSW)",
+        called=_("ICC(1,1), one-way"),
+        says=_(
+            "How much of the differences among ratings are differences among items, where each "
+            "item may have other raters."
+        ),
+    ),
     _declared(
         "icc2",
         "0.29",
-        "ICC(A,1), two-way, absolute agreement",
         "(MSR - MSE) / (MSR + (R - 1) MSE + R (MSC - MSE) / n)",
+        called=_("ICC(A,1), absolute agreement"),
+        says=_(
+            "Absolute agreement of one rater with another on the number itself: a rater who is "
+            "always 5 higher makes it smaller. The one to report for numbers."
+        ),
     ),
     _declared(
-        "icc3", "0.71", "ICC(C,1), two-way, consistency", "(MSR - MSE) / (MSR + (R - 1) MSE)"
+        "icc3",
+        "0.71",
+        "(MSR - MSE) / (MSR + (R - 1) MSE)",
+        called=_("ICC(C,1), consistency"),
+        says=_(
+            "Consistency: whether raters keep the same distances between items. A rater who is "
+            "always 5 higher does not make it smaller."
+        ),
     ),
-    _declared("icc1k", "0.44", "ICC(1,k), mean of R raters", "(MSR - MSW) / MSR"),
     _declared(
-        "icc2k", "0.62", "ICC(A,k), mean of R raters", "(MSR - MSE) / (MSR + (MSC - MSE) / n)"
+        "icc1k",
+        "0.44",
+        "(MSR - MSW) / MSR",
+        called=_("ICC(1,k), mean of the raters"),
+        says=_("ICC(1,1) of the mean of all raters instead of a single one."),
     ),
-    _declared("icc3k", "0.91", "ICC(C,k), mean of R raters", "(MSR - MSE) / MSR"),
+    _declared(
+        "icc2k",
+        "0.62",
+        "(MSR - MSE) / (MSR + (MSC - MSE) / n)",
+        called=_("ICC(A,k), mean of the raters"),
+        says=_("ICC(A,1) of the mean of all raters: for when you use the mean, not one rating."),
+    ),
+    _declared(
+        "icc3k",
+        "0.91",
+        "(MSR - MSE) / MSR",
+        called=_("ICC(C,k), mean of the raters"),
+        says=_("ICC(C,1) of the mean of all raters; it is Cronbach’s alpha."),
+    ),
 )

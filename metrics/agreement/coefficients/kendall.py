@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from metrics.agreement.coefficient import NO_ERROR, OF_COMPLETE_ITEMS, Coefficient, Example, Formula
 from metrics.agreement.estimate import CODE, Basis, Corrected, Estimate, estimated
+from metrics.agreement.glossary import gettext_noop as _
 
 from .conger import RatedItems
 
@@ -49,7 +50,11 @@ def _of_ratings(rated: RatedItems) -> Estimate:
 
 KENDALL_W = Coefficient(
     name="kendall_w",
-    title="Kendall's W",
+    called=_("Kendall’s W"),
+    says=_(
+        "Whether all raters put the items in the same order: 1 is the same order, 0 is none in "
+        "common. Level does not count, so it is no agreement."
+    ),
     formula="12 S / (R^2 (n^3 - n) - R sum T_g), complete items, average ranks",
     low=0,
     high=1,

@@ -31,6 +31,7 @@ from metrics.agreement.coefficient import (
 )
 from metrics.agreement.counts.sums import PatternSums, pattern_sums
 from metrics.agreement.estimate import CODE, Basis, Corrected, Estimate, Floats, divided, estimated
+from metrics.agreement.glossary import gettext_noop as _
 
 METRICS = ("nominal", "ordinal", "interval", "ratio")
 _CELLS = 1 << 24  # of pattern coincidences (P, k, k) that are held at once
@@ -194,7 +195,11 @@ def _example(name: str, value: str) -> Example:
 
 KRIPPENDORFF_NOMINAL = Coefficient(
     name="krippendorff_alpha_nominal",
-    title="Krippendorff's alpha, nominal",
+    called=_("Krippendorff’s alpha, nominal"),
+    says=_(
+        "Agreement beyond chance of any raters with any ratings missing, corrected for few "
+        "items. Categories are the same or not. 0.8 and more is customary, 0.667 the least."
+    ),
     formula=_ALPHA + "d_cl = [c != l]",
     low=None,
     high=1,
@@ -207,7 +212,11 @@ KRIPPENDORFF_NOMINAL = Coefficient(
 
 KRIPPENDORFF_ORDINAL = Coefficient(
     name="krippendorff_alpha_ordinal",
-    title="Krippendorff's alpha, ordinal",
+    called=_("Krippendorff’s alpha, ordinal"),
+    says=_(
+        "Krippendorff’s alpha where categories have an order: a disagreement weighs more, the "
+        "more ratings lie between the two categories."
+    ),
     formula=_ALPHA + "d_cl = (sum of n_g over g = c..l - (n_c + n_l) / 2)^2",
     low=None,
     high=1,
@@ -221,7 +230,11 @@ KRIPPENDORFF_ORDINAL = Coefficient(
 
 KRIPPENDORFF_INTERVAL = Coefficient(
     name="krippendorff_alpha_interval",
-    title="Krippendorff's alpha, interval",
+    called=_("Krippendorff’s alpha, interval"),
+    says=_(
+        "Krippendorff’s alpha where categories are numbers: a disagreement weighs as its "
+        "squared difference."
+    ),
     formula=_ALPHA + "d_cl = (v_c - v_l)^2",
     low=None,
     high=1,
@@ -235,7 +248,11 @@ KRIPPENDORFF_INTERVAL = Coefficient(
 
 KRIPPENDORFF_RATIO = Coefficient(
     name="krippendorff_alpha_ratio",
-    title="Krippendorff's alpha, ratio",
+    called=_("Krippendorff’s alpha, ratio"),
+    says=_(
+        "Krippendorff’s alpha where numbers have a true zero: a difference weighs in "
+        "proportion to the size of the numbers."
+    ),
     formula=_ALPHA + "d_cl = ((v_c - v_l) / (v_c + v_l))^2, 0 where v_c + v_l = 0",
     low=None,
     high=1,

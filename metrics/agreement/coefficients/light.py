@@ -27,6 +27,7 @@ from metrics.agreement.estimate import (
     divided,
     estimated,
 )
+from metrics.agreement.glossary import gettext_noop as _
 from metrics.agreement.weights import weighting
 
 from .cohen import kappa
@@ -145,7 +146,8 @@ def _variance_over_items(
 
 LIGHT_KAPPA = Coefficient(
     name="light_kappa",
-    title="Mean pairwise kappa (Light's)",
+    called=_("Light’s kappa"),
+    says=_("The mean of Cohen’s kappas over all pairs of raters that share an item."),
     formula="mean of Cohen's kappas over the pairs of raters for which it is defined",
     low=None,
     high=1,

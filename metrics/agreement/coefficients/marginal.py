@@ -22,6 +22,7 @@ from scipy import special
 
 from metrics.agreement.coefficient import OF_TWO, Coefficient, Example, Formula
 from metrics.agreement.estimate import CODE, Floats, divided
+from metrics.agreement.glossary import gettext_noop as _
 
 
 @dataclass(frozen=True)
@@ -104,8 +105,12 @@ def stuart_maxwell(tables: npt.ArrayLike) -> Test:
 
 MCNEMAR = Coefficient(
     name="mcnemar.chi2",
-    title="McNemar's test; also corrected (chi2_cc, p_cc) and exact (p_exact)",
-    formula="(b - c)^2 / (b + c), df 1",
+    called=_("McNemar, corrected for continuity"),
+    says=_(
+        "Tests whether two raters give the first of two categories equally often. A small p "
+        "says that they do not."
+    ),
+    formula="(b - c)^2 / (b + c), df 1; corrected for continuity: chi2_cc, p_cc; exact: p_exact",
     low=0,
     high=None,
     undefined=(*OF_TWO, "needs_2x2", "no_discordant_pairs"),
@@ -124,7 +129,11 @@ MCNEMAR = Coefficient(
 
 BOWKER = Coefficient(
     name="bowker.chi2",
-    title="Bowker's test of symmetry",
+    called=_("Bowker: disagreements go both ways equally often"),
+    says=_(
+        "Tests whether disagreements go both ways equally often, for every two categories. A "
+        "small p says that one direction prevails."
+    ),
     formula=(
         "sum of (n_jl - n_lj)^2 / (n_jl + n_lj) over pairs with n_jl + n_lj > 0, "
         "df = number of those pairs"
@@ -147,7 +156,11 @@ BOWKER = Coefficient(
 
 STUART_MAXWELL = Coefficient(
     name="stuart_maxwell.chi2",
-    title="Stuart-Maxwell test of equal margins",
+    called=_("Stuart-Maxwell: both use the categories equally often"),
+    says=_(
+        "Tests whether two raters use all categories equally often. A small p says that they "
+        "do not."
+    ),
     formula="d'V^-1 d, df = rank of V",
     low=0,
     high=None,

@@ -19,8 +19,10 @@ agreement of one with a group: Williams 1976, Biometrics 32, 619-627.)
 import numpy as np
 import numpy.typing as npt
 
+from metrics.agreement.coefficient import Formula, Values
 from metrics.agreement.counts.tables import bilinear, mean_weight, outer_sum
 from metrics.agreement.estimate import CODE, Basis, Corrected, Estimate, Floats, divided, estimated
+from metrics.agreement.glossary import gettext_noop as _
 from metrics.agreement.weights import weighting
 
 
@@ -104,3 +106,28 @@ def _clustered(
     se = np.sqrt(np.maximum(square * divided(n_items, n_items - 1), 0))
     basis = Basis(n_items.astype(np.int64), (n_items + total).astype(np.int64), n_items - 1)
     return estimated(point, se, basis, upper=upper)
+
+
+FORMULAS = {
+    "vs_peers": Formula(kappa, weights=True),
+    "vs_peers_percent": Formula(percent_agreement),
+    "vs_peers_bias": Formula(bias, values=Values.OR_RANKS),
+}
+# What each is called, and what it says.
+SAID: dict[str, tuple[str, str]] = {
+    "vs_peers": (
+        _("Kappa with peers"),
+        _("Agreement beyond chance of one rater with everybody else on the same items."),
+    ),
+    "vs_peers_percent": (
+        _("Percent agreement with peers"),
+        _("How often a rater’s answer is that of another rater of the item."),
+    ),
+    "vs_peers_bias": (
+        _("Bias against peers"),
+        _(
+            "How much higher or lower a rater answers than the others on the same items, in steps "
+            "of the scale or in its numbers."
+        ),
+    ),
+}

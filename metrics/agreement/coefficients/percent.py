@@ -12,6 +12,7 @@ import numpy.typing as npt
 from metrics.agreement.coefficient import IRRCAC, NO_PAIRS, Coefficient, Example, Formula
 from metrics.agreement.counts.sums import PatternSums, pattern_sums
 from metrics.agreement.estimate import Corrected, Estimate, divided, estimated
+from metrics.agreement.glossary import gettext_noop as _
 
 from . import two_raters
 
@@ -38,7 +39,11 @@ def percent_agreement(
 
 PERCENT_AGREEMENT = Coefficient(
     name="percent_agreement",
-    title="Percent agreement",
+    called=_("Percent agreement"),
+    says=_(
+        "How often two ratings of the same item are the same. Not corrected for chance: where "
+        "one answer is frequent, it is high without any skill."
+    ),
     formula="P_o = mean over items with m_i >= 2 of sum w_jl n_ij (n_il - [j=l]) / (m_i (m_i - 1))",
     low=0,
     high=1,

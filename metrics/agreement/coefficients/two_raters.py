@@ -31,6 +31,7 @@ from metrics.agreement.counts.tables import (
     standard_error,
 )
 from metrics.agreement.estimate import CODE, Corrected, Estimate, Floats, estimated
+from metrics.agreement.glossary import gettext_noop as _
 from metrics.agreement.weights import chance_factor, weighting
 
 
@@ -118,7 +119,11 @@ _BYRT = "Byrt, Bishop & Carlin 1993, Journal of Clinical Epidemiology 46, 423-42
 
 SCOTT_PI = Coefficient(
     name="scott_pi",
-    title="Scott's pi",
+    called=_("Scott’s pi"),
+    says=_(
+        "Like Cohen’s kappa, but chance is how often the two together use each category. A "
+        "difference of habits makes it lower than Cohen’s."
+    ),
     formula="(P_o - P_e) / (1 - P_e),   P_e = sum pi_j^2,   pi = (r + c) / 2",
     low=-1,
     high=1,
@@ -136,7 +141,11 @@ SCOTT_PI = Coefficient(
 
 PABAK = Coefficient(
     name="pabak",
-    title="Prevalence-adjusted bias-adjusted kappa",
+    called=_("PABAK, adjusted for prevalence and bias"),
+    says=_(
+        "Kappa as it would be if all categories were used equally often by both: it rests on "
+        "the percent agreement alone."
+    ),
     formula="(k P_o - 1) / (k - 1)",
     low=-1,
     high=1,
@@ -152,7 +161,11 @@ PABAK = Coefficient(
 
 PREVALENCE_INDEX = Coefficient(
     name="prevalence_index",
-    title="Prevalence index, signed",
+    called=_("Prevalence index"),
+    says=_(
+        "How unequally often the two categories occur, from -1 to 1. Far from 0 kappa is low "
+        "even when most answers agree."
+    ),
     formula="(a - d) / n of the table [[a, b], [c, d]]",
     low=-1,
     high=1,
@@ -172,7 +185,11 @@ PREVALENCE_INDEX = Coefficient(
 
 BIAS_INDEX = Coefficient(
     name="bias_index",
-    title="Bias index, signed",
+    called=_("Bias index"),
+    says=_(
+        "How much more often one of the two gives the first category than the other does, from "
+        "-1 to 1; 0 is no difference."
+    ),
     formula="(b - c) / n of the table [[a, b], [c, d]]",
     low=-1,
     high=1,

@@ -7,7 +7,7 @@ from django.template import RequestContext, Template
 from django.test import Client, RequestFactory
 from django.utils import translation
 
-from metrics.agreement import COEFFICIENTS, glossary
+from metrics.agreement import COEFFICIENTS, glossary, registry
 from metrics.agreement.bands import SCHEMES, Band
 from metrics.agreement.estimate import REASONS
 from metrics.agreement.registry import (
@@ -166,7 +166,7 @@ def test_help_stands_once_a_page_and_opens_from_each_button() -> None:
 
 def test_the_page_of_words_needs_no_account(client: Client) -> None:
     text = client.get("/words/").content.decode()
-    for name in (*glossary.COEFFICIENTS, *glossary.TERMS):
+    for name in (*registry.SAID, *glossary.TERMS):
         assert f'id="{name}"' in text
     with translation.override(None):  # the language of a request stays with its thread
         chinese = client.get("/words/", headers={"Accept-Language": "zh-hans"}).content.decode()
