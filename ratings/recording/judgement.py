@@ -1,8 +1,8 @@
 """What is recorded: one thing that was said about one item, and the one list of its fields.
 
-API, desk, import, export, and admin ask this list. A text that a source may send, and that stands
-until it sends another one, is a line in DETAILS with ``kept=True``, a field of Judgement, and a
-column of the same name in Judged (ratings.models). Nothing else has to know it.
+API, export, and admin ask this list. A text that a source may send, and that stands until it sends
+another one, is a line in DETAILS with ``kept=True``, a field of Judgement, and a column of the same
+name in Judged (ratings.models). The desk's form and the import's columns have their own.
 """
 
 from __future__ import annotations

@@ -58,6 +58,8 @@ def test_words_every_weighting_has_words(weighting: str) -> None:
 @pytest.mark.parametrize("scale", Scale)
 def test_scale_is_known_to_the_formulas(scale: Scale) -> None:
     assert SCALES[scale].numeric is scale.numeric
+    assert SCALES[scale].ordered is scale.ordered
+    assert (SCALES[scale].metric == "ratio") is scale.from_zero
 
 
 @pytest.mark.parametrize("band", SCHEMES["landis_koch"])
