@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from metrics.agreement.coefficient import OF_COMPLETE_ITEMS, Coefficient, Example
 from metrics.agreement.counts.mean_squares import ROUNDING, MeanSquares
-from metrics.agreement.estimate import LEVEL
 from metrics.agreement.glossary import gettext_noop as _
+
+from .icc_limits import agreement_limits, f_limits, f_test, spearman_brown
 
 NAMES = ("icc1", "icc2", "icc3", "icc1k", "icc2k", "icc3k")
 
@@ -92,15 +92,15 @@ def _all(squares: MeanSquares) -> dict[str, Icc]:
 
 def _one_way(s: MeanSquares) -> dict[str, Icc]:
     df1, df2 = s.n - 1, s.n * (s.raters - 1)
-    test = _f_test(s.msr, s.msw, df1, df2)
-    limits = _f_limits(s.msr, s.msw, df1, df2)
+    test = f_test(s.msr, s.msw, df1, df2)
+    limits = f_limits(s.msr, s.msw, df1, df2)
     return _single_and_mean("icc1", s, squares=(s.msr, s.msw), limits=limits, test=test)
 
 
 def _consistency(s: MeanSquares) -> dict[str, Icc]:
     df1, df2 = s.n - 1, (s.n - 1) * (s.raters - 1)
-    test = _f_test(s.msr, s.mse, df1, df2)
-    limits = _f_limits(s.msr, s.mse, df1, df2)
+    test = f_test(s.msr, s.mse, df1, df2)
+    limits = f_limits(s.msr, s.mse, df1, df2)
     return _single_and_mean("icc3", s, squares=(s.msr, s.mse), limits=limits, test=test)
 
 
@@ -144,34 +144,8 @@ def _single_limits(limits: tuple[float, float], raters: int) -> dict[str, Any]:
     return {"ci_low": low, "ci_high": high}
 
 
-def _f_limits(between: float, within: float, df1: float, df2: float) -> tuple[float, float]:
-    """F / F_crit(df1, df2) and F * F_crit(df2, df1): the interval of the ratio of variances."""
-    if within == 0:
-        return np.inf, np.inf
-    f, tail = between / within, (1 - LEVEL) / 2
-    return f / _f_quantile(df1, df2, tail), f * _f_quantile(df2, df1, tail)
-
-
-def _f_quantile(df1: float, df2: float, tail: float) -> float:
-    """Upper-tail quantile of F."""
-    return float(special.fdtri(df1, df2, 1 - tail))
-
-
-def _f_test(between: float, within: float, df1: int, df2: int) -> dict[str, Any]:
-    if within == 0:
-        return {
-            "F": None,
-            "F_reason": "zero_error_variance",
-            "df1": float(df1),
-            "df2": float(df2),
-            "p": 0.0,
-        }
-    f = between / within
-    return {"F": f, "df1": float(df1), "df2": float(df2), "p": float(special.fdtrc(df1, df2, f))}
-
-
 def _agreement(s: MeanSquares) -> dict[str, Icc]:
-    test = _f_test(s.msr, s.mse, s.n - 1, (s.n - 1) * (s.raters - 1))
+    test = f_test(s.msr, s.mse, s.n - 1, (s.n - 1) * (s.raters - 1))
     extra = (s.msc - s.mse) / s.n
     single = s.msr + (s.raters - 1) * s.mse + s.raters * extra
     mean = s.msr + extra
@@ -180,12 +154,12 @@ def _agreement(s: MeanSquares) -> dict[str, Icc]:
     if single > least:
         value = (s.msr - s.mse) / single
         limits: dict[str, Any] = dict(
-            zip(("ci_low", "ci_high"), _agreement_limits(s, value), strict=True)
+            zip(("ci_low", "ci_high"), agreement_limits(s, value), strict=True)
         )
         found["icc2"] = Icc(value, **test, **limits, **_why(limits))
         if abs(mean) > least:
             stepped: dict[str, Any] = {
-                side: _spearman_brown(bound, s.raters) for side, bound in limits.items()
+                side: spearman_brown(bound, s.raters) for side, bound in limits.items()
             }
             found["icc2k"] = Icc((s.msr - s.mse) / mean, **test, **stepped, **_why(stepped))
     return found
@@ -193,43 +167,6 @@ def _agreement(s: MeanSquares) -> dict[str, Icc]:
 
 def _why(limits: dict[str, float | None]) -> dict[str, Any]:
     return {f"{side}_reason": "below_range" for side, bound in limits.items() if bound is None}
-
-
-def _spearman_brown(bound: float | None, raters: int) -> float | None:
-    """The reliability of the mean of R raters from that of one; None below the range where that
-    makes sense."""
-    if bound is None or bound * (raters - 1) <= -1 + 1e-9:
-        return None
-    return raters * bound / (1 + (raters - 1) * bound)
-
-
-def _agreement_limits(s: MeanSquares, value: float) -> tuple[float | None, float | None]:
-    """Shrout & Fleiss 1979, p. 424, every term multiplied by MSE^2 so that MSE = 0 gives the
-    limit."""
-    n, raters, tail = s.n, s.raters, (1 - LEVEL) / 2
-    # nothing but items differ (1), or nothing but raters (0)
-    if s.mse == 0 and (s.msc == 0 or s.msr == 0):
-        return value, value
-    steps = (n - 1) * (raters - 1)
-    constant = n * (1 + (raters - 1) * value) - raters * value
-    top = raters * value * s.msc + constant * s.mse
-    if abs(top) <= ROUNDING * (raters * abs(value) * s.msc + n * (1 + raters * abs(value)) * s.mse):
-        return None, None
-    v = steps * top**2 / ((n - 1) * raters**2 * value**2 * s.msc**2 + constant**2 * s.mse**2)
-    f_upper, f_lower = _f_quantile(n - 1, v, tail), _f_quantile(v, n - 1, tail)
-    rest = raters * s.msc + (raters * n - raters - n) * s.mse
-    low = _ratio(n * (s.msr - f_upper * s.mse), f_upper * rest, n * s.msr)
-    high = _ratio(n * (f_lower * s.msr - s.mse), rest, n * f_lower * s.msr)
-    return low, high
-
-
-def _ratio(top: float, one: float, other: float) -> float | None:
-    """top / (one + other); None where the limit lies infinitely low, or so few degrees of freedom
-    have no quantile."""
-    bottom = one + other
-    if not np.isfinite(bottom) or abs(bottom) <= ROUNDING * (abs(one) + abs(other)):
-        return None
-    return float(top / bottom)
 
 
 def _declared(name: str, value: str, formula: str, *, called: str, says: str) -> Coefficient:
