@@ -8,6 +8,8 @@ from django.utils.translation import gettext as _
 
 from . import charts
 
+PALE = 0.35  # how opaque a bar is that may be chance
+
 
 def height(n_bars: int) -> tuple[str, int]:
     """The class of the space kept free for a bar chart (css/results.css) and its height in
@@ -17,10 +19,10 @@ def height(n_bars: int) -> tuple[str, int]:
     )
 
 
-def chart_of(rows: list[dict[str, Any]], *, title: str, most: int) -> charts.Spec:
-    """How much each part explains, the first ``most`` of them. rows: label, contribution, before,
-    after, ratings_before, ratings_after, rank. Below zero and above in the two ends of a diverging
-    scale."""
+def chart_of(rows: list[dict[str, Any]], *, title: str, most: int, sure: bool) -> charts.Spec:
+    """How much each part explains, the first ``most`` of them; pale unless it is ``sure`` that
+    there is something to explain. rows: label, contribution, before, after, ratings_before,
+    ratings_after, rank. Below zero and above in the two ends of a diverging scale."""
     shown = [row for row in rows if row["rank"] <= most]
     # the figures stand beyond the bars
     reach = max([0.01, *(abs(row["contribution"]) for row in shown)]) * 1.7
@@ -40,7 +42,7 @@ def chart_of(rows: list[dict[str, Any]], *, title: str, most: int) -> charts.Spe
     ]
     below = "datum.contribution < 0"
     bar = {
-        "mark": {"type": "bar", "cornerRadiusEnd": 2, "height": 14},
+        "mark": {"type": "bar", "cornerRadiusEnd": 2, "height": 14, "opacity": 1 if sure else PALE},
         "encoding": {
             "color": {"condition": {"test": below, "value": "#c2703d"}, "value": "#4a7fb5"}
         },

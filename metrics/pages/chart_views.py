@@ -211,8 +211,11 @@ def _pair_table(request: HttpRequest, chosen: Selection) -> Made:
 
 def _change(request: HttpRequest, chosen: Selection) -> Made:
     row = change_page.stored(change_page.Change.of(request, chosen), chosen)
-    rows = change_page.chart_rows(change_page.told(row) if row else None)
-    return bar_chart.chart_of(rows, title=_("part of the move"), most=change_page.BARS), rows
+    found = change_page.told(row) if row else None
+    rows = change_page.chart_rows(found)
+    sure = found is not None and found.clear
+    title, most = _("part of the move"), change_page.BARS
+    return bar_chart.chart_of(rows, title=title, most=most, sure=sure), rows
 
 
 def table_rows(table: list[list[int]], labels: list[str]) -> Rows:

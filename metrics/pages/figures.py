@@ -45,6 +45,13 @@ def whole(value: int | None) -> str:
     return "–" if value is None else _written(value, 0, get_language())
 
 
+def about(value: float | None) -> str:
+    """An expected count: a whole number, "< 1" where that would be 0."""
+    if value is None:
+        return whole(None)
+    return "< 1" if 0 < value <= 0.5 else whole(round(value))
+
+
 def percent(value: float | None) -> str:
     return "–" if value is None else _("%(number)s %%") % {"number": figure(100 * value, 0)}
 

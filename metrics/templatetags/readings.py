@@ -29,6 +29,7 @@ BAND_STEPS = 4  # between the five colours of bands (tokens.css)
 register.filter("figure", figures.figure)
 register.filter("signed", figures.signed)
 register.filter("whole", figures.whole)
+register.filter("about", figures.about)
 register.filter("percent", figures.percent)
 register.filter("interval", figures.interval)
 
@@ -230,6 +231,6 @@ def why_test(test: Any) -> str | Promise:
 
 
 @register.filter
-def excerpt(item: Item) -> str:
-    """The first words of an item, for a line in a list."""
-    return content.excerpt(item.body)
+def in_a_line(item: Item, name: str = "") -> SafeString | str:
+    """The item's picture or first words, for a line of a list."""
+    return content.in_a_line(item.body, name)

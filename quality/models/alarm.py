@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from projects.models import Project, Question, Rater
 
@@ -38,7 +39,7 @@ class Measure(models.TextChoices):
 
 
 class State(models.TextChoices):
-    OPEN = "open", _("open")
+    OPEN = "open", pgettext_lazy("waits for an answer", "open")
     LOOKED_AT = "looked_at", _("looked at")
     MUTED = "muted", _("muted")
     RESOLVED = "resolved", _("resolved")

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from projects.models import Item, Question, Rater
 
@@ -18,7 +19,7 @@ class Appeal(models.Model):
         GOLD = "gold", _("gold answer")
 
     class State(models.TextChoices):
-        OPEN = "open", _("open")
+        OPEN = "open", pgettext_lazy("waits for an answer", "open")
         UPHELD = "upheld", _("the rater is right")
         REFUSED = "refused", _("it stays as it is")
 

@@ -13,6 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
 from groundwork.safe_html import can_show, clean_html, words
 from groundwork.text import one_line
 
@@ -70,6 +73,25 @@ def excerpt(body: Any) -> str:
     else:
         first = next(_strings(body), "")
     return one_line(first, longest=EXCERPT)
+
+
+def in_a_line(body: Any, name: str = "") -> SafeString | str:
+    """An item in a line of a list: its picture, where that is all it shows, or its first words.
+    ``name`` says to those who see no picture what it is of."""
+    picture = _only_picture(body)
+    if picture is None:
+        return excerpt(body)
+    return format_html(
+        '<img class="thumbnail" src="{}" alt="{}" loading="lazy" decoding="async">', picture, name
+    )
+
+
+def _only_picture(body: Any) -> str | None:
+    if not isinstance(body, dict) or body.get("text") or body.get("html"):
+        return None
+    given = body.get("image")
+    first = str(next(iter(given), "") if isinstance(given, list) else given or "").strip()
+    return first if first and can_show("image", first) else None
 
 
 def _strings(value: Any) -> Iterator[str]:

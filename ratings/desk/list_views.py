@@ -102,7 +102,7 @@ def _by_item(rater: Rater | None, ratings: list[Any], questions: list[Question])
         if rows and rows[-1]["item"].pk == rating.item_id:
             rows[-1]["answers"].append(answer)
             continue
-        row = {"item": rating.item, "excerpt": content.excerpt(rating.item.body)}
+        row = {"item": rating.item, "excerpt": content.in_a_line(rating.item.body)}
         rows.append(row | {"answers": [answer], "flagged": rating.item_id in flagged})
     return rows
 
@@ -122,6 +122,6 @@ def set_aside(request: HttpRequest, project_id: int) -> HttpResponse:
     context = {
         "project": project,
         "page": page,
-        "rows": [(row, content.excerpt(row.item.body)) for row in page],
+        "rows": [(row, content.in_a_line(row.item.body)) for row in page],
     }
     return render(request, "ratings/rate_set_aside.html", context)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -32,10 +35,15 @@ def desk_preview(request: HttpRequest) -> HttpResponse:
         for code, row in enumerate(rows)
         if row.get("label")
     ]
+    context = shown(request.POST.get("text", ""), categories)
+    return render(request, "ratings/_desk_preview.html", context)
+
+
+def shown(text: str, categories: Sequence[Category]) -> dict[str, Any]:
+    """The context of the preview's template."""
     options = offered(categories, "preview")
-    context = {
-        "text": request.POST.get("text", "")[:LONGEST_QUESTION].strip(),
+    return {
+        "text": text[:LONGEST_QUESTION].strip(),
         "options": options,
         "in_a_row": in_a_row(options),
     }
-    return render(request, "ratings/_desk_preview.html", context)

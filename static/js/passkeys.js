@@ -1,8 +1,8 @@
-// Buttons that ask for a passkey show themselves where the browser knows passkeys; when it gives none, the page says so.
+// Buttons that ask for a passkey go where the browser knows none; when it gives none, the page says so.
 "use strict";
 
-if (window.PublicKeyCredential) {
-  for (const button of document.querySelectorAll("[data-passkey]")) button.hidden = false;
+if (!window.PublicKeyCredential) {
+  for (const button of document.querySelectorAll("[data-passkey]")) button.hidden = true;
 }
 document.addEventListener("allauth.error", (event) => {
   event.preventDefault();

@@ -5,13 +5,13 @@ const form = document.querySelector("#raters-chosen");
 if (all && form) {
   const boxes = [...form.querySelectorAll("input[name=rater][type=checkbox]")];
   const words = form.querySelector("[data-chosen-words]");
+  const unchosen = words.textContent;
   const tell = () => {
     const n = boxes.filter((box) => box.checked).length;
     all.checked = n === boxes.length;
     all.indeterminate = n > 0 && n < boxes.length;
-    words.textContent = `${n} ${words.dataset.chosenWords}:`;
+    words.textContent = n ? `${n} ${words.dataset.chosenWords}:` : unchosen;
   };
-  all.hidden = false;
   all.addEventListener("change", () => {
     for (const box of boxes) box.checked = all.checked;
     tell();

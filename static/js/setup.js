@@ -7,7 +7,6 @@
   "use strict";
 
   for (const button of document.querySelectorAll("[data-copy]")) {
-    button.hidden = false;
     button.addEventListener("click", async () => {
       const field = document.getElementById(button.dataset.copy);
       field.select();
@@ -33,7 +32,6 @@
     const label = (row) => row.querySelector('[name$="-label"]').value || "…";
     let dragged = null;
 
-    table.classList.add("categories--moving");
     for (const row of body.rows) prepare(row);
 
     form.querySelector("[data-add-row]").addEventListener("click", (event) => {
@@ -57,7 +55,6 @@
       const moves = row.querySelector(".categories__moves");
       if (!moves) return;
       const handle = row.querySelector("[data-handle]");
-      moves.hidden = handle.hidden = false;
       moves.addEventListener("click", (event) => {
         const button = event.target.closest("[data-move]");
         if (button) move(row, Number(button.dataset.move), button);

@@ -1,8 +1,8 @@
 /* Small things that every page may use, by attribute:
    form[data-confirm="text"]   asks before it is sent
    select[data-submit]         sends its form when changed (the form keeps its button without JavaScript)
-   button[data-print][hidden]  prints the page, where a script can
-   button[data-copy-address][hidden]  copies the address of this view: filter, question and weights stand in it
+   button[data-print]          prints the page, where a script can
+   button[data-copy-address]   copies the address of this view: filter, question and weights stand in it
    time[data-moment="passed"]  tells how long ago it was, or the reader's own day; "exact": the reader's own time
    a[data-enlarge]             opens its picture over the page, as large as the window allows
    [data-poll="1"]             gets the event "poll" every so many seconds, while the page is seen (hx-trigger="poll") */
@@ -28,7 +28,6 @@
   document.addEventListener("click", (event) => {
     if (event.target.closest?.("[data-print]")) window.print();
   });
-  for (const button of document.querySelectorAll("[data-print]")) button.hidden = false;
 
   document.addEventListener("click", async (event) => {
     const button = event.target.closest?.("[data-copy-address]");
@@ -36,8 +35,8 @@
     await navigator.clipboard.writeText(window.location.href);
     button.textContent = button.dataset.done;
   });
-  if (navigator.clipboard) {
-    for (const button of document.querySelectorAll("[data-copy-address]")) button.hidden = false;
+  if (!navigator.clipboard) {
+    for (const button of document.querySelectorAll("[data-copy-address]")) button.hidden = true;
   }
 
   function enlarge(link) {
@@ -103,7 +102,7 @@
 
   takePlace();
 
-  // --- moments: the server writes them in UTC, the reader's zone is known here alone
+  // --- moments: the server writes them in the zone of the project, the reader's is known here alone
 
   const language = document.documentElement.lang || "en";
   const ago = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
@@ -127,7 +126,8 @@
       const moment = new Date(element.dateTime);
       const words = exact(moment).join(" ");
       element.title = words;
-      element.textContent = element.dataset.moment === "exact" ? words : passed(moment);
+      const told = element.dataset.moment === "exact" ? words : passed(moment);
+      if (element.textContent !== told) element.textContent = told;
     }
   }
 

@@ -54,7 +54,7 @@ def test_an_item_shows_the_clock_of_the_project(timed, lead, client_for):
     client = client_for(lead)
     for number, shown in enumerate(BERLIN.values()):
         text = client.get(f"/projects/{timed.pk}/items/i{number}/").content.decode()
-        assert f">{shown}</time></td>" in text
+        assert f'title="{shown}"' in text
         assert "Rated (Europe/Berlin)" in text
 
 
@@ -73,19 +73,19 @@ def test_each_rating_counts_on_the_day_of_the_project(timed, lead, client_for):
 @pytest.mark.parametrize(
     ("counted", "shown"),
     [
-        ((2026, 7, 1, 22, 30, 5), "2026-07-02 00:30:05 CEST"),
-        ((2026, 10, 25, 0, 59, 59), "2026-10-25 02:59:59 CEST"),
-        ((2026, 10, 25, 1, 0, 0), "2026-10-25 02:00:00 CET"),
+        ((2026, 7, 1, 22, 30, 5), "2026-07-02 00:30 CEST"),
+        ((2026, 10, 25, 0, 59, 59), "2026-10-25 02:59 CEST"),
+        ((2026, 10, 25, 1, 0, 0), "2026-10-25 02:00 CET"),
     ],
 )
 def test_as_of_names_the_zone(counted, shown, timed, question, lead, client_for, utc):
     CountState.objects.filter(question=question).update(counted_at=utc(*counted))
     client = client_for(lead)
     page = client.get(f"/projects/{timed.pk}/")
-    assert f"<time>{shown}</time>" in page.content.decode()
+    assert f'title="{shown}"' in page.content.decode()
     asked = {"X-Shown": "", "X-Places": page.context["places"]}
     live = client.get(f"/projects/{timed.pk}/", headers=asked)
-    assert f"<time>{shown}</time>" in live.content.decode()
+    assert f'title="{shown}"' in live.content.decode()
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from typing import Any
 
 import pytest
+import time_machine
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect
+from django.utils import timezone, translation
+from playwright.sync_api import Browser, expect
 
+from groundwork.moments import passed
 from tests.browser.conftest import drawn
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -34,3 +38,25 @@ def test_page_and_charts_speak_one_language_and_change_it(
     drawn(page)
     expect(trend).to_contain_text(re.compile(r"\d+ Mar"))
     expect(trend).to_contain_text("Fleiss’ kappa")
+
+
+# What site.js does with each (unit, number).
+TOLD = """([language, all]) => {
+    const ago = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
+    return all.map(([unit, number]) => ago.format(number, unit));
+}"""
+UNITS = {"minute": range(-59, 60), "hour": range(-23, 24), "day": range(-6, 7)}
+
+
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+def test_the_server_tells_how_long_ago_it_was_in_the_words_of_browsers(
+    language: str, browser: Browser
+) -> None:
+    """Else the page would move when site.js writes it anew."""
+    every = [(unit, n) for unit, numbers in UNITS.items() for n in numbers if n or unit == "minute"]
+    with browser.new_context() as context:
+        told = context.new_page().evaluate(TOLD, [language, every])
+    now = datetime.datetime(2026, 11, 22, 16, 41, tzinfo=datetime.UTC)
+    with time_machine.travel(now, tick=False), translation.override(language):
+        mine = [passed(timezone.now() + datetime.timedelta(**{f"{unit}s": n})) for unit, n in every]
+    assert mine == told

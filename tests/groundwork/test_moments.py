@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import datetime
 
+import time_machine
 from django.template import Context, Template
 from django.utils import timezone
+
+from groundwork.moments import passed
 
 MOMENT = datetime.datetime(2026, 11, 22, 16, 41, 6, tzinfo=datetime.UTC)
 
@@ -15,16 +18,28 @@ def written(text: str, value: datetime.datetime | None = MOMENT) -> str:
 
 
 def test_a_moment_says_its_zone_and_keeps_its_seconds() -> None:
-    assert written("{{ value|moment }}") == (
-        '<time datetime="2026-11-22T16:41:06+00:00" data-moment="passed">2026-11-22 16:41 UTC</time>'
+    with time_machine.travel(MOMENT + datetime.timedelta(minutes=3), tick=False):
+        assert written("{{ value|moment }}") == (
+            '<time datetime="2026-11-22T16:41:06+00:00" data-moment="passed"'
+            ' title="2026-11-22 16:41 UTC">3 minutes ago</time>'
+        )
+    assert written('{{ value|moment:"exact" }}') == (
+        '<time datetime="2026-11-22T16:41:06+00:00" data-moment="exact">2026-11-22 16:41'
+        '<span class="no-js"> UTC</span></time>'
     )
-    assert 'data-moment="exact"' in written('{{ value|moment:"exact" }}')
     assert written("{{ value|moment }}", None) == ""
 
 
 def test_a_moment_is_written_in_the_zone_of_the_page() -> None:
     with timezone.override(datetime.timezone(datetime.timedelta(hours=2), "EET")):
-        assert ">2026-11-22 18:41 EET<" in written("{{ value|moment }}")
+        assert '"2026-11-22 18:41 EET"' in written("{{ value|moment }}")
+        assert ">2026-11-22 18:41<" in written('{{ value|moment:"exact" }}')
+
+
+def test_longer_than_a_week_ago_or_ahead_the_day_is_named() -> None:
+    for days, told in ((-8, "2026-11-14"), (-7, "2026-11-15"), (7, "2026-11-29")):
+        with time_machine.travel(MOMENT, tick=False):
+            assert passed(MOMENT + datetime.timedelta(days=days)) == told
 
 
 def test_no_page_writes_a_moment_another_way() -> None:

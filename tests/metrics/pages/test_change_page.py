@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from typing import Any
 
@@ -79,6 +80,20 @@ def test_the_chart_tells_what_the_tables_tell(address: str, lead: Any, client_fo
     )
     lines = client.get(f"{chart}.csv?{WEEKS}").content.decode().splitlines()
     assert len(lines) == len(rows) + 1
+
+
+def test_what_may_be_chance_is_pale(address: str, lead: Any, client_for: Any) -> None:
+    client = client_for(lead)
+    client.get(address)
+    tasks.sweep_all()
+    for se, pale in ((None, True), (0.01, False), (1.0, True)):
+        row = Attribution.objects.get()
+        row.result = {**row.result, "se": se}  # type: ignore[dict-item]
+        row.save()
+        page = client.get(address).content.decode()
+        assert ('class="pic pale"' in page, "They are pale here" in page) == (pale, pale)
+        chart = client.get(f"{address.replace('change/', 'charts/change')}.json?{WEEKS}").json()
+        assert f'"opacity": {0.35 if pale else 1}' in json.dumps(chart["spec"])
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,23 @@ def test_figure_two_decimals(value: float, text: str) -> None:
     assert figures.figure(value) == text
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "–"),
+        (0.0, "0"),
+        (0.3, "< 1"),
+        (0.5, "< 1"),
+        (0.6, "1"),
+        (1.4, "1"),
+        (87.0, "87"),
+        (1460.2, "1,460"),
+    ],
+)
+def test_an_expected_count_is_a_whole_number(value: float | None, text: str) -> None:
+    assert figures.about(value) == text
+
+
 def test_reading_undefined_tells_why() -> None:
     assert "no item has two ratings" in readings.reading(
         {"value": None, "reason": "no_pairable_items"}

@@ -112,3 +112,12 @@ def test_links_tell_the_other_side_nothing():
 )
 def test_the_first_words_of_an_item(body, words):
     assert content.excerpt(body) == words
+
+
+def test_a_line_of_a_list_shows_a_picture_or_the_first_words():
+    picture = '<img class="thumbnail" src="/a.png?b=1&amp;c=%22" alt="i1" loading="lazy" decoding="async">'
+    for given in ("/a.png?b=1&c=%22", ["/a.png?b=1&c=%22", "/b.png"]):
+        assert content.in_a_line({"image": given}, "i1") == picture
+        assert content.in_a_line({"image": given, "text": "<b>"}, "i1") == "<b>"
+    assert content.in_a_line({"image": "https://other.example/a.png"}).startswith("https://")
+    assert content.in_a_line({"image": []}) == ""
