@@ -25,7 +25,7 @@ ONCE := (not database or browser or services) and not drill
 
 .PHONY: help run setup setup-dev test test-sqlite test-postgres test-once test-lowest check check-lint check-format check-types \
 	check-imports check-templates check-migrations check-deployment format messages bench example drill drill-upgrade \
-	screenshots lock constraints clean
+	screenshots pages lock constraints clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -112,6 +112,9 @@ drill-upgrade: setup-dev ## upgrade data of the oldest release in the history, a
 
 screenshots: setup-dev ## take the pictures of docs/images anew, of the example project
 	$(PYTEST) tests/browser/screenshots.py
+
+pages: setup-dev ## look at every page in both languages, colours and widths; pictures in build/pages
+	$(PYTEST) tests/browser/all_pages.py
 
 # One file for every Python and platform: the versions that fit the ranges, with the hashes of their files.
 lock: ## renew requirements.lock: the newest versions that fit the ranges, with their hashes

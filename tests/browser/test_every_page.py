@@ -1,0 +1,38 @@
+"""Every page, in a browser: axe finds nothing on it, nothing moves while it comes, it fits a phone,
+and the browser complains of nothing. A page that is added is in this test by itself: every_page.py
+tells what it must be told.
+
+In English light on a desk and Chinese dark on a phone here; `make pages` looks at all eight."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import override_settings
+from playwright.sync_api import Browser
+
+from tests.browser import every_page
+from tests.browser.looking import DESK, PHONE, Look, look
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(300),
+]
+
+
+LOOKS = (Look("en-GB", ("light",), DESK), Look("zh-CN", ("dark",), PHONE))
+
+
+def test_every_page(browser: Browser, live_server: Any) -> None:
+    with override_settings(**every_page.WITH):
+        world = every_page.make_world()
+        visits = list(every_page.visits(world))
+        assert len(visits) > 100
+        found = [
+            trouble
+            for how in LOOKS
+            for trouble in look(browser, live_server.url, world, visits, how)
+        ]
+    assert found == []
