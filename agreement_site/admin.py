@@ -11,6 +11,7 @@ from allauth.socialaccount.models import SocialAccount, SocialApp
 from allauth.usersessions.models import UserSession
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.contrib.auth.models import Group, User
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -18,6 +19,7 @@ from django.utils.translation import gettext_lazy
 
 from groundwork import security
 from projects.admin_rows import InTrail, ReadOnly
+from projects.people.names import refuse_misleading
 
 from .models import KnownPassword, TrailLine
 from .trail import reading
@@ -29,9 +31,28 @@ admin.site.unregister([User, Group])
 admin.site.unregister([Authenticator, EmailAddress, SocialAccount, SocialApp, UserSession])
 
 
+class NewAccount(AdminUserCreationForm):
+    def clean_username(self) -> Any:
+        username = super().clean_username()
+        if username is not None:  # else it was refused
+            refuse_misleading(username)
+        return username
+
+
+class ChangedAccount(UserChangeForm):
+    def clean_username(self) -> Any:
+        username = self.cleaned_data["username"]
+        if "username" in self.changed_data:
+            refuse_misleading(username, of=self.instance)
+        return username
+
+
 @admin.register(User)
 class Accounts(InTrail, UserAdmin):
     """Django lets who may change users make themselves superusers."""
+
+    add_form = NewAccount
+    form = ChangedAccount
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         own = super().get_readonly_fields(request, obj)

@@ -17,12 +17,14 @@ from allauth.core import context
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from django.contrib import messages
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
 from groundwork import security
+from projects.people.names import refuse_misleading
 
 from . import requirement, session_store
 from .landing import first_page
@@ -41,6 +43,16 @@ class AccountAdapter(DefaultAccountAdapter):
         super().login(request, user)
         request.session[session_store.BEGAN] = int(time.time())
         security.event("sign_in", user_id=user.pk, by_way_of=[_step(one) for one in records])
+
+    def populate_username(self, request: HttpRequest, user: Any) -> None:
+        """A provider names whom it lets in as it likes: who would be taken for another one here
+        gets a name of plain letters instead."""
+        try:
+            user.username_validator(user.username)
+            refuse_misleading(user.username)
+        except ValidationError:
+            user.username = ""
+        super().populate_username(request, user)
 
     def get_login_redirect_url(self, request: HttpRequest) -> str:
         return first_page(request.user)

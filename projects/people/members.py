@@ -14,13 +14,13 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from groundwork import security
-from groundwork.text import likeness, mixes_alphabets
 from projects.access import known_to
 from projects.models import Member, Project
 from projects.setup.project_rules import Refused
 
 from . import offers
 from .joining import check_role, join
+from .names import refuse_misleading
 from .raters import tie_annotator
 
 
@@ -55,24 +55,13 @@ def invite_member(*, project: Project, username: str, role: str, by: Any) -> Mem
     users = get_user_model()
     user = users(username=users.normalize_username(username))
     try:
-        if users.objects.filter(username__iexact=user.username).exists():
-            raise ValidationError(_("A user with that username already exists."))
-        if mixes_alphabets(user.username) or _looks_like_another(user.username):
-            said = _("This name looks like another one: letters of one alphabet tell them apart.")
-            raise ValidationError(said)
+        refuse_misleading(user.username)
         user.full_clean(exclude=["password"])
     except ValidationError as error:
         raise Refused({"username": " ".join(error.messages)}) from None
     user.set_unusable_password()
     user.save()
     return join(project, user, role, by)
-
-
-def _looks_like_another(username: str) -> bool:
-    """Whether an account has the Latin letters that all of this name look like."""
-    alike = likeness(username)
-    users = get_user_model().objects
-    return alike != username and users.filter(username__iexact=alike).exists()
 
 
 @transaction.atomic

@@ -93,3 +93,19 @@ def test_a_superuser_revokes_tokens(filled, client_for, admin):
 
 def test_a_lead_has_no_admin(client_for, lead):
     assert client_for(lead).get("/admin/", follow=True).status_code == 403
+
+
+@pytest.mark.parametrize("name", ["COCO", "\u0441\u043e\u0441\u043e", "c\u043eco"])
+def test_no_account_is_made_or_renamed_to_be_taken_for_another(client_for, admin, make_user, name):
+    make_user("coco")
+    other = make_user("other")
+    client = client_for(admin)
+    new = {"username": name, "password1": "a new long password", "usable_password": "true"}
+    new["password2"] = new["password1"]
+    assert client.post(address(type(admin), "add"), new).status_code == 200
+    sent = {"date_joined_0": "2026-01-01", "date_joined_1": "00:00:00", "is_active": "on"}
+    for renamed, status in ((name, 200), ("other-2", 302)):
+        answer = client.post(address(type(admin), "change", other.pk), sent | {"username": renamed})
+        assert answer.status_code == status
+    names = set(type(admin).objects.values_list("username", flat=True))
+    assert names == {"admin", "coco", "other-2"}

@@ -253,6 +253,30 @@ def test_an_account_is_made_where_the_site_wants_it_and_is_nobody_elses(
     assert client.post("/tokens/", {"scope": "read", "days": "30"}).status_code == 400
 
 
+@pytest.mark.parametrize(
+    "claimed", ["coco", "COCO", "\u0441\u043e\u0441\u043e", "c\u043eco", "co co\u202e"]
+)
+def test_an_account_that_is_made_is_taken_for_nobody_elses(
+    provider: Provider, settings: Any, make_user: Any, claimed: str
+) -> None:
+    """Whatever the provider calls them."""
+    make_user("coco")
+    settings.OIDC_ACCOUNTS = "made"
+    provider.claims = {"sub": "u9", "preferred_username": claimed, "email": "ada@example.org"}
+    assert is_in(come(provider)[0])
+    made = User.objects.exclude(username="coco").get()
+    assert made.username.isascii()
+    assert made.username.lower() not in ("coco", "")
+
+
+def test_a_name_of_another_alphabet_is_kept(provider: Provider, settings: Any) -> None:
+    settings.OIDC_ACCOUNTS = "made"
+    name = "\u0430\u043d\u043d\u0430"
+    provider.claims = {"sub": "u9", "preferred_username": name, "email": "a@b.example"}
+    come(provider)
+    assert User.objects.get().username == name
+
+
 def test_an_address_that_somebody_has_makes_no_second_account(
     provider: Provider, settings: Any, lead: User
 ) -> None:

@@ -1,0 +1,104 @@
+"""How long a change of an old day takes until all is final: counted, read, and every later point of
+the cumulative line made anew.
+
+    python tests/with_services.py [--postgres] python benchmarks/bench_old_days.py
+    [--ratings 100000] [--raters 100] [--days 730] [--changes 20]
+
+Uses the database of DATABASE_URL, else a temporary SQLite file, a broker (REDIS_URL, as
+with_services.py gives), and one Celery worker. Each change is made when the one before is final,
+at an item of a day that lies 62 days or more before the last one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from typing import Any
+
+import large_project
+import numpy as np
+
+OLD = 62  # days, behind which the cumulative line is not made at once
+WORKER = (
+    "-m celery --app agreement_site.celery --quiet worker --pool threads --concurrency 2"
+    " --loglevel ERROR --without-gossip --without-mingle --without-heartbeat"
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--ratings", type=int, default=100_000)
+    parser.add_argument("--raters", type=int, default=100)
+    parser.add_argument("--days", type=int, default=730)
+    parser.add_argument("--changes", type=int, default=20)
+    options = parser.parse_args()
+    with large_project.database():
+        from django.db import connection
+
+        project = large_project.find_or_make(
+            ratings=options.ratings, raters=options.raters, days=options.days
+        )
+        question = project.questions.get()
+        command = [sys.executable, *WORKER.split()]
+        environment = {**os.environ, "BROKER_SOCKET_TIMEOUT": "30"}
+        worker = subprocess.Popen(command, cwd=large_project.ROOT, env=environment)
+        try:
+            change(question, newest(question))
+            took = [seconds(question, item) for item in old_items(question, options)]
+        finally:
+            worker.terminate()
+            worker.wait()
+        figures = ", ".join(f"{np.percentile(took, q):.2f}" for q in (50, 95, 100))
+        print(f"{connection.vendor}: {options.ratings:,} ratings, {options.days} days\n")
+        print("| changes of old days | final after p50, p95, max, s |")
+        print("|---|---|")
+        print(f"| {len(took)} | {figures} |")
+
+
+def old_items(question: Any, options: Any) -> list[int]:
+    from ratings.models import Rating
+
+    standing = Rating.objects.filter(question=question)
+    last = standing.order_by("-day").values_list("day", flat=True)[0]
+    items = standing.filter(day__lte=last - OLD).values_list("item", flat=True).distinct()
+    rng = np.random.default_rng(5)
+    return [int(item) for item in rng.choice(list(items), options.changes, replace=False)]
+
+
+def newest(question: Any) -> int:
+    from ratings.models import Rating
+
+    return int(Rating.objects.filter(question=question).order_by("-day")[0].item_id)
+
+
+def seconds(question: Any, item: int) -> float:
+    """From the commit of a changed rating of the item until all is final."""
+    started = time.perf_counter()
+    change(question, item)
+    return time.perf_counter() - started
+
+
+def change(question: Any, item: int) -> None:
+    """Change a rating of the item, and wait until nothing waits."""
+    from metrics.models import CountState
+    from ratings.models import Rating
+    from ratings.recording.judgement import Judgement
+    from ratings.recording.record import record
+
+    rating = Rating.objects.filter(question=question, item=item)[0]
+    code = (rating.code + 1) % len(large_project.LABELS)
+    new = Judgement(rating.item_id, rating.rater_id, code)
+    record({question: [new]}, by=None, source="api")
+    state = CountState.objects.filter(pk=question.pk, unread=0, cumulative_from=None)
+    uncounted = Rating.objects.filter(question=question).uncounted()
+    while uncounted.exists() or not state.exists():
+        time.sleep(0.02)
+
+
+if __name__ == "__main__":
+    main()

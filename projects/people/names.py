@@ -1,0 +1,23 @@
+"""Names of accounts that could be taken for another one's. Every door that makes an account asks,
+but the commands of whoever runs the site."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+
+from groundwork.text import has_unseen, likeness, mixes_alphabets
+
+
+def refuse_misleading(username: str, *, of: User | None = None) -> None:
+    """Raises ValidationError for the name of an account that another one has in other capitals, or
+    that looks like another one's. ``of``: whose it is to be."""
+    others = User.objects.all() if of is None else User.objects.exclude(pk=of.pk)
+    if others.filter(username__iexact=username).exists():
+        raise ValidationError(_("A user with that username already exists."))
+    alike = likeness(username)
+    is_like = alike != username and others.filter(username__iexact=alike).exists()
+    if is_like or mixes_alphabets(username) or has_unseen(username):
+        said = _("This name looks like another one: letters of one alphabet tell them apart.")
+        raise ValidationError(said)
