@@ -2,13 +2,14 @@
 costs.
 
     python tests/with_services.py --postgres python benchmarks/bench_many.py [--projects 1000]
-    [--workers 2] [--turn]
+    [--workers 2] [--audit]
 
 Uses the database of DATABASE_URL, else a temporary SQLite file. Every project has one question of
 five categories with 15 ratings (5 items of 3 raters), counted and read. Then one rating of each
 changes, and workers that know nothing of each other, each a process, sweep until nothing is left.
 Final means: nothing uncounted, nothing unread, no reading put off. The processor time is that of
-the workers; what the database server takes comes on top.
+the workers; what the database server takes comes on top. --audit: how many rounds the automatic
+audit takes until it has seen each, and how long one takes.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ def main() -> None:
     )
     parser.add_argument("--projects", type=int, default=1_000)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--audit", action="store_true")
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)  # as a worker
     options = parser.parse_args()
     with large_project.database():
@@ -50,6 +52,8 @@ def main() -> None:
             if what == "one changed":
                 change_one_each(questions)
             report(what, workers, options.projects)
+        if options.audit:
+            report_audits(options.projects)
 
 
 def report(what: str, workers: int, projects: int) -> None:
@@ -69,6 +73,27 @@ def report(what: str, workers: int, projects: int) -> None:
     took = max(one["ended"] for one in said) - started
     spent = sum(one["processor"] for one in said) / projects * 1000
     print(f"| {what} | {workers} | {took:.1f} | {projects / took:.0f} | {spent:.1f} |", flush=True)
+
+
+def report_audits(projects: int) -> None:
+    from metrics.auditing import schedule
+    from metrics.models import AuditResult
+
+    every, schedule.EVERY = schedule.EVERY, datetime.timedelta(0)
+    AuditResult.objects.all().delete()
+    took: list[float] = []
+    while AuditResult.objects.count() < projects:
+        started = time.perf_counter()
+        assert schedule.audit_some()
+        took.append(time.perf_counter() - started)
+    hours = len(took) * every.total_seconds() / 3600
+    print(f"\n| {projects} questions audited | rounds | of a round p50, max, s | in hours |")
+    print("|---|---|---|---|")
+    differences = AuditResult.objects.filter(differences__gt=0).count()
+    print(
+        f"| {differences} of them differ | {len(took)} | {np.median(took):.2f}, {max(took):.2f} | "
+        f"{hours:.1f} |"
+    )
 
 
 def work() -> None:

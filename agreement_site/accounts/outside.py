@@ -6,6 +6,7 @@ Whose account it is, is said by the account that was connected before, or by ...
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from requests import RequestException
 
@@ -36,6 +38,8 @@ from .invalid import InvalidIs400
 
 OIDC, SAML = "oidc", "saml"  # as allauth writes them into accounts
 LONGEST_REASON = 200
+NONCES = "oidc_nonces"  # in the session
+MOST_NONCES = 5  # of a browser that comes and goes in several windows
 
 
 class Known(NamedTuple):
@@ -141,7 +145,8 @@ def _matching(sociallogin: SocialLogin) -> User | None:
 
 
 class Provider(OpenIDConnectOAuth2Adapter):
-    """Looks at the token's signature too, which allauth leaves to TLS."""
+    """Looks at the token's signature too, which allauth leaves to TLS, and that it was made for a
+    question of this browser (its nonce), each once."""
 
     def _decode_id_token(self, app: SocialApp, id_token: str) -> dict[str, Any]:
         self.did_fetch_access_token = False
@@ -149,6 +154,10 @@ class Provider(OpenIDConnectOAuth2Adapter):
             found: dict[str, Any] = super()._decode_id_token(app, id_token)
         except (KeyError, TypeError, ValueError) as error:
             raise OAuth2Error("Invalid id_token") from error
+        asked = self.request.session.get(NONCES, [])
+        if found.get("nonce") not in asked:
+            raise OAuth2Error("The id_token answers no question of this browser")
+        self.request.session[NONCES] = [one for one in asked if one != found["nonce"]]
         return found
 
 
@@ -168,7 +177,20 @@ def _by(view: Any) -> Callable[..., HttpResponse]:
     return answer
 
 
-sign_in = _by(OAuth2LoginView)
+_begin = _by(OAuth2LoginView)
+
+
+def sign_in(request: HttpRequest, provider_id: str) -> HttpResponse:
+    """To the provider, with a nonce that its token has to bring back."""
+    nonce = secrets.token_urlsafe(24)
+    asked = request.session.get(NONCES, [])
+    request.session[NONCES] = [*asked, nonce][-MOST_NONCES:]
+    given = request.GET.copy()
+    given["auth_params"] = urlencode({"nonce": nonce})  # as allauth reads further parameters
+    request.GET = given  # type: ignore[assignment]
+    return _begin(request, provider_id)
+
+
 callback = _by(OAuth2CallbackView)
 
 

@@ -40,6 +40,7 @@ class Provider:
     token: dict[str, Any] = field(default_factory=dict)  # other claims than right ones
     key: Any = KEY
     challenge: str = ""
+    nonce: str = ""
     away: bool = False
 
     def __enter__(self) -> Provider:
@@ -73,6 +74,7 @@ class Provider:
         digest = hashlib.sha256(sent["code_verifier"].encode()).digest()
         assert base64.urlsafe_b64encode(digest).rstrip(b"=").decode() == self.challenge
         told = {"iss": SERVER, "aud": "concord", "exp": time.time() + 60, **self.claims}
+        told["nonce"] = self.nonce
         signed = jwt.encode({**told, **self.token}, self.key, "RS256", headers={"kid": "k"})
         return answer({"access_token": "a", "token_type": "Bearer", "id_token": signed})
 
@@ -107,7 +109,7 @@ def come(provider: Provider, client: Client | None = None, **form: str) -> tuple
     assert away["Location"].startswith(SERVER + "/authorize?")
     asked = {name: value for name, [value] in parse_qs(urlsplit(away["Location"]).query).items()}
     assert asked["client_id"] == "concord"
-    provider.challenge = asked["code_challenge"]
+    provider.challenge, provider.nonce = asked["code_challenge"], asked["nonce"]
     back = {"code": "c", "state": asked["state"]}
     return client, client.get(urlsplit(asked["redirect_uri"]).path, back)
 
@@ -158,6 +160,8 @@ def test_a_connected_account_comes_in_and_its_second_factor_is_asked(
         {"token": {"aud": "another"}},
         {"token": {"iss": "https://evil.example"}},
         {"token": {"exp": 1}},
+        {"token": {"nonce": "another"}},
+        {"token": {"nonce": None}},
         {"userinfo": {"sub": "u1"}, "claims": {"sub": "u2"}},  # two people
     ],
 )
@@ -177,6 +181,30 @@ def test_a_state_of_somebody_else_opens_nothing(provider: Provider, lead: User) 
     client = Client()
     page = client.get(LOGIN + "callback/", {"code": "c", "state": "forged"})
     assert (page.status_code, is_in(client)) == (401, False)
+
+
+def test_a_token_is_of_the_browser_that_asked_and_taken_once(
+    provider: Provider, lead: User
+) -> None:
+    """Whoever has a token of somebody else's sign-in, or an older one, comes in nowhere."""
+    connected(lead)
+    client, _page = come(provider)
+    assert is_in(client)
+    client.post("/sign-out/")
+    used = provider.nonce
+    for browser in (client, Client()):
+        away = browser.post(LOGIN)
+        asked = dict(parse_qsl(urlsplit(away["Location"]).query))
+        provider.challenge, provider.nonce = asked["code_challenge"], used
+        page = browser.get(LOGIN + "callback/", {"code": "c", "state": asked["state"]})
+        assert (page.status_code, is_in(browser)) == (401, False)
+
+
+def test_what_is_asked_of_the_provider_is_said_by_the_site(provider: Provider) -> None:
+    away = Client().post(f"{LOGIN}?auth_params=nonce%3Dmine%26prompt%3Dnone")
+    asked = parse_qs(urlsplit(away["Location"]).query)
+    assert "prompt" not in asked
+    assert asked["nonce"] != ["mine"]
 
 
 def test_a_provider_that_is_away_is_said(provider: Provider) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import http.client
 import json
+import re
 import signal
 import socket
 import sqlite3
@@ -14,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -353,6 +355,53 @@ def test_behind_a_proxy_with_one_seat(new_installation: Callable[[], Installatio
     assert [client.sock for client in clients] == kept
     for client in clients:
         client.close()
+
+
+def test_a_public_site_is_entered_over_https_alone(
+    new_installation: Callable[[], Installation],
+) -> None:
+    """Started with HTTPS=1, from the first page to the one where the first password is changed."""
+    installation = new_installation()
+    installation.more = {"HTTPS": "1", "BEHIND_PROXY": "1", "ALLOWED_HOSTS": "concord.example.org"}
+    installation.bring_database()
+    installation.start()
+    kept: dict[str, str] = {}
+
+    def ask(method: str, path: str, form: str = "", *, by: str = "https") -> Any:
+        headers = {"Host": "concord.example.org", "X-Forwarded-Proto": by}
+        headers |= {"Cookie": "; ".join(f"{name}={value}" for name, value in kept.items())}
+        headers |= {"Origin": "https://concord.example.org"} if method == "POST" else {}
+        headers |= {"Content-Type": "application/x-www-form-urlencoded"}
+        with contextlib.closing(
+            http.client.HTTPConnection("127.0.0.1", installation.port, timeout=PATIENCE)
+        ) as client:
+            client.request(method, path, form, headers)
+            answer: Any = client.getresponse()
+            answer.text = answer.read().decode()
+        for line in answer.headers.get_all("Set-Cookie") or ():
+            name, _equals, rest = line.partition("=")
+            kept[name] = rest.partition(";")[0]
+            assert name.startswith("__Host-"), line
+            assert {"Secure", "SameSite=Lax"} <= set(rest.split("; ")), line
+        return answer
+
+    plain = ask("GET", "/sign-in/", by="http")
+    assert plain.status == 301
+    assert plain.headers["Location"] == "https://concord.example.org/sign-in/"
+    assert ask("GET", "/api/v1/projects/", by="http").status == 403
+    page = ask("GET", "/sign-in/")
+    assert page.status == 200
+    assert page.headers["Strict-Transport-Security"].startswith("max-age=31536000")
+    token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)
+    assert token
+    password = (installation.data_dir / "sign-in.txt").read_text().strip()
+    given = {"csrfmiddlewaretoken": token[1], "username": "lead", "password": password}
+    entered = ask("POST", "/sign-in/", urlencode(given))
+    assert entered.status == 302, entered.text
+    assert "__Host-sessionid" in kept
+    assert ask("GET", "/").headers["Location"] == "/password/"  # somebody else knows it
+    assert ask("GET", "/password/").status == 200
+    assert '"level": "ERROR"' not in installation.said()
 
 
 # --- the end
