@@ -89,11 +89,13 @@ def report_audits(projects: int) -> None:
     hours = len(took) * every.total_seconds() / 3600
     print(f"\n| {projects} questions audited | rounds | of a round p50, max, s | in hours |")
     print("|---|---|---|---|")
-    differences = AuditResult.objects.filter(differences__gt=0).count()
+    differing = AuditResult.objects.filter(differences__gt=0)
     print(
-        f"| {differences} of them differ | {len(took)} | {np.median(took):.2f}, {max(took):.2f} | "
+        f"| {differing.count()} of them differ | {len(took)} | {np.median(took):.2f}, {max(took):.2f} | "
         f"{hours:.1f} |"
     )
+    for result in differing:
+        print(f"question {result.question_id}: {'; '.join(result.shown)}")
 
 
 def work() -> None:

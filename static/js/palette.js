@@ -30,7 +30,8 @@
       if (!answer.ok || answer.redirected) return;
       const lines = await answer.text();
       if (number !== asked) return;
-      found.innerHTML = lines;
+      const parsed = new DOMParser().parseFromString(lines, "text/html");
+      found.replaceChildren(...parsed.body.childNodes);
       shown = query;
     } catch {
       /* offline: the form still sends */

@@ -64,9 +64,12 @@ def test_units_set_what_is_read(path: Path) -> None:
     assert unit.settings["EnvironmentFile"] == "/etc/concord/environment"
     assert unit.settings["Restart"] == "always"
     assert unit.settings["User"] == "concord"
-    # the history of a checkout is nothing that a request could want; its HEAD names the release
+    # nothing that a request could want; HEAD of a checkout names the release
     hidden = unit.settings["InaccessiblePaths"].split()
-    assert hidden == [f"-/opt/concord/.git/{name}" for name in ("objects", "logs", "config")]
+    needless = (".git/objects", ".git/logs", ".git/config", "tests", "benchmarks")
+    assert hidden == [f"-/opt/concord/{name}" for name in needless]
+    ignored = (DEPLOY / "Dockerfile.dockerignore").read_text().split()
+    assert {".git", "tests", "benchmarks"} <= set(ignored)
     data = deployment.environment()["DATA_DIR"]
     # the one folder that may be written
     assert data == f"/var/lib/{unit.settings['StateDirectory']}"
