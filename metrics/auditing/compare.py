@@ -30,6 +30,9 @@ from .recount import PeerRows, Recount, snapshot
 
 # of readings: the same formula over arrays of another shape may round its sums differently
 TOLERANCE = 1e-9
+# a variance of 0 may come out as 1e-18, and its root as 1e-9
+TOLERANCE_OF_ROOTS = 1e-6
+ROOTS = ("se", "low", "high")
 
 Counts = dict[tuple[int, ...], int]
 Rows = dict[tuple[int, int], list[Any]]
@@ -219,15 +222,18 @@ def _cells(counts: np.ndarray) -> dict[tuple[int, ...], int]:
     return dict(zip(places, counts[counts != 0].tolist(), strict=True))
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _equal(one: Any, other: Any, tolerance: float = TOLERANCE) -> bool:
     if isinstance(one, dict) and isinstance(other, dict):
         if one.keys() != other.keys():
             return False
-        return all(_equal(value, other[key]) for key, value in one.items())
+        return all(
+            _equal(value, other[key], TOLERANCE_OF_ROOTS if key in ROOTS else TOLERANCE)
+            for key, value in one.items()
+        )
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_equal, one, other))
     if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+        return math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=tolerance)
     return bool(one == other)
 
 

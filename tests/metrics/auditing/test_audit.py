@@ -201,3 +201,19 @@ def test_recount_gives_the_same_again(counted: Question) -> None:
     assert "items counted" in run("recount", "--question", f"{counted.project_id}/severity")
     assert state() == before
     assert "exact" in run("audit")
+
+
+def test_the_root_of_a_rounded_zero_is_no_difference() -> None:
+    """One of 2,000 small questions was told to differ: kappa 0 with a variance of 0."""
+    stored = {"vs_peers": {"value": 0.0, "se": 2.0e-16, "low": -5.6e-16, "high": 5.6e-16}}
+    again = {"vs_peers": {"value": 7.4e-16, "se": 5.4e-10, "low": -1.5e-9, "high": 1.5e-9}}
+
+    def differs(one: Any, other: Any) -> bool:
+        found = auditing.Findings()
+        found.compare("reading", {1: [5, one]}, {1: [5, other]})
+        return bool(found.differences)
+
+    assert not differs(stored, again)
+    for name, move in (("se", 1e-5), ("low", 1e-5), ("value", 1e-8)):
+        moved = {"vs_peers": again["vs_peers"] | {name: again["vs_peers"][name] + move}}
+        assert differs(stored, moved), name
