@@ -16,6 +16,7 @@ from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.test import Client
+from django.urls import URLPattern, get_resolver
 from rest_framework.test import APIClient
 
 from agreement_site.accounts import pace
@@ -70,6 +71,16 @@ def test_links_are_made_at_a_pace(
     assert codes == [200, 200, 429]
     assert not User.objects.filter(username="c").exists()
     assert client.get(page).status_code == 200
+
+
+def test_what_has_a_pace_is_a_page() -> None:
+    """Under the name of its address: another name would have none."""
+    bounded = {"member_add": 60, "members_invite": 10, "member_link": 120, "project_new": 60}
+    assert {**bounded, "tokens": 30} == pace.AN_HOUR
+    names = {one.name for one in get_resolver().url_patterns if isinstance(one, URLPattern)}
+    for found in get_resolver().url_patterns:
+        names |= {one.name for one in getattr(found, "url_patterns", ()) if hasattr(one, "name")}
+    assert set(pace.AN_HOUR) <= names
 
 
 @pytest.mark.django_db
