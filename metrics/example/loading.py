@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from metrics.readings import project as readings
 from metrics.work import sweep
+from projects.catalogue import gold
 from projects.models import Item, Member, Project, Question, Rater
 from projects.setup.projects import change_project, create_project
 from projects.setup.question_rules import NewCategory, NewQuestion
@@ -160,9 +161,9 @@ def _load_worked(example: Worked, owner: Any) -> Project:
         overlap=n_raters,
         questions=[question],
     )
-    gold = [{"severity": round(score, 3)} for score in example.gold] or [{}] * len(example.codes)
+    known = [{"severity": round(score, 3)} for score in example.gold] or [{}] * len(example.codes)
     bodies: list[tuple[str, dict, dict]] = [
-        (f"{n:02}", {"text": f"{n}"}, attributes) for n, attributes in enumerate(gold, start=1)
+        (f"{n:02}", {"text": f"{n}"}, attributes) for n, attributes in enumerate(known, start=1)
     ]
     items = _make_items(project, bodies)
     raters = _make_raters(project, [chr(ord("A") + place) for place in range(n_raters)])
@@ -224,7 +225,22 @@ def _load_translations(owner: Any) -> Project:
     _say(project, owner, [_new(rating, items, raters, start) for rating in late])
     # A correction keeps the time of its rating.
     _say(project, owner, [_new(rating, items, raters, None) for rating in simulated.corrections])
+    _set_gold(project, owner, items, simulated)
     return project
+
+
+def _set_gold(
+    project: Project, owner: Any, items: Sequence[Item], simulated: simulation.Simulation
+) -> None:
+    """What is true of every so-manieth item that was rated."""
+    explanation = _("What the generator made of it.")
+    answers = [
+        gold.New(item.pk, [made.true], explanation)
+        for item, made in list(zip(items, simulated.items, strict=True))[: -simulation.UNRATED]
+    ]
+    gold.set_many(
+        question=project.questions.get(), answers=answers[:: simulation.GOLD_EVERY], by=owner
+    )
 
 
 def _say(project: Project, owner: Any, ratings: Sequence[Judgement]) -> None:

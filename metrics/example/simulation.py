@@ -5,7 +5,8 @@ The model behind it, in the order in which the numbers are drawn from one seeded
 on every machine):
 
 1. Items. A language and a source each; the source decides how often an item has no, a minor, a
-  major or a critical error (TRUTH). That *true* severity is never stored: raters only approach it.
+  major or a critical error (TRUTH). That *true* severity is stored of every
+  GOLD_EVERY-th item alone, as its gold answer: raters only approach it.
 2. Days. Items are rated over DAYS days, each day as likely as another; the last UNRATED wait for
   the annotators.
 3. Who rates. RATERS_AN_ITEM of the people, drawn by how much each of them works (SHARE), and the
@@ -42,6 +43,7 @@ TRUTH = np.array([[0.40, 0.30, 0.20, 0.10], [0.60, 0.23, 0.12, 0.05], [0.52, 0.3
 PEOPLE = ("ada", "ben", "chen", "dina", "emil", "fatima", "goro", "hana")
 MODEL = "qe-model"
 RATERS = (*PEOPLE, MODEL)
+GOLD_EVERY = 25
 SHARE = np.array([0.16, 0.15, 0.13, 0.12, 0.11, 0.11, 0.14, 0.08])
 RATERS_AN_ITEM = (2, 3)
 MODEL_RATES = 0.6
@@ -70,6 +72,7 @@ class SimulatedItem:
     translation: str
     language: str
     source: str
+    true: int
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,7 @@ def _item(
     rng: np.random.Generator, number: int, language: str, source: str, *, true: int
 ) -> SimulatedItem:
     source_text, translation = pair(rng, language, true)
-    return SimulatedItem(f"seg-{number:04}", source_text, translation, language, source)
+    return SimulatedItem(f"seg-{number:04}", source_text, translation, language, source, true)
 
 
 def _raters(rng: np.random.Generator) -> list[int]:

@@ -9,7 +9,9 @@ from django.core.management import CommandError, call_command
 
 from metrics.example import fleiss1971, loading, simulation
 from metrics.models import PairTally, RaterReading, Reading
-from projects.models import Item, Project
+from projects.models import GoldAnswer, Item, Project
+from quality import tasks
+from quality.models import GoldAct, GoldItem, GoldScore
 from ratings.models import Rating, Revision
 
 
@@ -54,6 +56,24 @@ def test_the_guidelines_were_rewritten_in_the_sixth_week(lead):
         assert not said.filter(rated_at__lt=before).exists() or version == 2  # corrections of today
         assert after is None or not said.filter(rated_at__gte=after).exists()
     assert not Rating.objects.filter(question__project=project, guidelines=None).exists()
+
+
+@pytest.mark.django_db
+def test_gold_answers_are_what_is_true_and_every_person_is_held_against_them(lead, simulated):
+    loading.load(owner=lead)
+    project = loading.own_example(lead)
+    assert project
+    golds = GoldAnswer.objects.filter(question__project=project).order_by("item")
+    true = [item.true for item in simulated.items[: -simulation.UNRATED]]
+    assert [[int(code) for code in gold.answer] for gold in golds] == [
+        [code] for code in true[:: simulation.GOLD_EVERY]
+    ]
+    assert set(golds.values_list("by", flat=True)) == {lead.pk}
+    tasks.sweep_gold()
+    scores = GoldScore.objects.filter(question__project=project)
+    assert scores.count() == len(simulation.RATERS)
+    assert not GoldItem.objects.filter(question__project=project, suspected=True).exists()
+    assert not GoldAct.objects.exists()
 
 
 def test_answer_probabilities_are_probabilities():
