@@ -23,6 +23,8 @@ DATABASE = {"django_db", "db", "transactional_db"}
 
 # They start processes and wait for them, minutes in all: of the one file, each test for its own.
 KILLED = "tests/faults/test_kill_and_recover.py"
+# Minutes in all, too, and each way of looking makes its own world.
+WALKED = "tests/browser/test_every_page.py"
 SERVICES = (KILLED, "tests/agreement_site/running/")
 
 
@@ -30,7 +32,7 @@ SERVICES = (KILLED, "tests/agreement_site/running/")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What waits comes first: others compute beside it, and nobody is left waiting at the end. It
     starts many processes, which takes its time on a crowded machine."""
-    items.sort(key=lambda item: not item.nodeid.startswith(SERVICES))
+    items.sort(key=lambda item: not item.nodeid.startswith((*SERVICES, WALKED)))
     for item in items:
         if DATABASE & {
             *getattr(item, "fixturenames", ()),
@@ -49,7 +51,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class Scheduling(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return nodeid if nodeid.startswith(KILLED) else super()._split_scope(nodeid)
+            return nodeid if nodeid.startswith((KILLED, WALKED)) else super()._split_scope(nodeid)
 
     return Scheduling(config, log)
 
