@@ -352,7 +352,8 @@ comparisons (`too_many_comparisons`) is not looked through.
 **The status of a rater**: *act* while an alarm is open or looked at (`drift_alarm`), and while the
 evidence on gold is at the threshold of a pause (`gold_below_bar`); *watch* while
 one is muted (`alarm_muted`), and from evidence 250 on (`drift_watched`); *unknown* below 30
-compared items (`too_few_items`); else *fine*. What a case is about stands beside
+compared items (`too_few_items`); else *nothing found* (`fine`): not that
+the rater is good. What a case is about stands beside
 (`apart_from_peers`, `one_answer`, `too_fast`), as long as it is not resolved and today's ratings
 would raise it still.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 from django.conf import settings
 from django.db import models
@@ -82,6 +82,13 @@ class AlarmRules(models.Model):
         return f"{self.project_id}: {self.sensitivity}"
 
 
+class AlarmQuerySet(models.QuerySet["Alarm"]):
+    def newest(self) -> Self:
+        """Noticed last first; of those of one day, as when a history is imported, those first that
+        rest on most."""
+        return self.order_by("-noticed", "-n", "-pk")
+
+
 class Alarm(models.Model):
     """Something that somebody should look at, with the numbers that it was raised with: they stay,
     whatever later ratings say. Only ``state``, ``answer``, ``until`` and ``stands`` move."""
@@ -122,6 +129,8 @@ class Alarm(models.Model):
     until = models.DateField(null=True, blank=True)  # muted until this day; null: without an end
     # Whether today's ratings would raise it still.
     stands = models.BooleanField(default=True)
+
+    objects = AlarmQuerySet.as_manager()
 
     class Meta:
         ordering = ["id"]

@@ -8,7 +8,6 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -23,6 +22,7 @@ from quality import waiting
 from quality.alarms import answering, closer
 from quality.alarms.kinds import DIFFERING, KINDS, THE_QUESTION, USE
 from quality.models import Alarm, AlarmStep, DriftRun, DriftStanding, State
+from quality.models.alarm import AlarmQuerySet
 
 from . import alarm_charts, alarm_words
 
@@ -39,7 +39,7 @@ def alarms(request: HttpRequest, project_id: int) -> HttpResponse:
     state = one_of(request.GET, "state", State.values)
     cases = _of(project)
     cases = cases.filter(state=state) if state else cases.exclude(state=State.RESOLVED)
-    paginator = Paginator(cases.order_by("-pk"), CASES_A_PAGE)
+    paginator = Paginator(cases.newest(), CASES_A_PAGE)
     number = page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("No such page."))
@@ -118,7 +118,7 @@ def _decisions(project: Any) -> list[waiting.Wait]:
     return [one for one in found if one.what != waiting.CASES]
 
 
-def _of(project: Project) -> QuerySet[Alarm]:
+def _of(project: Project) -> AlarmQuerySet:
     cases = Alarm.objects.filter(question__project=project).defer("chart")
     return cases.select_related("question__project", "rater", "other")
 

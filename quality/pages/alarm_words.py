@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy
 from quality.scorecard.cards import Card, Status
 
 STATUS: dict[str, Promise] = {
-    Status.FINE: gettext_lazy("fine"),
+    Status.FINE: gettext_lazy("nothing found"),
     Status.WATCH: gettext_lazy("watch"),
     Status.ACT: gettext_lazy("act"),
     Status.UNKNOWN: gettext_lazy("too little known"),

@@ -32,7 +32,7 @@ MOST_CHOSEN = 100  # raters, in one act
 SHOWN: dict[str, Promise] = {
     "same": gettext_lazy("nearly always the same answer"),
     "fast": gettext_lazy("too fast"),
-    "apart": gettext_lazy("agree less"),
+    "apart": gettext_lazy("far apart"),
     "alarm": gettext_lazy("alarm"),
     "gold": gettext_lazy("miss gold"),
     "few": gettext_lazy("few overlaps"),

@@ -22,10 +22,8 @@ def told_alarms(question: Question, rater: Rater | None = None) -> list[tuple[Al
     cases = Alarm.objects.filter(question=question, state__in=states)
     if rater is not None:
         cases = cases.filter(rater=rater) | cases.filter(other=rater)
-    newest = (
-        cases.select_related("rater", "other", "question").defer("chart").order_by("-pk")[:TOLD]
-    )
-    return [(case, KINDS[case.kind].sentence(case)) for case in newest]
+    cases = cases.select_related("rater", "other", "question").defer("chart")
+    return [(case, KINDS[case.kind].sentence(case)) for case in cases.newest()[:TOLD]]
 
 
 @register.filter

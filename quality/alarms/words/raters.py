@@ -77,24 +77,28 @@ def fast_explanations(alarm: Alarm) -> list[str]:
 
 
 def apart(alarm: Alarm) -> str:
-    said = _(
-        "%(rater)s agrees far less with everybody than the others do, from the start: %(at)s in"
-        " kappa, the middle rater %(middle)s."
-    )
-    return said % {
-        **told(alarm),
-        "at": figure(alarm.size),
-        "middle": figure(alarm.facts.get("middle")),
-    }
+    said = _("%(rater)s agrees far less with everybody than the others do, from the start.")
+    return said % told(alarm)
 
 
 def apart_basis(alarm: Alarm) -> list[str]:
     said = [
         _("It rests on %(n)s items of this rater that others rated too, up to %(noticed)s."),
-        _("The level lies between %(low)s and %(high)s, with 95 %% probability."),
+        # Without the others' own levels it is no coefficient any more, and has no lower bound.
+        _(
+            "The mean agreement score, with the others’ own levels taken out, is %(at)s, that of"
+            " the middle rater %(middle)s: 1 is full agreement, 0 is chance, and it can lie below"
+            " -1."
+        ),
+        _("The score lies between %(low)s and %(high)s, with 95 %% probability."),
         _("Raters as different as these reach down to %(bound)s; nobody above that is named."),
     ]
-    numbers = {**told(alarm), "bound": figure(alarm.facts.get("bound"))}
+    numbers = {
+        **told(alarm),
+        "at": figure(alarm.size),
+        "middle": figure(alarm.facts.get("middle")),
+        "bound": figure(alarm.facts.get("bound")),
+    }
     return [one % numbers for one in said]
 
 

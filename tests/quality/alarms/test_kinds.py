@@ -60,7 +60,7 @@ SAID = {
     Kind.RATER_DRIFT: "ann rates lower than before",
     Kind.RATER_SAME: "ann answers “none” nearly always",
     Kind.RATER_FAST: "ann is far faster than the others on the same items: 2.0 seconds",
-    Kind.RATER_APART: "ann agrees far less with everybody than the others do, from the start: 0.05",
+    Kind.RATER_APART: "ann agrees far less with everybody than the others do, from the start.",
     Kind.QUESTION_FELL: "All agree less with each other than before",
     Kind.PAIR_DIVERGED: "ann and ben agree less with each other than before",
     Kind.CATEGORY_COLLAPSED: "“minor” is hardly used any more: 0 % of the answers",
@@ -256,3 +256,30 @@ def test_gold_in_doubt_is_one_case_until_there_is_more(question: Question, lead:
     assert doubts.doubted() == 0
     newest.refresh_from_db()
     assert not newest.stands
+
+
+def test_a_score_that_no_coefficient_reaches_is_called_none(of_kind: Callable[..., Alarm]) -> None:
+    case = of_kind(Kind.RATER_APART, size=-1.63, low=-2.01, high=-1.26)
+    declared = KINDS[case.kind]
+    assert "kappa" not in " ".join([declared.sentence(case), *declared.basis(case)])
+    assert "-1.63" in declared.basis(case)[1]
+
+
+def test_the_newest_come_first_and_of_a_day_those_that_rest_on_most(
+    of_kind: Callable[..., Alarm], question: Question
+) -> None:
+    day = datetime.date(2026, 3, 1)
+    few, many, older = (
+        of_kind(
+            Kind.RATER_SAME,
+            n=n,
+            noticed=noticed,
+            rater=Rater.objects.create(project=question.project, key=key),
+        )
+        for key, n, noticed in (
+            ("few", 38, day),
+            ("many", 900, day),
+            ("older", 2_000, day - datetime.timedelta(days=1)),
+        )
+    )
+    assert list(Alarm.objects.newest()) == [many, few, older]
