@@ -5,10 +5,11 @@ import re
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from projects.models import Category, Item, Member, Question, Rater
-from ratings.models import Assignment, Rating, Revision
+from ratings.models import Apart, Assignment, Rating, Revision
 from tests import plans
 from tests.journeys import journeys
 
@@ -230,6 +231,49 @@ def test_a_skip_keeps_its_reason_and_gives_the_next_item(desk, project, items, c
     page = client_for(lead).get(f"/projects/{project.pk}/set-aside/").content.decode()
     assert "cannot read it" in page
     assert "i0" in page
+
+
+def test_the_lead_reads_why_an_item_was_flagged(
+    desk, project, items, question, client_for, lead, django_assert_num_queries
+):
+    """Of each item the comment of who flagged it, by as many queries for one as for all."""
+    aside, reader = f"/projects/{project.pk}/set-aside/", client_for(lead)
+    reader.get(aside)  # what is remembered from one page to the next
+    for number, item in enumerate(items[:3]):
+        desk.get(rate_url(project))
+        flag = {"flagged": "on"} if number != 1 else {}
+        submit(desk, project, item, question, 2, comment=f"Cut off at {number}", **flag)
+        if number == 0:
+            with CaptureQueriesContext(connection) as of_one:
+                assert "Cut off at 0" in reader.get(aside).text
+            one = len(of_one)
+    other = Rater.objects.create(project=project, key="other")
+    now = timezone.now()
+    Rating.objects.create(
+        question=question, item=items[0], rater=other, code=1, comment="Said by who flagged none",
+        rated_at=now, changed_at=now, day=0,
+    )  # fmt: skip
+    with django_assert_num_queries(one):
+        page = reader.get(aside).text
+    assert page.index("Cut off at 2") < page.index("Cut off at 0")
+    assert "Cut off at 1" not in page
+    assert "Said by who flagged none" not in page
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_of_a_test_the_comment_that_stands_apart_is_read(
+    desk, project, items, question, client_for, lead, rater, apart
+):
+    desk.get(rate_url(project))
+    submit(desk, project, items[0], question, 2, comment="As a rating", flagged="on")
+    now = timezone.now()
+    Apart.objects.create(
+        question=question, item=items[0], rater=rater, why="gold", code=1, comment="As a test",
+        rated_at=now, changed_at=now, source="form",
+    )  # fmt: skip
+    Assignment.objects.filter(item=items[0]).update(why="gold" if apart else "")
+    page = client_for(lead).get(f"/projects/{project.pk}/set-aside/").text
+    assert ("As a test" in page, "As a rating" in page) == (apart, not apart)
 
 
 @pytest.mark.parametrize("reason", ["", "   ", "x" * 301, "a\x00"])
