@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 from metrics.example import loading
 from projects.access import get_project, may_create_projects
 from projects.models import Member, Project
+from ratings.desk import left
 
 from . import dashboard as dashboard_page
 from . import live, project_list
@@ -43,6 +44,7 @@ def projects(request: HttpRequest) -> HttpResponse:
         raise Http404(_("No such page."))
     page = paginator.page(number)
     project_list.draw(list(page.object_list))
+    rated = [row.project for row in page.object_list if not row.sees_results]
     may_create = may_create_projects(request.user)
     context = {
         "page": page,
@@ -51,6 +53,7 @@ def projects(request: HttpRequest) -> HttpResponse:
         "sorts": [(name, words) for name, (words, _key) in project_list.SORTS.items()],
         "loose": any(row.loose for row in page.object_list),
         "sees_results": any(row.sees_results for row in page.object_list),
+        "done": left.done_by(request.user, rated) if rated else set(),
         "may_create": may_create,
         "examples": _examples(listed) if may_create else (False, False),
         "archive": group == project_list.Group.ARCHIVED,

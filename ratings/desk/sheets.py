@@ -10,7 +10,7 @@ from django.shortcuts import render
 from projects.models import Item, Rater
 from ratings.models import Assignment
 
-from . import content, exams, own, progress
+from . import content, exams, left, own, progress
 from .forms import AnswerForm, SkipForm, field_name, questions_of
 from .next_project import next_project
 
@@ -44,6 +44,7 @@ def _without_item(request: HttpRequest, rater: Rater) -> dict[str, Any]:
     return {
         "examining": exams.standing(rater),
         "next_project": next_project(request.user, besides=rater.project_id),
+        "others_rate": left.has_left(rater),
     }
 
 

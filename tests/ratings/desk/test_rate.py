@@ -94,6 +94,29 @@ def test_the_desk_says_when_nothing_is_left(desk, project, items, question):
     assert "<dt>Rated in all</dt><dd>4</dd>" in page
 
 
+TAKEN = "Every item has its ratings, or is being rated by somebody just now."
+ALL_DONE = "You have rated or skipped every item that there is for you."
+
+
+def test_who_is_done_is_not_told_that_others_are(desk, project, items, question):
+    """Nobody else has begun: what is left is left for others."""
+    for item in items[:3]:
+        desk.get(rate_url(project))
+        submit(desk, project, item, question, 0)
+    desk.get(rate_url(project))  # the last one is before them
+    assert "Rate the next item</a>" in desk.get("/").text
+    desk.post(rate_url(project, items[3], "skip/"), {"reason": "x"})
+    home = desk.get("/").text
+    assert ("Nothing left for you" in home, "Rate the next item</a>" in home) == (True, False)
+    for page in (desk.get(rate_url(project)), desk.get(rate_url(project), HTTP_X_DESK="sheet")):
+        assert (ALL_DONE in page.text, TAKEN in page.text) == (True, False)
+    Item.objects.create(project=project, key="later", body={"text": "x"})
+    Item.objects.filter(key="later").update(places_taken=99)
+    page = desk.get(rate_url(project)).text
+    assert (ALL_DONE in page, TAKEN in page) == (False, True)
+    assert "Rate the next item</a>" in desk.get("/").text
+
+
 def test_sending_twice_is_one_rating(desk, project, items, question):
     desk.get(rate_url(project))
     for _ in range(2):
