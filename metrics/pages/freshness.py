@@ -35,6 +35,15 @@ class Freshness:
         return False
 
     @property
+    def following(self) -> bool:
+        """Whether the sentences, the mean pairwise kappas, the intervals by the bootstrap or what
+        is read first are still those of older readings (metrics.readings.later)."""
+        state = self.state
+        if state is None or self.filtered:
+            return False
+        return state.bootstrapped != state.version or state.drawn_behind
+
+    @property
     def version(self) -> str:
         """What is shown, a dot, and what is known to be missing from it."""
         return f"{self.state.version if self.state else 0}.{self.uncounted}"

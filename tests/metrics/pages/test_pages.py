@@ -13,8 +13,10 @@ from django.template.loader import render_to_string
 from django.test import Client
 
 from metrics import tasks
+from metrics.models import CountState
 from metrics.pages import chart_views
-from metrics.work.sweep import bring_up_to_date
+from metrics.readings import later
+from metrics.work.sweep import bring_up_to_date, work_on
 from projects.setup.projects import change_project
 from tests import cast
 from tests.cast import Cast
@@ -621,3 +623,26 @@ def test_an_unknown_coefficient_is_named_with_those_there_are(
     assert answer.status_code == 404
     assert "coefficient is one of fleiss_kappa" in text
     assert "The address may be mistyped" not in text
+
+
+@pytest.mark.fresh
+def test_up_to_date_is_said_of_what_follows_the_readings_too(
+    project: Any, question: Any, lead: Any, client_for: Any
+) -> None:
+    def said() -> str:
+        page = client_for(lead).get(f"/projects/{project.pk}/").text
+        return page.partition('id="as-of"')[2].partition("</p>")[0]
+
+    for item, rater, label in RATINGS:
+        cast.rate(question, item, rater, label)
+    bring_up_to_date(question.pk)
+    assert "up to date" in said()
+    CountState.objects.update(drawn_behind=True)
+    assert "up to date" not in said()
+    CountState.objects.update(drawn_behind=False)
+    cast.rate(question, "i4", "b", "minor")
+    work_on(question.pk)
+    assert "up to date" not in said()
+    assert "sentences and intervals follow" in said()
+    later.renew(question.pk)
+    assert "up to date" in said()
