@@ -6,7 +6,8 @@ import datetime
 
 import time_machine
 from django.template import Context, Template
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.formats import date_format
 
 from groundwork.moments import passed
 
@@ -50,3 +51,10 @@ def test_no_page_writes_a_moment_another_way() -> None:
         text = page.read_text()
         for other in ("DATETIME_FORMAT", "DATE_FORMAT", "H:i", "timesince", "naturaltime"):
             assert other not in text, page.name
+
+
+def test_a_day_in_a_sentence_reads_alike_on_both_sides_of_the_ocean() -> None:
+    for language, told in (("en", "22 Sep 2026"), ("en-gb", "22 Sep 2026")):
+        with translation.override(language):
+            assert date_format(datetime.date(2026, 9, 22), "DATE_FORMAT") == told
+            assert written("{{ value|date }}", MOMENT.replace(month=9)) == told
