@@ -33,9 +33,11 @@ def written_to(rater: Rater) -> list[RaterMessage]:
 
 @register.filter
 def initials(name: object) -> str:
-    """Up to two letters or digits for a person: AL of Ada Lovelace, w2 of w0002."""
+    """Up to two letters or digits for a person: AL of Ada Lovelace, 39 of w0039, W2 of w2."""
     words = [word for word in str(name).replace("_", " ").replace("-", " ").split() if word]
+    last = words[-1] if words else "?"
+    if last[-2:].isdecimal():
+        return last[-2:]
     if len(words) > 1:
-        return (words[0][0] + words[-1][0]).upper()
-    word = words[0] if words else "?"
-    return word[0].upper() + word[-1] if len(word) > 1 and word[-1].isdigit() else word[0].upper()
+        return (words[0][0] + last[0]).upper()
+    return last[0].upper() + last[-1] if len(last) > 1 and last[-1].isdecimal() else last[0].upper()

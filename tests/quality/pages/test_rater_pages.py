@@ -18,6 +18,7 @@ from projects.models import Item, Project, Question, Rater
 from quality import tasks
 from quality.models import Alarm
 from quality.pages import funnel_chart
+from quality.templatetags import triage
 from ratings.recording.judgement import Judgement
 from ratings.recording.record import record
 from tests.cast import Cast
@@ -230,3 +231,12 @@ def test_the_page_of_a_rater_begins_with_a_judgement(
     assert 'value="resume"' in client.get(answer["Location"]).text
     assert 'value="resume"' not in client_for(viewer).get(answer["Location"]).text
     assert "text 0" in page.text, "disagreements are told by the text of the item"
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("w0559", "59"), ("w0039", "39"), ("rater-07", "07"), ("w2", "W2"), ("7", "7")]
+    + [("Ada Lovelace", "AL"), ("ann", "A"), ("", "?")],
+)
+def test_initials_tell_numbered_raters_apart(name: str, told: str) -> None:
+    assert triage.initials(name) == told
