@@ -3,6 +3,7 @@ from django.urls import include, path, re_path
 
 from agreement_site.answers import fixed, health, metrics
 from agreement_site.frame import views as frame_views
+from agreement_site.operations import views as operations_views
 from agreement_site.trail import views as trail_views
 from groundwork.rest.errors import api_not_found
 
@@ -16,6 +17,7 @@ urlpatterns = [
     path("", include("agreement_site.accounts.urls")),
     path("find/", frame_views.find, name="find"),
     path("style/", frame_views.style, name="style"),
+    path("operations/", operations_views.operations, name="operations"),
     path("trail/", trail_views.trail, name="trail"),
     path("trail.csv", trail_views.trail_file, name="trail_file"),
     path("projects/<int:project_id>/trail/", trail_views.trail, name="project_trail"),

@@ -29,7 +29,11 @@ class Behind:
     uncounted: int  # ratings that the counts do not hold
     unread: int  # changes that the counts hold and the readings do not
     oldest: datetime.datetime | None  # of both
-    failing: int  # questions of which something has waited for LATE_SECONDS
+    late: frozenset[int]  # ids of questions of which something has waited for LATE_SECONDS
+
+    @property
+    def failing(self) -> int:
+        return len(self.late)
 
     def seconds(self, now: datetime.datetime) -> float:
         """The age of the oldest change that no number shows; 0 where there is none."""
@@ -46,7 +50,8 @@ def look(now: datetime.datetime) -> Behind:
         late = waiting.ratings().filter(changed_at__lte=now - LATE).order_by()
         failing.update(late.values_list("question_id", flat=True).distinct())
     oldest = [moment for moment in (oldest_uncounted, *since.values()) if moment is not None]
-    return Behind(uncounted, sum(unread.values()), min(oldest, default=None), len(failing))
+    first = min(oldest, default=None)
+    return Behind(uncounted, sum(unread.values()), first, frozenset(failing))
 
 
 def _note(now: datetime.datetime) -> dict[int, datetime.datetime]:

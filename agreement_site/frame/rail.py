@@ -69,7 +69,8 @@ SITE = (
     Place("own_raters", _("Raters of all projects"), RESULTS | {"superuser", "staff"}),
     Place("tokens", _("Your account"), EVERYBODY, apart=True),
     Place("all_words", _("What the words mean"), EVERYBODY),
-    Place("trail", _("Audit trail"), frozenset({"superuser"}), apart=True),
+    Place("operations", _("Operations"), frozenset({"superuser"}), apart=True),
+    Place("trail", _("Audit trail"), frozenset({"superuser"})),
     Place("admin:index", _("Admin"), frozenset({"superuser", "staff"})),
 )
 

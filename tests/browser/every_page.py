@@ -75,6 +75,7 @@ WHO = {
     "my_ratings": "ada",
     "decisions": "ada",
     "exam": "eve",
+    "operations": "admin",
     "style": "admin",
     "trail": "admin",
     "sign_in": "",

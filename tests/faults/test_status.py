@@ -94,7 +94,7 @@ def test_a_change_is_counted_and_read_by_nobody(question: Any, rate: Any) -> Non
     found = json.loads(said("--json"))
     assert (found["uncounted"], found["problems"]) == (994, [])
     UnreadSince.objects.update(since=ago(90))
-    with pytest.raises(CommandError, match="1 questions are not brought up to date"):
+    with pytest.raises(CommandError, match="1 question is not brought up to date"):
         said()
 
 

@@ -88,7 +88,7 @@ def test_a_question_that_was_read_meanwhile_begins_anew(stuck: Any) -> None:
     CountState.objects.update(read_at=now - datetime.timedelta(seconds=30))
     assert unread.look(now).oldest == now
     CountState.objects.update(unread=0)
-    assert unread.look(now) == unread.Behind(0, 0, None, 0)
+    assert unread.look(now) == unread.Behind(0, 0, None, frozenset())
     assert not UnreadSince.objects.exists()
 
 

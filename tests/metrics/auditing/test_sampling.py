@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from agreement_site.management.commands.status import status
+from agreement_site.operations.standing import standing
 from metrics import tasks
 from metrics.auditing import schedule
 from metrics.models import EVER, AuditResult, CountState, PairTally, PeerTally, RaterReading
@@ -49,7 +49,7 @@ def test_the_sweep_audits_what_it_counted(counted: Any, client_for: Any, lead: A
     assert said["questions"] == 1
     assert said["questions_that_differ"] == 0
     assert 0 <= said["seconds_ago"] < 60
-    assert status()["problems"] == []
+    assert standing()["problems"] == []
 
 
 def test_a_difference_is_an_error_that_is_seen(
@@ -70,7 +70,7 @@ def test_a_difference_is_an_error_that_is_seen(
         in client.get(f"/admin/metrics/auditresult/{counted.pk}/change/").content.decode()
     )
     assert client.get("/admin/metrics/auditresult/").status_code == 200
-    with pytest.raises(CommandError, match="1 questions differ from a recount"):
+    with pytest.raises(CommandError, match="1 question differs from a recount"):
         call_command("status", stdout=io.StringIO())
 
 

@@ -334,10 +334,11 @@ def test_pages_and_monitors_say_how_far_it_is(
 
 
 def test_the_status_command_says_it_too(question: Any, ids: Ids) -> None:
-    from agreement_site.management.commands.status import lines, status
+    from agreement_site.management.commands.status import lines
+    from agreement_site.operations.standing import standing
 
     backlog.open_for(question.pk)
     backlog.count_shares(question.pk)
-    found = json.loads(json.dumps(status()))
+    found = json.loads(json.dumps(standing()))
     assert found["backlogs"] == {str(question.pk): {"done": 6, "total": 27}}
     assert f"Backlog of question {question.pk}: 6 of 27 ratings counted" in lines(found)
