@@ -3,6 +3,7 @@ weight_matrix."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -16,7 +17,7 @@ from .project_rules import BOUNDS, time_zones
 from .question_rules import NewCategory
 
 MOST_ROWS = 60  # of categories
-FIRST_KEYS = "123456789"  # of categories that declare none
+FREE_KEYS = "1234567890abdehijklmnopqrtvwxyz"  # of categories that declare none, in this order
 
 
 class ProjectForm(forms.Form):
@@ -172,11 +173,25 @@ class BaseCategories(forms.BaseFormSet):
                 continue
             word = {"ORDER": _("Order"), "DELETE": _("Remove")}.get(name, field.label)
             field.widget.attrs["aria-label"] = f"{word} {row}".strip()
-        if index is not None and index < len(FIRST_KEYS):  # what it becomes at the desk
-            form.fields["hotkey"].widget.attrs["placeholder"] = FIRST_KEYS[index]
+        if index is not None:  # what it becomes at the desk
+            form.fields["hotkey"].widget.attrs["placeholder"] = self._hints.get(index, "")
         for name, style in (("ORDER", "categories__order"), ("DELETE", "categories__remove")):
             if name in form.fields:
                 form.fields[name].widget.attrs["class"] = style
+
+    @functools.cached_property
+    def _hints(self) -> dict[int, str]:
+        """Place -> key of each row that declares none; keys that others declare are taken."""
+        rows = range(self.total_form_count())
+        if self.is_bound:
+            typed = {row: self.data.get(f"{self.add_prefix(row)}-hotkey", "") for row in rows}
+        else:
+            given = self.initial or []
+            typed = {row: given[row].get("hotkey", "") for row in rows if row < len(given)}
+        taken = {key.casefold() for key in typed.values() if key}
+        free = (key for key in FREE_KEYS if key not in taken)
+        empty = [row for row in rows if not typed.get(row)]
+        return dict(zip(empty, free, strict=False))
 
     def clean(self) -> None:
         """Say in the words of the page what question_rules would say in the words of the API."""

@@ -19,8 +19,9 @@ from . import weight_matrix
 MOST_QUESTIONS = 50  # of a project
 MOST_CATEGORIES = 50  # of a question
 KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-# What these keys do at the desk: undo, skip, comment, flag, guidelines. One key has one meaning.
-DESK_KEYS = frozenset("uscfg")
+# What these keys do at the desk: undo, skip, comment, flag, guidelines, the list of keys. One key
+# has one meaning.
+DESK_KEYS = frozenset("uscfg?")
 NUMERIC = [scale for scale in Scale if scale.numeric]
 FROM_ZERO = [scale for scale in Scale if scale.from_zero]
 
@@ -117,7 +118,7 @@ def _category_problems(category: NewCategory, scale: str) -> dict[str, str]:
     elif category.hotkey and is_desk_key(category.hotkey):
         found["hotkey"] = _(
             "'%(key)s' is a key of the desk itself. Take any other than U (undo), S (skip), "
-            "C (comment), F (flag) and G (guidelines), or none."
+            "C (comment), F (flag), G (guidelines) and ? (list of keys), or none."
         ) % {"key": category.hotkey}
     if category.value is None:
         if scale in NUMERIC:

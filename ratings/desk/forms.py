@@ -12,12 +12,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
 from projects.models import Category, Project, Question
+from projects.setup.forms import FREE_KEYS
 from projects.setup.question_rules import is_desk_key
 
 MOST_IN_A_ROW = 5  # answers beside each other, where their labels are short (characters)
 SHORT_LABEL = 10
-# Keys of categories that declare none; those that mean something else on the desk are left out.
-FREE_KEYS = "1234567890abdehijklmnopqrtvwxyz"
 
 
 @dataclass(frozen=True, slots=True)

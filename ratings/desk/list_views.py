@@ -104,6 +104,11 @@ def _by_item(rater: Rater | None, ratings: list[Any], questions: list[Question])
             continue
         row = {"item": rating.item, "excerpt": content.in_a_line(rating.item.body)}
         rows.append(row | {"answers": [answer], "flagged": rating.item_id in flagged})
+    places = {question.pk: place for place, question in enumerate(questions)}
+    for row in rows:  # as at the desk
+        row["answers"].sort(
+            key=lambda answer: places.get(answer["rating"].question_id, len(places))
+        )
     return rows
 
 

@@ -148,7 +148,7 @@ BAD_QUESTIONS = [
             ["categories", "0", "hotkey"],
             f"'{key}' is a key of the desk itself. Take any other than U (undo)",
         )
-        for key in "uscfgU"
+        for key in "uscfgU?"
     ),
     (
         {"categories": [{"label": "a", "value": "1"}, {"label": "b"}]},

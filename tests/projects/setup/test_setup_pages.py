@@ -8,8 +8,10 @@ import re
 
 import pytest
 
-from projects.models import Project, Question
+from projects.models import Category, Project, Question
+from projects.setup.forms import categories_formset
 from projects.setup.starts import STARTS
+from ratings.desk.forms import offered
 
 pytestmark = pytest.mark.django_db
 
@@ -260,7 +262,7 @@ def test_categories_are_renamed_moved_added_and_removed(question_page, question)
     assert labels(question) == ["minor", "none", "grave", "fatal"]
 
 
-@pytest.mark.parametrize("key", ["u", "S", "c", "F", "g"])
+@pytest.mark.parametrize("key", ["u", "S", "c", "F", "g", "?"])
 def test_a_hotkey_of_the_desk_itself_is_refused_with_a_sentence(question_page, question, key):
     table = standing(question)
     table[1]["hotkey"] = key
@@ -405,3 +407,17 @@ def test_the_setup_page_asks_the_database_a_fixed_number_of_times(
     client = client_for(lead)
     with django_assert_max_num_queries(10):
         client.get(f"/projects/{project.pk}/setup/")
+
+
+def test_the_hints_of_hotkeys_are_what_the_desk_gives() -> None:
+    """A key that a row declares is no other's, wherever the row stands."""
+    table = [{"label": "a"}, {"label": "b"}, {"label": "c", "hotkey": "1"}]
+    made = categories_formset(extra=0)
+    typed: dict[str, object] = {"form-TOTAL_FORMS": 3, "form-INITIAL_FORMS": 0}
+    typed |= {f"form-{at}-{name}": v for at, row in enumerate(table) for name, v in row.items()}
+    for formset in (made(initial=table), made(typed)):
+        hints = [form.fields["hotkey"].widget.attrs["placeholder"] for form in formset]
+        assert hints == ["2", "3", ""]
+    keys = [row.get("hotkey", "") for row in table]
+    declared = [Category(code=at, label=str(at), hotkey=key) for at, key in enumerate(keys)]
+    assert [option.key for option in offered(declared, "q")] == ["2", "3", "1"]

@@ -136,6 +136,16 @@ def test_several_questions_are_answered_on_one_page(
     assert stored == {question.pk: (3, "both"), second_question.pk: (1, "")}
 
 
+def test_my_ratings_has_the_questions_in_the_order_of_the_desk(
+    desk, project, items, question, second_question
+):
+    desk.get(rate_url(project))
+    desk.post(rate_url(project, items[0]), answers((question, 3), (second_question, 1)))
+    page = desk.get(f"/projects/{project.pk}/my-ratings/").text
+    said = re.findall(r'own__answer">(.*?)<', page)
+    assert said == ["critical", "yes"]
+
+
 def test_the_keys_of_each_question_are_its_own(desk, project, items, second_question):
     page = desk.get(rate_url(project)).content.decode()
     assert page.count('data-key="1"') == 2

@@ -424,3 +424,10 @@ def test_concords_own_parquet_comes_back(
     assert [one.key for one in copy.questions.all()] == ["severity"]
     before = sorted(export(project, "jsonl").splitlines())
     assert sorted(export(copy, "jsonl").splitlines()) == before
+
+
+def test_a_file_of_items_alone_is_not_said_to_have_no_rows(newcomer: Wizard) -> None:
+    newcomer.check(csv(TWEETS))
+    page = words(newcomer.page())
+    assert "none: a file of items" in page
+    assert "<dt>Rows</dt>" not in page
