@@ -235,8 +235,16 @@ def test_the_page_of_a_rater_begins_with_a_judgement(
 
 @pytest.mark.parametrize(
     ("name", "told"),
-    [("w0559", "59"), ("w0039", "39"), ("rater-07", "07"), ("w2", "W2"), ("7", "7")]
-    + [("Ada Lovelace", "AL"), ("ann", "A"), ("", "?")],
+    [
+        ("w0559", "59"),
+        ("w0039", "39"),
+        ("rater-07", "07"),
+        ("w2", "W2"),
+        ("7", "7"),
+        ("Ada Lovelace", "AL"),
+        ("ann", "A"),
+        ("", "?"),
+    ],
 )
 def test_initials_tell_numbered_raters_apart(name: str, told: str) -> None:
     assert triage.initials(name) == told
