@@ -19,6 +19,12 @@ from .steps import NewScale
 FIRST_QUESTION = "label"  # the key of the question of a project that is made of items alone
 
 
+GUESSED_ORDER = gettext_lazy(
+    "A guess: the answers look as if they had an order. If they have none, choose nominal; else"
+    " near misses count as partly agreed."
+)
+
+
 class StartForm(forms.Form):
     """Fields ``text``, ``scale`` and ``categories`` for one new question; further ones with a
     number behind their names."""
@@ -56,6 +62,7 @@ class StartForm(forms.Form):
             label=_("Scale of %(question)s") % {"question": key} if several else _("Scale"),
             choices=Scale.choices,
             initial=scale,
+            help_text=GUESSED_ORDER if scale == Scale.ORDINAL else "",
         )
         self.fields[_name("categories", place)] = forms.CharField(
             label=_("Categories of %(question)s, one a line, in their order") % {"question": key}

@@ -104,6 +104,18 @@ def test_categories_are_the_leads_to_order_and_add(newcomer: Wizard) -> None:
 
 
 @pytest.mark.parametrize(
+    ("labels", "guessed"), [(["1", "2", "3"], True), (["green", "yellow"], False)]
+)
+def test_a_guessed_order_is_called_a_guess(
+    newcomer: Wizard, labels: list[str], guessed: bool
+) -> None:
+    rows = [f"i{number},ann,{label}" for number, label in enumerate(labels)]
+    newcomer.check("\n".join(["item,rater,label", *rows]).encode())
+    said_so = "A guess: the answers look as if they had an order" in newcomer.page().text
+    assert said_so is guessed
+
+
+@pytest.mark.parametrize(
     ("categories", "complaint"),
     [("green\nred", "yellow"), ("green\nyellow\ngreen", "green"), ("", "This field is required")],
 )
