@@ -224,3 +224,18 @@ def test_nothing_yet(project: Any, client: Client) -> None:
     text = words(client.get(f"/projects/{project.pk}/alarms/"))
     assert "nothing moved enough to be sure" in text
     assert words(client.get(f"/projects/{project.pk}/raters/"))
+
+
+def test_a_single_day_is_a_sentence_and_no_chart(
+    answered: Question, make_alarm: Any, client: Client
+) -> None:
+    chart = {"days": [20683], "n": [18], "means": [-0.4], "evidence": [5500.0]}
+    raters = Rater.objects.filter(project=answered.project, key__in=("ben", "dan"))
+    of_a_day, of_days = (
+        make_alarm(answered, rater, **more)
+        for rater, more in zip(raters, ({"chart": chart}, {}), strict=True)
+    )
+    base = f"/projects/{answered.project_id}/alarms/"
+    told = [client.get(f"{base}{case.pk}/").text for case in (of_a_day, of_days)]
+    assert ["All of it is of one day" in page for page in told] == [True, False]
+    assert ["data-chart=" in page for page in told] == [False, True]
