@@ -14,10 +14,9 @@ from groundwork.text import likeness
 from projects.models import Project, Question, QueueOrder, Scale, Weights
 
 from .project_rules import BOUNDS, time_zones
-from .question_rules import NewCategory
+from .question_rules import NewCategory, keys_at_the_desk
 
 MOST_ROWS = 60  # of categories
-FREE_KEYS = "1234567890abdehijklmnopqrtvwxyz"  # of categories that declare none, in this order
 
 
 class ProjectForm(forms.Form):
@@ -184,14 +183,12 @@ class BaseCategories(forms.BaseFormSet):
         """Place -> key of each row that declares none; keys that others declare are taken."""
         rows = range(self.total_form_count())
         if self.is_bound:
-            typed = {row: self.data.get(f"{self.add_prefix(row)}-hotkey", "") for row in rows}
+            typed = [self.data.get(f"{self.add_prefix(row)}-hotkey", "") for row in rows]
         else:
             given = self.initial or []
-            typed = {row: given[row].get("hotkey", "") for row in rows if row < len(given)}
-        taken = {key.casefold() for key in typed.values() if key}
-        free = (key for key in FREE_KEYS if key not in taken)
-        empty = [row for row in rows if not typed.get(row)]
-        return dict(zip(empty, free, strict=False))
+            typed = [given[row].get("hotkey", "") if row < len(given) else "" for row in rows]
+        keys = keys_at_the_desk(typed)
+        return {row: keys[row] for row in rows if not typed[row]}
 
     def clean(self) -> None:
         """Say in the words of the page what question_rules would say in the words of the API."""

@@ -22,6 +22,7 @@ KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 # What these keys do at the desk: undo, skip, comment, flag, guidelines, the list of keys. One key
 # has one meaning.
 DESK_KEYS = frozenset("uscfg?")
+FREE_KEYS = "1234567890abdehijklmnopqrtvwxyz"  # of categories that declare none, in this order
 NUMERIC = [scale for scale in Scale if scale.numeric]
 FROM_ZERO = [scale for scale in Scale if scale.from_zero]
 
@@ -130,6 +131,14 @@ def _category_problems(category: NewCategory, scale: str) -> dict[str, str]:
     elif scale in FROM_ZERO and category.value < 0:
         found["value"] = _("On a ratio scale values are 0 or more.")
     return found
+
+
+def keys_at_the_desk(declared: Sequence[str]) -> list[str]:
+    """The key of each category of a question: the declared one, or the next that no other declares
+    ("" for none); "" when there are no more."""
+    taken = {key.casefold() for key in declared if key}
+    free = iter([key for key in FREE_KEYS if key not in taken])
+    return [key or next(free, "") for key in declared]
 
 
 def is_desk_key(hotkey: str) -> bool:

@@ -12,8 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
 from projects.models import Category, Project, Question
-from projects.setup.forms import FREE_KEYS
-from projects.setup.question_rules import is_desk_key
+from projects.setup.question_rules import is_desk_key, keys_at_the_desk
 
 MOST_IN_A_ROW = 5  # answers beside each other, where their labels are short (characters)
 SHORT_LABEL = 10
@@ -50,15 +49,11 @@ def options(question: Question) -> list[Option]:
 
 def offered(categories: Sequence[Category], name: str) -> list[Option]:
     """The same of categories in their order, for the field of this name."""
-    declared = {category.code: _usable(category.hotkey) for category in categories}
-    taken = {key.lower() for key in declared.values() if key}
-    free = iter([key for key in FREE_KEYS if key not in taken])
-    found = []
-    for category in categories:
-        key = declared[category.code] or next(free, "")
-        element_id = f"{name}-{category.code}"
-        found.append(Option(category.code, category.label, key, element_id))
-    return found
+    keys = keys_at_the_desk([_usable(category.hotkey) for category in categories])
+    return [
+        Option(category.code, category.label, key, f"{name}-{category.code}")
+        for category, key in zip(categories, keys, strict=True)
+    ]
 
 
 def in_a_row(options: Sequence[Option]) -> bool:
