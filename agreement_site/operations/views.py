@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -13,9 +14,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from metrics.counting import backlog
-from metrics.models import Worker
-from metrics.work.heartbeat import LATE_SECONDS
 from projects.models import Question
 
 from .standing import standing
@@ -29,22 +27,23 @@ def operations(request: HttpRequest) -> HttpResponse:
     """For administrators (superusers)."""
     if not request.user.is_superuser:
         raise PermissionDenied(_("How the site stands is for administrators."))
-    found = standing()
+    found, now = standing(), timezone.now()
     late = Question.objects.filter(pk__in=found["late"]).select_related("project")
     context: dict[str, Any] = {
         "found": found,
-        "now": timezone.now(),
+        "now": now,
         "database": connection.get_database_version(),
         "vendor": connection.display_name,
         "late": late.order_by("pk")[:NAMED],
-        "workers": Worker.objects.order_by("-swept_at"),
-        "late_seconds": LATE_SECONDS,
-        "backlogs": _backlogs(backlog.all_progress()),
+        "workers": [
+            (name, now - datetime.timedelta(seconds=ago)) for name, ago in found["workers"].items()
+        ],
+        "backlogs": _backlogs(found["backlogs"]),
     }
     return render(request, "agreement_site/operations.html", context)
 
 
-def _backlogs(progress: dict[int, Any]) -> list[tuple[Question, dict[str, int]]]:
+def _backlogs(progress: dict[str, Any]) -> list[tuple[Question, dict[str, int]]]:
     """The questions that are counted in shares, with how many ratings of how many are."""
-    questions = Question.objects.select_related("project").in_bulk(list(progress))
-    return [(questions[pk], one) for pk, one in progress.items() if pk in questions]
+    questions = Question.objects.select_related("project").in_bulk(list(map(int, progress)))
+    return [(question, progress[str(pk)]) for pk, question in questions.items()]
