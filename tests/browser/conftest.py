@@ -65,12 +65,17 @@ def drawn(page: Page) -> None:
         expect(chart).to_have_attribute("data-state", "drawn")
 
 
-# What moved without anybody's doing, kept by the page itself.
+# What moved without anybody's doing, kept by the page itself: how much, and which elements.
 WATCH = """
     window.moved = [];
-    new PerformanceObserver((list) => window.moved.push(
-        ...list.getEntries().filter((entry) => !entry.hadRecentInput).map((entry) => entry.value)
-    )).observe({ type: "layout-shift", buffered: true });
+    window.movers = [];
+    const named = (node) => (node?.outerHTML ?? node?.textContent ?? "gone").slice(0, 80);
+    new PerformanceObserver((list) => {
+        for (const entry of list.getEntries().filter((entry) => !entry.hadRecentInput)) {
+            window.moved.push(entry.value);
+            window.movers.push(...entry.sources.map((source) => named(source.node)));
+        }
+    }).observe({ type: "layout-shift", buffered: true });
 """
 
 
