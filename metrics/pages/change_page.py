@@ -12,7 +12,6 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
-from django.utils.translation import pgettext
 
 from metrics import periods
 from metrics.models import Attribution, Reading, Span
@@ -49,10 +48,8 @@ class Period:
 
 def period_name(span: str, start: datetime.date) -> str:
     if span == Span.MONTH:
-        return date_format(start, pgettext("date format of a month", "F Y"))
-    return _("the week of %(date)s") % {
-        "date": date_format(start, pgettext("date format of a day", "j F Y"))
-    }
+        return date_format(start, "YEAR_MONTH_FORMAT")
+    return _("the week of %(date)s") % {"date": date_format(start)}
 
 
 @dataclass(frozen=True)

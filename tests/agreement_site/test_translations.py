@@ -3,7 +3,6 @@ everywhere."""
 
 from __future__ import annotations
 
-import datetime
 import re
 from collections import Counter
 
@@ -11,7 +10,6 @@ import polib
 import pytest
 from django.conf import settings
 from django.utils import dates, translation
-from django.utils.formats import date_format
 from django.utils.translation import to_locale
 from django.utils.translation.trans_real import DjangoTranslation
 
@@ -138,8 +136,3 @@ def test_no_text_of_ours_renames_a_month_or_a_day():
     with translation.override(settings.LANGUAGE_CODE):
         named = {str(name) for name in named}
     assert not named & {text for context, text in catalogue.texts() if context is None}
-
-
-def test_dates_are_written_as_in_china():
-    with translation.override("zh-hans"):
-        assert date_format(datetime.date(2026, 5, 3), "DATE_FORMAT") == "2026年5月3日"

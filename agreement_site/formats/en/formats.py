@@ -1,8 +1,10 @@
-"""Dates as both sides of the ocean read them alike."""
+"""Days and moments are written alike in every language and everywhere on the site: as in a file, a
+chart and a filter, and as groundwork/moments.py and site.js write them."""
 
-DATE_FORMAT = "j M Y"
-DATETIME_FORMAT = "j M Y H:i"
-SHORT_DATE_FORMAT = "j M Y"
-SHORT_DATETIME_FORMAT = "j M Y H:i"
-MONTH_DAY_FORMAT = "j M"
+DATE_FORMAT = "Y-m-d"
+DATETIME_FORMAT = "Y-m-d H:i"
+SHORT_DATE_FORMAT = "Y-m-d"
+SHORT_DATETIME_FORMAT = "Y-m-d H:i"
+YEAR_MONTH_FORMAT = "Y-m"
+MONTH_DAY_FORMAT = "m-d"
 TIME_FORMAT = "H:i"

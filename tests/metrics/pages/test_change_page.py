@@ -42,8 +42,8 @@ def test_first_it_waits_and_then_it_tells(address: str, lead: Any, client_for: A
     assert "being computed" not in told
     assert re.search(
         r"Agreement fell from 1.00 \[1.00, 1.00\] to 0.\d\d \[0.\d\d, 0.\d\d\] between the week of "
-        r"4 May 2026 and "
-        "the week of 11 May 2026.",
+        r"2026-05-04 and "
+        "the week of 2026-05-11.",
         told,
     )
     assert "Without c it would have gone from 1.00 to 1.00." in told

@@ -78,7 +78,10 @@ def test_a_past_moment_is_one_of_the_project_s_clock(
     ahead = client.post(f"/projects/{rated.project_id}/reports/", {"as_of": "2999-01-01T00:00"})
     assert ahead.status_code == 400
     assert "yet to come" in ahead.content.decode()
-    assert "2020-01-02 08:00:00 CST" in client.get(ahead.request["PATH_INFO"]).content.decode()
+    assert (
+        'datetime="2020-01-02T08:00:00+08:00"'
+        in client.get(ahead.request["PATH_INFO"]).content.decode()
+    )
 
 
 def test_a_report_of_another_project_is_not_there(

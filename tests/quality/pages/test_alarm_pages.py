@@ -46,7 +46,7 @@ def words(answer: Any) -> str:
     return " ".join(html.unescape(answer.text).split())
 
 
-SAID = "dan rates lower than before: by about 0.36 categories on average since 17 Aug 2026."
+SAID = "dan rates lower than before: by about 0.36 categories on average since 2026-08-17."
 
 
 def test_the_list_the_case_and_every_place_that_tells_of_it(
@@ -69,11 +69,11 @@ def test_a_case_says_what_it_rests_on_and_what_else_it_could_be(
 ) -> None:
     text = words(client.get(f"{base}alarms/{case.pk}/"))
     for said in (
-        "It rests on 1,060 items of this rater that others rated too, up to 31 Aug 2026, and on"
+        "It rests on 1,060 items of this rater that others rated too, up to 2026-08-31, and on"
         " 400 before.",
         "On average until then, the change lies between -0.50 and -0.22 (95 %). If it still grows, it has"
         " become larger.",
-        "It began between 10 Aug 2026 and 24 Aug 2026 (95 %).",
+        "It began between 2026-08-10 and 2026-08-24 (95 %).",
         "A false alarm of this kind comes at most once in 20 years of one rater’s work.",
         "Nobody else moved in these days.",
         "The guidelines did not change in these days.",
