@@ -10,6 +10,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 FIRST = ("User", "Group", "Project", "Member", "ApiToken")
+# What rooms are called whose own names say nothing to staff.
+NAMED = {
+    "agreement_site": gettext_lazy("What was done"),
+    "mfa": gettext_lazy("Second factors"),
+    "quality": gettext_lazy("Labels, gold and alarms"),
+    "ratings": gettext_lazy("Ratings"),
+    "projects": gettext_lazy("What projects consist of"),
+    "socialaccount": gettext_lazy("Other ways to sign in"),
+    "usersessions": gettext_lazy("Sessions"),
+}
 INTERNAL = ("metrics", "events")  # rooms whose tables hold counts and what waits
 
 
@@ -29,6 +39,7 @@ class Administration(admin.AdminSite):
         internal = [model for app, model in models if app["app_label"] in INTERNAL]
         others = [app for app in apps if app["app_label"] not in INTERNAL]
         for app in others:
+            app["name"] = NAMED.get(app["app_label"], app["name"])
             app["models"] = [one for one in app["models"] if one["object_name"] not in FIRST]
         grouped = [
             self._group("first", _("People and projects"), first),

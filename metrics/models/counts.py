@@ -108,6 +108,7 @@ class PatternTally(models.Model):
     stale = models.BooleanField(default=True)
 
     class Meta:
+        verbose_name_plural = "pattern tallies"
         constraints = [
             models.UniqueConstraint(fields=["question", "day"], name="pattern_tally_unique")
         ]
@@ -144,6 +145,7 @@ class PairTally(models.Model):
     high_custom = models.FloatField(null=True)
 
     class Meta:
+        verbose_name_plural = "pair tallies"
         constraints = [
             models.UniqueConstraint(
                 fields=["question", "rater_a", "rater_b"], name="pair_tally_unique"
@@ -180,6 +182,7 @@ class PeerTally(models.Model):
     stale = models.BooleanField(default=True)
 
     class Meta:
+        verbose_name_plural = "peer tallies"
         constraints = [
             models.UniqueConstraint(fields=["question", "rater", "day"], name="peer_tally_unique")
         ]

@@ -114,5 +114,8 @@ class Diagnosis(models.Model):
     disputes = models.JSONField(default=dict)
     computed_at = models.DateTimeField()
 
+    class Meta:
+        verbose_name_plural = "diagnoses"
+
     def __str__(self) -> str:
         return f"question {self.question_id}: {len(self.findings)} findings"

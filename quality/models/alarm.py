@@ -72,6 +72,7 @@ class AlarmRules(models.Model):
     )
 
     class Meta:
+        verbose_name_plural = "alarm rules"
         constraints = [
             models.CheckConstraint(
                 condition=Q(sensitivity__in=Sensitivity.values), name="alarm_sensitivity_known"

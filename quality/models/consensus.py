@@ -53,6 +53,7 @@ class Consensus(Renewed):
     reason = models.CharField(max_length=40, blank=True)
 
     class Meta:
+        verbose_name_plural = "consensus"
         constraints = [
             models.CheckConstraint(
                 condition=Q(method__in=Method.values), name="consensus_method_known"

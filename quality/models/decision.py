@@ -74,6 +74,7 @@ class Sent(models.Model):
     sent_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        verbose_name_plural = "items sent to be decided"
         constraints = [models.UniqueConstraint(fields=["question", "item"], name="sent_unique")]
 
     def __str__(self) -> str:
@@ -89,6 +90,9 @@ class NamesSeen(models.Model):
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )
     seen_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "names seen"
 
     def __str__(self) -> str:
         return f"{self.item_id}: {self.by_id}"

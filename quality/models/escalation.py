@@ -31,6 +31,7 @@ class LabelRules(models.Model):
     looked_at = models.JSONField(default=dict)
 
     class Meta:
+        verbose_name_plural = "label rules"
         constraints = [
             models.CheckConstraint(
                 condition=Q(sure_from__gt=0, sure_from__lt=1), name="label_rules_sure_from"

@@ -40,6 +40,7 @@ class Apart(Judged):
     objects = ApartQuerySet.as_manager()
 
     class Meta:
+        verbose_name_plural = "ratings set apart"
         constraints = [
             models.UniqueConstraint(
                 fields=["question", "item", "rater"],

@@ -30,6 +30,7 @@ class ExamRules(models.Model):
     tries = models.PositiveSmallIntegerField(default=2)
 
     class Meta:
+        verbose_name_plural = "exam rules"
         constraints = [
             models.CheckConstraint(
                 condition=Q(p_fail__gt=0, p_fail__lt=F("p_pass"), p_pass__lt=1),
