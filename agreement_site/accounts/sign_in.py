@@ -13,7 +13,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import authenticate, views
-from django.contrib.auth.forms import PasswordChangeForm
+from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
 from django.contrib.messages.views import SuccessMessageMixin
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
@@ -81,7 +81,14 @@ class TooMany(Around):
         return answer
 
 
-class NewPasswordForm(PasswordChangeForm):
+class ChosenPassword(SetPasswordForm):
+    """What is wrong with a password is said where it was typed first, not where it was repeated."""
+
+    def validate_password_for_user(self, user: Any, password_field_name: str = "") -> None:
+        super().validate_password_for_user(user, "new_password1")
+
+
+class NewPasswordForm(ChosenPassword, PasswordChangeForm):
     """Asks for the old password, which may be guessed no more often than at the door."""
 
     revoke_tokens = forms.BooleanField(
@@ -140,6 +147,7 @@ class Invitation(InvalidIs400, views.PasswordResetConfirmView):
     """A one-time link: whoever opens it chooses the password of a new account and is signed in."""
 
     template_name = "registration/invitation.html"
+    form_class = ChosenPassword
     success_url = "/"
 
     @transaction.atomic

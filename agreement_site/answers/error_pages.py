@@ -58,7 +58,9 @@ def _whom_to_ask(request: HttpRequest) -> list[str]:
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     text = _("This form was not sent from a page of this site, or too long ago. Load it anew.")
-    return answer(request, 403, text)
+    signed_in = request.user.is_authenticated
+    hints = [] if signed_in else [_("Nobody is signed in here: your session may be over.")]
+    return answer(request, 403, text, hints)
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

@@ -238,6 +238,7 @@ def test_an_invitation_opens_once(client):
     form = page.redirect_chain[-1][0]
     weak = client.post(form, {"new_password1": "short", "new_password2": "short"})
     assert weak.status_code == 400
+    assert list(weak.context["form"].errors) == ["new_password1"]
     good = client.post(
         form, {"new_password1": "a fine long secret", "new_password2": "a fine long secret"}
     )

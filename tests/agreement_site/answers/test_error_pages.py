@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from django.test import Client
 
 from projects.models import Member
 
@@ -24,6 +25,18 @@ def test_who_may_not_is_told_whom_to_ask(project, client_for, annotator, lead, s
     assert "may be mistyped" in page.content.decode()
     Member.objects.filter(project=project, role="lead").delete()
     assert "Ask who leads" not in client_for(annotator).get(address).content.decode()
+
+
+def test_a_form_of_an_ended_session_says_that_nobody_is_signed_in(client_for, lead):
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies = client_for(lead).cookies
+    refused = strict.post("/projects/new/", {"name": "x"})
+    assert refused.status_code == 403
+    assert "Load it anew" in refused.content.decode()
+    assert "your session may be over" not in refused.content.decode()
+    ended = Client(enforce_csrf_checks=True).post("/projects/new/", {"name": "x"})
+    assert ended.status_code == 403
+    assert "your session may be over" in ended.content.decode()
 
 
 def test_the_admin_begins_with_people_and_ends_with_internals(client_for, admin):
