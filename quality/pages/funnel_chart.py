@@ -17,7 +17,7 @@ POINTS = 400  # raters who are drawn one by one
 BINS = (24, 30)  # squares along the two axes
 STEPS = 60  # of the funnel's edge
 LOOK_HERE = "#c2703d"
-LOWEST = -0.5  # of the axis; what lies below stands at its edge
+LOWEST = -0.5  # that is shown; what lies below stands at the edge
 
 Rows = list[dict[str, Any]]
 
@@ -103,7 +103,7 @@ def spec(*, title: str) -> charts.Spec:
     y: charts.Spec = {
         "type": "quantitative",
         "title": title,
-        "scale": {"domain": [LOWEST, 1], "nice": False},
+        "scale": {"domainMax": 1, "zero": True, "nice": True},
         "axis": {"format": ".1f"},
     }
     raters = {"field": "raters", "type": "quantitative", "title": _("raters")}
