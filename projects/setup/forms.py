@@ -14,7 +14,7 @@ from groundwork.text import likeness
 from projects.models import Project, Question, QueueOrder, Scale, Weights
 
 from .project_rules import BOUNDS, time_zones
-from .question_rules import NewCategory, keys_at_the_desk
+from .question_rules import FREE_KEYS, NewCategory, keys_at_the_desk
 
 MOST_ROWS = 60  # of categories
 
@@ -161,6 +161,8 @@ class CategoryForm(forms.Form):
 
 class BaseCategories(forms.BaseFormSet):
     """The rows in the order in which they are to stand; removed and empty ones left out."""
+
+    free_keys = FREE_KEYS
 
     def add_fields(self, form: forms.Form, index: int | None) -> None:
         """Name each field by its row: the head of the table is too far away for those who hear the

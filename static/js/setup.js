@@ -33,6 +33,7 @@
     let dragged = null;
 
     for (const row of body.rows) prepare(row);
+    body.addEventListener("input", hint);
 
     form.querySelector("[data-add-row]").addEventListener("click", (event) => {
       event.preventDefault();
@@ -102,12 +103,19 @@
     }
 
     function renumber() {
+      hint();
       [...body.rows].forEach((row, place) => {
-        const key = row.querySelector('[name$="-hotkey"]');
-        if (key) key.placeholder = place < 9 ? place + 1 : "";
         const order = row.querySelector('[name$="-ORDER"]');
         if (order) order.value = place + 1;
       });
+    }
+
+    // As question_rules.keys_at_the_desk gives them.
+    function hint() {
+      const keys = [...body.querySelectorAll('[name$="-hotkey"]')];
+      const taken = keys.map((key) => key.value.toLowerCase());
+      const free = [...table.dataset.freeKeys].filter((key) => !taken.includes(key));
+      for (const key of keys.filter((key) => !key.value)) key.placeholder = free.shift() ?? "";
     }
   }
 

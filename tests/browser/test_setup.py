@@ -100,6 +100,21 @@ def test_categories_move_by_keyboard(visitor, project, question):
     ]
 
 
+def test_the_keys_that_the_desk_will_give_follow_what_is_typed(visitor, lead):
+    page = visitor()
+    sign_in(page)
+    page.goto("/projects/new/")
+    keys = page.locator('input[name$="-hotkey"]')
+    hints = "(keys) => keys.map((key) => key.placeholder)"
+    assert keys.evaluate_all(hints) == ["1", "2", "3"]
+    keys.nth(0).fill("2")
+    assert keys.evaluate_all(hints)[1:] == ["1", "3"]
+    page.get_by_role("button", name="Add a row").click()
+    assert keys.evaluate_all(hints)[1:] == ["1", "3", "4"]
+    keys.nth(0).fill("")
+    assert keys.evaluate_all(hints) == ["1", "2", "3", "4"]
+
+
 def test_a_matrix_is_mirrored_and_checked_while_it_is_typed(visitor, project, question):
     page = visitor()
     sign_in(page)
