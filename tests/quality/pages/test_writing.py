@@ -166,6 +166,14 @@ def test_the_raters_page_tells_what_was_written_and_whether_it_was_read(
     assert 'value="write"' not in seen
 
 
+def test_who_has_no_account_is_not_offered_to_be_written_to(
+    project: Project, viewer: User, client: Client, base: str
+) -> None:
+    others(project, viewer)
+    assert 'value="write"' in client.get(f"{base}raters/ann/").text
+    assert 'value="write"' not in client.get(f"{base}raters/loose/").text
+
+
 def test_from_a_raters_page_one_comes_back_to_it(ann: Rater, client: Client, base: str) -> None:
     sent = {"do": "write", "rater": ann.pk, "passed": "question=severity", "back": "rater"}
     page = client.get(client.post(f"{base}triage/", sent)["Location"])
