@@ -209,6 +209,7 @@ MIDDLEWARE = [
     "agreement_site.accounts.requirement.SecondFactor",
     "agreement_site.accounts.pace.Pace",
     "agreement_site.accounts.sign_in.TooMany",
+    "agreement_site.answers.tables.TablesAsFiles",  # next to the page, in its reader's language
 ]
 ROOT_URLCONF = "agreement_site.urls"
 WSGI_APPLICATION = "agreement_site.wsgi.application"
@@ -229,7 +230,11 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "builtins": ["groundwork.moments", "agreement_site.answers.fixed"],
+            "builtins": [
+                "groundwork.moments",
+                "groundwork.table_files",
+                "agreement_site.answers.fixed",
+            ],
         },
     },
 ]

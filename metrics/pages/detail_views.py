@@ -9,6 +9,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from groundwork.table_files import a_page
 from metrics.agreement import glossary, registry
 from metrics.filters import one_line
 from metrics.readings import disputes
@@ -117,8 +118,9 @@ def pair(request: HttpRequest, project_id: int) -> HttpResponse:
     if unchanged is not None:
         return unchanged
     number = page_number(request)
-    start = (number - 1) * DIFFERENCES_A_PAGE
-    part = slice(start, start + DIFFERENCES_A_PAGE + 1)
+    shown = a_page(DIFFERENCES_A_PAGE)
+    start = (number - 1) * shown
+    part = slice(start, start + shown + 1)
     differing = disputes.between(
         chosen.question, a, b, chosen.scale, part=part, chosen=chosen.filter
     )
@@ -130,13 +132,13 @@ def pair(request: HttpRequest, project_id: int) -> HttpResponse:
         "filter_bar": FilterBar.of(request, chosen),
         "a": a,
         "b": b,
-        "differing": differing[:DIFFERENCES_A_PAGE],
+        "differing": differing[:shown],
         "table_size": _table_size(chosen),
         "keep": {"a": a.key, "b": b.key},
         "number": number,
         "previous": number - 1,
         "next": number + 1,
-        "more": len(differing) > DIFFERENCES_A_PAGE,
+        "more": len(differing) > shown,
     }
     return live.answer(request, "metrics/pair.html", context)
 
@@ -152,7 +154,7 @@ def _all_pairs(request: HttpRequest, chosen: Selection) -> HttpResponse:
     unchanged = live.unchanged(request, chosen.project, numbers.fresh, PAIRS_LIVE)
     if unchanged is not None:
         return unchanged
-    paginator = Paginator(numbers.listed_pairs(sort), PAIRS_A_PAGE)
+    paginator = Paginator(numbers.listed_pairs(sort), a_page(PAIRS_A_PAGE))
     number = page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("No such page."))

@@ -1,5 +1,6 @@
 """Numbers as people read them: so many decimals in the reader's notation, a dash for what is
-undefined."""
+undefined. In a table's file (groundwork/table_files.py) they are whole, and written as programs do.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ from typing import Any
 from django.utils.formats import number_format
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
+
+from groundwork import table_files
 
 Reading = Mapping[str, Any]
 
@@ -24,6 +27,8 @@ def in_language(value: float | None, decimals: int, language: str | None) -> str
     """For tags with several figures: asking for the language costs as much as writing one."""
     if value is None or not math.isfinite(value):
         return "–"
+    if table_files.is_made():
+        return repr(float(value))
     return _written(round(value, decimals) + 0.0, decimals, language)  # -0.00 is 0.00
 
 
@@ -37,23 +42,30 @@ def _written(number: float, decimals: int, language: str | None) -> str:
 def signed(value: float | None, decimals: int = 2) -> str:
     """A difference with its sign; a dash for None."""
     text = figure(value, decimals)
-    return f"+{text}" if value is not None and round(value, decimals) > 0 else text
+    is_more = value is not None and round(value, decimals) > 0 and not table_files.is_made()
+    return f"+{text}" if is_more else text
 
 
 def whole(value: int | None) -> str:
     """A count with its thousands told apart."""
-    return "–" if value is None else _written(value, 0, get_language())
+    if value is None:
+        return "–"
+    return str(value) if table_files.is_made() else _written(value, 0, get_language())
 
 
 def about(value: float | None) -> str:
     """An expected count: a whole number, "< 1" where that would be 0."""
     if value is None:
         return whole(None)
+    if table_files.is_made():
+        return figure(value)
     return "< 1" if 0 < value <= 0.5 else whole(round(value))
 
 
 def percent(value: float | None) -> str:
-    return "–" if value is None else _("%(number)s %%") % {"number": figure(100 * value, 0)}
+    if value is None or table_files.is_made():
+        return figure(value)
+    return _("%(number)s %%") % {"number": figure(100 * value, 0)}
 
 
 def interval(reading: Reading | None) -> str:

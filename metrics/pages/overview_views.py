@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from groundwork.table_files import a_page
 from metrics.agreement.weights import NONE, weighted
 from metrics.models import RaterReading, Reading, Span
 from projects.access import get_project
@@ -107,7 +108,7 @@ def own_raters(request: HttpRequest) -> HttpResponse:
         .values("person")
         .annotate(n_projects=Count("rater__project", distinct=True), given=Sum("n_ratings"))
     )
-    paginator = Paginator(persons.order_by("-given", "person"), RATERS_A_PAGE)
+    paginator = Paginator(persons.order_by("-given", "person"), a_page(RATERS_A_PAGE))
     number = page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("No such page."))

@@ -12,6 +12,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from groundwork.table_files import a_page
 from metrics.example import loading
 from projects.access import get_project, may_create_projects
 from projects.models import Member, Project
@@ -38,7 +39,7 @@ def projects(request: HttpRequest) -> HttpResponse:
         group = project_list.Group.ARCHIVED.value
     sort = one_of(request.GET, "sort", list(project_list.SORTS)) or "newest"
     listed = project_list.listed(request.user, search=search, sort=sort, group=group)
-    paginator = Paginator(listed.rows, project_list.PROJECTS_A_PAGE)
+    paginator = Paginator(listed.rows, a_page(project_list.PROJECTS_A_PAGE))
     number = page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("No such page."))

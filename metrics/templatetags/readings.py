@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
+from groundwork import table_files
 from metrics.agreement import bands
 from metrics.pages import figures, getting_started, words
 from metrics.pages.getting_started import Step
@@ -56,7 +57,8 @@ def reading(value: Reading | None, signed: bool = False) -> SafeString:
             "{0}</span></span>",
             why(value),
         )
-    language, sign = get_language(), "+" if signed and value["value"] > 0 else ""
+    is_more = signed and value["value"] > 0 and not table_files.is_made()
+    language, sign = get_language(), "+" if is_more else ""
     text = f"{sign}{figures.in_language(value['value'], 2, language)}"
     interval = f'<span class="reading__interval">{figures.interval_in(value, language)}</span>'
     # Only numbers vary, as they are written here: nothing to escape, and a page has hundreds.
@@ -212,7 +214,9 @@ def shares(counts: Sequence[tuple[str, int]]) -> SafeString:
 
 @register.filter
 def points(value: float) -> str:
-    """A difference of shares in percentage points with its sign."""
+    """A difference of shares in percentage points with its sign; in a table's file as shares."""
+    if table_files.is_made():
+        return figures.figure(value)
     rounded = round(100 * value)
     return f"{'+' if rounded > 0 else ''}{number_format(rounded, 0)}"
 
@@ -222,6 +226,8 @@ def p_value(value: float | None) -> str:
     """A p value: three decimals, or that it is smaller."""
     if value is None:
         return "–"
+    if table_files.is_made():
+        return figures.figure(value)
     return "< " + number_format(0.001, 3) if value < 0.001 else figures.figure(value, 3)
 
 
@@ -232,5 +238,7 @@ def why_test(test: Any) -> str | Promise:
 
 @register.filter
 def in_a_line(item: Item, name: str = "") -> SafeString | str:
-    """The item's picture or first words, for a line of a list."""
+    """The item's picture or first words, for a line of a list; in a table's file its key."""
+    if table_files.is_made():
+        return item.key
     return content.in_a_line(item.body, name)

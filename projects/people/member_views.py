@@ -19,6 +19,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from groundwork import security
+from groundwork.table_files import a_page
 from projects.access import get_project
 from projects.models import Member, Project
 from projects.setup.form_pages import show
@@ -56,7 +57,7 @@ def _page(
         "roles": Member.Role.choices,
         "form": MemberForm(),
         "invite_form": InviteForm(prefix="several"),
-        "raters": Paginator(found, RATERS_A_PAGE).get_page(request.GET.get("page")),
+        "raters": Paginator(found, a_page(RATERS_A_PAGE)).get_page(request.GET.get("page")),
         "wanted": wanted,
         **more,
     }

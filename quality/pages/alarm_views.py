@@ -13,6 +13,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from groundwork.table_files import a_page
 from metrics.pages import charts
 from metrics.pages.selection import one_of, page_number
 from metrics.scale import QuestionScale
@@ -39,7 +40,7 @@ def alarms(request: HttpRequest, project_id: int) -> HttpResponse:
     state = one_of(request.GET, "state", State.values)
     cases = _of(project)
     cases = cases.filter(state=state) if state else cases.exclude(state=State.RESOLVED)
-    paginator = Paginator(cases.newest(), CASES_A_PAGE)
+    paginator = Paginator(cases.newest(), a_page(CASES_A_PAGE))
     number = page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("No such page."))

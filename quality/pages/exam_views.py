@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from groundwork.table_files import a_page
 from metrics.agreement.gold import exam_passes
 from metrics.pages.selection import Selection, chosen_question
 from projects.models import Category, GoldAnswer, Item, Member, Question, Rater
@@ -232,7 +233,7 @@ def _results(question: Question, rules: ExamRules, number: str | None) -> Any:
     leads = Member.objects.filter(project=question.project_id, role=LEAD).values("user")
     shown = raters.exclude(user=None).exclude(user__in=leads) if rules.required else raters.none()
     listed = (raters.filter(pk__in=list(by_rater)) | shown).order_by("key").distinct()
-    page: Any = Paginator(listed, RATERS_A_PAGE).get_page(number)
+    page: Any = Paginator(listed, a_page(RATERS_A_PAGE)).get_page(number)
     page.object_list = [
         Row(
             rater=rater,

@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from groundwork.table_files import a_page
 from metrics.agreement.gold import PAUSE_AT, WORDED_FROM
 from metrics.pages.selection import Selection, chosen_question
 from projects.models import GoldAnswer, Item, Member, Question, Rater, Scale
@@ -35,7 +36,7 @@ def gold(request: HttpRequest, project_id: int) -> HttpResponse:
     question = chosen.question
     scores = GoldScore.objects.filter(question=question).select_related("rater")
     ordered = scores.order_by("-highest", "low", "rater__key")
-    raters = Paginator(ordered, RATERS_A_PAGE).get_page(request.GET.get("page"))
+    raters = Paginator(ordered, a_page(RATERS_A_PAGE)).get_page(request.GET.get("page"))
     in_force = GoldItem.objects.filter(question=question, gold__retired_at=None)
     items = in_force.select_related("item", "gold")
     shown = items.order_by("-exposures", "item__id")
@@ -51,7 +52,7 @@ def gold(request: HttpRequest, project_id: int) -> HttpResponse:
             for item in items.filter(suspected=True).order_by("-probability")[:ITEMS_A_PAGE]
         ],
         "leaked": [_worded(item, chosen) for item in items.filter(leaked=True)[:ITEMS_A_PAGE]],
-        "items": Paginator(shown, ITEMS_A_PAGE).get_page(request.GET.get("items")),
+        "items": Paginator(shown, a_page(ITEMS_A_PAGE)).get_page(request.GET.get("items")),
         "acts": _acts(question),
         "rules": GoldState.Rule.choices,
         "pause_at": PAUSE_AT,

@@ -12,6 +12,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from groundwork.table_files import a_page
 from metrics.pages.selection import by_key, chosen_question, page_number
 from projects.models import Member, Rater
 from quality.models import Consensus, RaterConfusion
@@ -47,7 +48,7 @@ def habits(request: HttpRequest, project_id: int) -> HttpResponse:
         matrix = _matrix(found, consensus, chosen.scale.labels)
         context |= {"rater": rater, "found": found, "matrix": matrix}
         return render(request, "quality/habit.html", context)
-    paginator = Paginator(rows.order_by("accuracy", "rater__key"), RATERS_A_PAGE)
+    paginator = Paginator(rows.order_by("accuracy", "rater__key"), a_page(RATERS_A_PAGE))
     number = page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("No such page."))

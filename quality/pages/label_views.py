@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from groundwork import security
+from groundwork.table_files import a_page
 from metrics.pages.selection import Selection, chosen_question, one_of, place_after
 from projects.models import Member
 from quality.adjudication import deciding, second
@@ -44,16 +45,17 @@ def labels(request: HttpRequest, project_id: int) -> HttpResponse:
     source = one_of(request.GET, "source", Source.values)
     after = place_after(request.GET)
     found = final.chosen(chosen.question, source=source).filter(item__gt=after)
-    rows = list(final.rows(found[: LABELS_A_PAGE + 1], words))
-    more = len(rows) > LABELS_A_PAGE
+    shown = a_page(LABELS_A_PAGE)
+    rows = list(final.rows(found[: shown + 1], words))
+    more = len(rows) > shown
     asked = _asked_again(chosen, [item for item, _row in rows])
     context = {
         "project": chosen.project,
         "chosen": chosen,
         "consensus": consensus,
         "waiting": consensus is not None and stamp.is_old(consensus),
-        "rows": [row | {"asked": asked.get(item)} for item, row in rows[:LABELS_A_PAGE]],
-        "next_after": rows[LABELS_A_PAGE - 1][0] if more else None,
+        "rows": [row | {"asked": asked.get(item)} for item, row in rows[:shown]],
+        "next_after": rows[shown - 1][0] if more else None,
         "after": after,
         "source": source or "",
         "sources": Source.choices,

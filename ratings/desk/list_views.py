@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+from groundwork.table_files import a_page
 from projects.access import LARGEST_ID, get_project
 from projects.models import Member, Question, Rater
 from ratings.models import Apart, Assignment, RaterMessage, Rating
@@ -123,7 +124,7 @@ def set_aside(request: HttpRequest, project_id: int) -> HttpResponse:
         .select_related("item", "rater")
         .order_by("-closed_at", "-id")
     )
-    page = Paginator(rows, RATINGS_A_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(rows, a_page(RATINGS_A_PAGE)).get_page(request.GET.get("page"))
     comments = _comments_of_flagged(list(page))
     context = {
         "project": project,

@@ -1,0 +1,96 @@
+"""What of a table on a page stands in its file."""
+
+from __future__ import annotations
+
+import html
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groundwork.table_files import rows_of
+
+
+def page(rows: str, name: str = "t") -> str:
+    other = '<div class="table-scroll" aria-labelledby="o"><table><tr><th>other</th></tr></table>'
+    return (
+        f'<h2 id="t">T</h2>{other}</div><div class="table-scroll table-scroll--tall" tabindex="0" '
+        f'aria-labelledby="{name}">\n  <table class="table">{rows}</table></div>{other}'
+    )
+
+
+HEAD = '<tr><th scope="col">Rater <button class="help">?</button></th><th>Kappa</th></tr>'
+
+
+def test_readings_stand_in_columns_of_their_own() -> None:
+    rows = (
+        f"{HEAD}"
+        '<tr><th>ann</th><td><span>0.5 <span class="i">[0.25, 0.75]</span></span></td></tr>'
+        "<tr><th>ben</th><td>-1e-05 [-0.5, 0.5] slight</td></tr>"
+        '<tr><th>eve</th><td>–<span class="visually-hidden"> one rater</span></td></tr>'
+        "<tr><th>bob</th><td>0.9</td></tr>"
+    )
+    assert rows_of(page(rows), "t") == [
+        ["Rater", "Kappa", "Kappa: lower end", "Kappa: upper end", "Kappa: in words"],
+        ["ann", "0.5", "0.25", "0.75", ""],
+        ["ben", "-1e-05", "-0.5", "0.5", "slight"],
+        ["eve", "", "", "", "one rater"],
+        ["bob", "0.9", "", "", ""],
+    ]
+
+
+def test_what_is_for_the_hand_or_the_eye_is_left_out() -> None:
+    rows = (
+        '<tr><th>Item</th><th class="pic"><span class="visually-hidden">Scale</span></th>'
+        '<th>Role</th><th>When</th><th><span class="visually-hidden">Acts</span></th></tr>'
+        '<tr><th><a href="/i/1"><img src="x" alt="A cat"> 1 &amp; 2</a></th><td><svg><text>9</text>'
+        "</svg></td><td><form><select><option>lead</option><option selected>viewer</option>"
+        "</select><button>Save</button></form></td>"
+        '<td><time datetime="2026-01-02T03:04:05+00:00" title="x">yesterday</time></td>'
+        '<td><form>Why? <button>Remove<span class="visually-hidden"> 1</span></button></form></td>'
+        "</tr>"
+    )
+    assert rows_of(page(rows), "t") == [
+        ["Item", "Role", "When"],
+        ["A cat 1 & 2", "viewer", "2026-01-02T03:04:05+00:00"],
+    ]
+
+
+def test_cells_keep_their_column_beside_wide_ones() -> None:
+    rows = (
+        "<tr><th>Form</th><th>F</th><th>df</th></tr>"
+        '<tr><th>ICC</th><td colspan="2">nothing</td></tr><tr><th>C</th><td>1.5</td><td>2</td></tr>'
+    )
+    assert rows_of(page(rows), "t") == [
+        ["Form", "F", "df"],
+        ["ICC", "nothing", ""],
+        ["C", "1.5", "2"],
+    ]
+
+
+def test_a_table_without_a_head() -> None:
+    rows = "<tr><th>asked</th><td>3</td></tr><tr><th>settled</th><td>2</td></tr>"
+    assert rows_of(page(rows), "t") == [["asked", "3"], ["settled", "2"]]
+
+
+def test_no_such_table() -> None:
+    assert rows_of(page(HEAD), "other") is None
+    assert rows_of(page(""), "t") == []
+    assert rows_of(page(HEAD), "t") == [["Rater", "Kappa"]]
+    assert rows_of('<h2 id="t">T</h2><p aria-labelledby="t"></p>', "t") is None
+
+
+CELLS = st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["Cc"])), min_size=1)
+
+
+@given(CELLS)
+def test_any_text_is_kept(texts: list[str]) -> None:
+    """But for white space, as on a page, and the sign of nothing."""
+    rows = "".join(f"<tr><th>{n}</th><td>{html.escape(t)}</td></tr>" for n, t in enumerate(texts))
+    found = rows_of(page("<tr><th>n</th><th>Text</th></tr>" + rows), "t")
+    assert found is not None
+    kept = [" ".join(text.split()) for text in texts]
+    told = ["" if text == "–" else text for text in kept]
+    if len(found[0]) == 2:
+        assert [row[1] for row in found[1:]] == told
+    else:  # a text that reads as a reading does
+        assert ["".join(row[1:]) for row in found[1:]]
