@@ -56,6 +56,7 @@ def items(request: HttpRequest, project_id: int) -> HttpResponse:
 def _list(request: HttpRequest, chosen: Selection) -> dict[str, Any]:
     wanted = _wanted(request.GET, chosen)
     order = one_of(request.GET, "sort", item_order.ORDERS) or ""
+    address = _without_item(request)
     context: dict[str, Any] = {
         "sizes": sizes(chosen.project),
         "wanted": wanted,
@@ -68,7 +69,7 @@ def _list(request: HttpRequest, chosen: Selection) -> dict[str, Any]:
         "sort": order,
         "orders": item_list.orders(),
         "numbers": range(10),
-        "path": _address(request, item=None),
+        "beside": f"{address}{'&' if '?' in address else '?'}item=",
     }
     if order:
         number = page_number(request)
@@ -114,16 +115,15 @@ def _opened(request: HttpRequest, chosen: Selection) -> dict[str, Any] | None:
             item, chosen.questions, with_gold=_is_lead(chosen), with_history=False
         ),
         "may_decide": project.role in (Member.Role.LEAD, Member.Role.ADJUDICATOR),
-        "close": _address(request, item=None),
+        "close": _without_item(request),
     }
 
 
-def _address(request: HttpRequest, **changed: None) -> str:
-    """That of this page without some of its parameters."""
+def _without_item(request: HttpRequest) -> str:
+    """The address of this page with no item open."""
     query = request.GET.copy()
-    for name in changed:
-        query.pop(name, None)
-    return f"{request.path}?{query.urlencode()}"
+    query.pop("item", None)
+    return f"{request.path}?{query.urlencode()}" if query else request.path
 
 
 @login_required
