@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from groundwork.text import likeness
 from projects.models import Project, Question, QueueOrder, Scale, Weights
 
-from .project_rules import BOUNDS, time_zones
+from .project_rules import BOUNDS, zone_named
 from .question_rules import FREE_KEYS, NewCategory, keys_at_the_desk
 
 MOST_ROWS = 60  # of categories
@@ -55,9 +55,7 @@ class ProjectForm(forms.Form):
         return self.cleaned_data["guidelines"].replace("\r\n", "\n")
 
     def clean_time_zone(self) -> str:
-        zone = self.cleaned_data["time_zone"].strip()
-        # Typed by hand: small and capital letters alike.
-        return {name.casefold(): name for name in time_zones()}.get(zone.casefold(), zone)
+        return zone_named(self.cleaned_data["time_zone"])
 
 
 class SetupForm(ProjectForm):

@@ -54,6 +54,12 @@ def time_zones() -> tuple[str, ...]:
     return tuple(sorted(zoneinfo.available_timezones() - {"Factory", "localtime"}))
 
 
+def zone_named(typed: str) -> str:
+    """The zone of this name, however its letters are typed; what no zone is called stays."""
+    typed = typed.strip()
+    return {name.casefold(): name for name in time_zones()}.get(typed.casefold(), typed)
+
+
 def problems_of(
     *,
     name: str,

@@ -75,6 +75,15 @@ class FileForm(forms.Form):
     project_name = forms.CharField(
         label=gettext_lazy("Project name"), max_length=200, required=False
     )
+    time_zone = forms.CharField(
+        label=gettext_lazy("Time zone"),
+        max_length=64,
+        required=False,
+        widget=forms.TextInput({"list": "time-zones", "autocomplete": "off"}),
+        help_text=gettext_lazy(
+            "Days and weeks of the trend are those of this zone, such as Europe/Berlin."
+        ),
+    )
     one_rater = forms.CharField(
         label=gettext_lazy("Rater of answers that name nobody"),
         max_length=rater_fields.LONGEST_KEY,
@@ -91,6 +100,7 @@ class FileForm(forms.Form):
         self.mapping = mapping
         initial = {
             "project_name": mapping.project_name or PurePath(run.file_name).name.split(".")[0],
+            "time_zone": mapping.time_zone,
             "one_rater": mapping.one_rater,
             "make_new": mapping.make_new,
         }
@@ -99,12 +109,17 @@ class FileForm(forms.Form):
             del self.fields["make_new"]
         else:
             del self.fields["project_name"]
+            del self.fields["time_zone"]
 
     def clean(self) -> dict[str, Any]:
         found = super().clean() or {}
         if not self.project:
-            for message in project_rules.problems_of(name=found.get("project_name", "")).values():
-                self.add_error("project_name", message)
+            found["time_zone"] = project_rules.zone_named(found.get("time_zone", "") or "UTC")
+            problems = project_rules.problems_of(
+                name=found.get("project_name", ""), time_zone=found["time_zone"]
+            )
+            for name, message in problems.items():
+                self.add_error("project_name" if name == "name" else name, message)
         one_rater = found.get("one_rater", "")
         if one_rater and key_trouble(one_rater, longest=rater_fields.LONGEST_KEY):
             self.add_error("one_rater", _("A name without line ends is needed."))
@@ -116,5 +131,6 @@ class FileForm(forms.Form):
         mapping = self.mapping
         mapping.make_new = found.get("make_new", True)
         mapping.project_name = found.get("project_name", "")
+        mapping.time_zone = found.get("time_zone", "UTC")
         mapping.one_rater = found.get("one_rater", "")
         return mapping

@@ -52,6 +52,7 @@ class Mapping:
     question_key: str = ""
     question_text: str = ""
     project_name: str = ""
+    time_zone: str = "UTC"  # of a new project
     stands: str = "last"  # of STANDS
     parts: list[int] = field(default_factory=list)
     attributes: list[int] = field(default_factory=list)

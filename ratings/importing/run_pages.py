@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from groundwork.rest.errors import BadRequest as BadRequestRows
 from groundwork.work.lease import Lost
-from projects.setup.project_rules import Refused
+from projects.setup.project_rules import Refused, time_zones
 from projects.setup.question_rules import InvalidQuestions
 from ratings.files.bounds import View
 from ratings.models import ImportRun
@@ -79,6 +79,8 @@ def columns_page(request: HttpRequest, run: ImportRun, *, posted: Any = None) ->
             say_if_late(request, steps.choose_columns(run=run, mapping=form.chosen()))
             return redirect(address(run))
         found |= {"form": form, "look": seen}
+        if run.project is None:
+            found["zones"] = time_zones()
     return render(
         request, "ratings/import_columns.html", found, status=200 if posted is None else 400
     )

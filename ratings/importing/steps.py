@@ -164,7 +164,9 @@ def start(*, run: ImportRun, stands: str, new: Map[str, NewScale], by: Any) -> P
     wanted = dict.fromkeys([*new_questions(run), *new])
     questions = [_new_question(run, mapping, key, new[key]) for key in wanted]
     if project is None:
-        project = create_project(by=by, name=mapping.project_name, questions=questions)
+        project = create_project(
+            by=by, name=mapping.project_name, time_zone=mapping.time_zone, questions=questions
+        )
     else:
         for one in questions:
             add_question(project=project, question=one, by=by)

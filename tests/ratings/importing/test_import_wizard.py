@@ -88,6 +88,20 @@ def test_file_becomes_project(newcomer: Wizard, lead: Any) -> None:
     assert newcomer.page().status_code == 200
 
 
+@pytest.mark.parametrize(("typed", "zone"), [("asia/tokyo ", "Asia/Tokyo"), ("", "UTC")])
+def test_a_new_project_has_the_zone_of_its_lead(newcomer: Wizard, typed: str, zone: str) -> None:
+    newcomer.all(LONG, time_zone=typed)
+    assert Project.objects.get().time_zone == zone
+
+
+def test_a_zone_that_nobody_knows_is_refused(newcomer: Wizard) -> None:
+    newcomer.upload(LONG)
+    refused = newcomer.choose(time_zone="Tokio")
+    assert refused.status_code == 400
+    assert "&#x27;Tokio&#x27; is no time zone" in refused.text
+    assert newcomer.run.state == "mapping"
+
+
 def test_categories_are_the_leads_to_order_and_add(newcomer: Wizard) -> None:
     newcomer.check(b"item,rater,label\na,r,yellow\na,s,green\n")
     assert newcomer.page().context["form"]["categories"].value() == "green\nyellow"
