@@ -102,7 +102,8 @@ class OnlyAsPages(Around):
     LOADED = frozenset(
         "audio embed frame iframe image object script style track video worker".split()  # noqa: SIM905
     )
-    FILES = ("media", "import_file", "import_project_file")  # names of routes
+    # Names of routes; jsi18n: the words that the scripts of the admin say.
+    FILES = ("media", "import_file", "import_project_file", "jsi18n")
 
     def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
         match = request.resolver_match

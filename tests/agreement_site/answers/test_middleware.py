@@ -42,6 +42,13 @@ def test_a_page_is_no_picture(client_for, annotator, project, kind):
     assert media.status_code == 404
 
 
+def test_scripts_of_the_admin_find_their_words(client_for, admin):
+    """Without them its choices of several and of days do not work."""
+    words = client_for(admin).get("/admin/jsi18n/", headers={"Sec-Fetch-Dest": "script"})
+    assert words.status_code == 200
+    assert "gettext" in words.text
+
+
 def test_a_program_that_speaks_http_is_refused(settings, lead, api_for):
     settings.HTTPS = settings.SECURE_SSL_REDIRECT = True
     client = api_for(lead)
