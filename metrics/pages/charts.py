@@ -73,14 +73,23 @@ def whole(name: str, title: str) -> Spec:
     return field(name, "quantitative", title, format=",d")
 
 
-def _dates(period: str) -> Spec:
+DAY = 86_400_000  # in ms
+
+
+def time_axis(period: str) -> Spec:
     """The time axis: dates of the project's zone are plain dates, drawn as UTC so that no browser's
     zone moves them."""
     if period == "month":
-        form = pgettext("time format of a month (d3)", "%b %Y")
+        form, days = pgettext("time format of a month (d3)", "%b %Y"), 30
     else:
-        form = pgettext("time format of a day (d3)", "%-d %b")
-    axis = {"format": form, "grid": False, "labelOverlap": True, "tickSize": 4}
+        form, days = pgettext("time format of a day (d3)", "%-d %b"), 1
+    axis = {
+        "format": form,
+        "grid": False,
+        "labelOverlap": True,
+        "tickSize": 4,
+        "tickMinStep": days * DAY,  # of ticks that are closer two would say the same
+    }
     return {
         "field": "start",
         "type": "temporal",
@@ -103,7 +112,7 @@ def trend(
     rows: start, end, value, low, high, firm, n_items and, for a project, cumulative. ``marks``:
     (day, what came then).
     """
-    x = _dates(period)
+    x = time_axis(period)
     y: Spec = {
         "type": "quantitative",
         "scale": {"domain": _domain(rows, bias=bias), "zero": False, "nice": False},
@@ -174,7 +183,7 @@ def trend(
 def versions(rows: list[dict[str, Any]], names: Sequence[str], *, title: str, period: str) -> Spec:
     """A line for each version of a model; rows: version, start, end, value, low, high, firm,
     n_items. ``names``: the versions, oldest first."""
-    x = _dates(period)
+    x = time_axis(period)
     y: Spec = {
         "field": "value",
         "type": "quantitative",

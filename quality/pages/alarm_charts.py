@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext
+from django.utils.translation import gettext_lazy
 
 from metrics.pages import charts
 from quality.models import Alarm, Measure
@@ -46,14 +46,7 @@ def _level(days: list[tuple[int, int, float]], since: int, part: str) -> float |
 def spec(alarm: Alarm) -> charts.Spec:
     bias = alarm.measure == Measure.BIAS
     title = _TITLES.get(alarm.measure) or alarm.get_measure_display()
-    form = pgettext("time format of a day (d3)", "%-d %b")
-    x: charts.Spec = {
-        "field": "start",
-        "type": "temporal",
-        "scale": {"type": "utc", "padding": 12},
-        "title": None,
-        "axis": {"format": form, "grid": False, "labelOverlap": True, "tickSize": 4},
-    }
+    x = charts.time_axis("day")
     y: charts.Spec = {"type": "quantitative", "scale": {"zero": bias}}
     tooltip = [
         {"field": "start", "type": "temporal", "title": _("day"), "format": "%Y-%m-%d"},

@@ -402,6 +402,15 @@ def test_trend_chart_has_a_row_a_day(project: Any, rated: Any, lead: Any, client
     assert made["rows"][1]["value"] == 1
 
 
+@pytest.mark.parametrize(("period", "days"), [("month", 30), ("week", 1), ("day", 1)])
+def test_no_two_ticks_of_a_time_axis_say_the_same(
+    period: str, days: int, project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
+    made = chart(client_for(lead), project, f"trend.json?period={period}")
+    axes = [layer["encoding"]["x"]["axis"] for layer in made["spec"]["layer"]]
+    assert {axis["tickMinStep"] for axis in axes if axis} == {days * 24 * 60 * 60 * 1000}
+
+
 def test_pair_chart_is_symmetric(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
     rows = chart(client_for(lead), project, "pairs.json")["rows"]
     values = {(row["a"], row["b"]): row["value"] for row in rows}
