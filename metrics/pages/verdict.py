@@ -107,10 +107,9 @@ def _apart(chosen: Selection, numbers: ProjectNumbers) -> list[SafeString]:
     links = format_html_join(
         ", ", "{}", ((_link(_rater(chosen, key), key),) for key in keys[:NAMED])
     )
-    more = len(keys) - NAMED
-    if more > 0:
+    if len(keys) > NAMED:  # of many, most are a little below the middle: their number says nothing
         every = "#raters" if chosen.filter else _address("raters", chosen)
-        links = format_html("{} {}", links, _link(every, _("and %(n)s more") % {"n": more}))
+        links = format_html("{} ({})", links, _link(every, _("all raters")))
     return [format_html(_("Furthest from the others: {raters}."), raters=links)]
 
 
