@@ -149,3 +149,21 @@ def test_a_number_stands_above_what_is_still_to_be_done(
     page = client_for(lead).get(f"/projects/{project.pk}/").content.decode()
     assert page.count('id="getting-started"') == 1
     assert page.index('id="headline"') < page.index('id="getting-started"')
+
+
+def test_of_many_three_are_named_and_none_is_counted(
+    project: Any, question: Any, rate: Any, client_for: Any, lead: Any
+) -> None:
+    """Eight agree, five always say the same: the three of most ratings stand in the sentence."""
+    labels = ["none", "minor", "major", "critical"] * 10
+    for number, label in enumerate(labels):
+        for place in range(8):
+            rate(question, f"i{number}", f"good{place}", label)
+        for place in range(5):
+            if number < 40 - place:
+                rate(question, f"i{number}", f"same{place}", "none")
+    bring_up_to_date(question.pk)
+    client, address = client_for(lead), f"/projects/{project.pk}/"
+    text, links = strip(client, project)
+    assert "Furthest from the others: same0, same1, same2 (all raters)." in text
+    assert f"/projects/{project.pk}/raters/?question=severity" in links
