@@ -67,13 +67,16 @@ def context(request: HttpRequest, chosen: Selection, numbers: ProjectNumbers) ->
     others = beside(chosen, reading)
     name, headline = chosen.asked or chosen.first["name"], first_number(chosen, reading)
     steps = [] if chosen.filter else getting_started.steps(chosen.project, reading)
+    begun = bool(reading) or not steps
     places = f"{'trend' if len(points) > 1 else ''}-{len(raters) if has_pairs else ''}"
+    places += "" if begun else "-first"
     return {
         "reading": reading,
         "headline": headline,
         "headline_name": name,
         "verdict": verdict(chosen, numbers, name, headline),
         "steps": steps,
+        "begun": begun,
         "why": why(chosen, reading),
         "drawn": drawn(chosen, reading),
         "groups": groups(chosen, reading, numbers),

@@ -116,6 +116,8 @@
   });
 
   const list = help.querySelector(".keys-help__list");
+  const ofPage = document.getElementById("page-keys"); // a template: what else works here
+  if (ofPage) list.append(ofPage.content.cloneNode(true));
   const atDesk = document.querySelector(".page--desk") !== null;
   for (const line of atDesk ? [] : document.querySelectorAll(".rail [data-go]")) {
     const row = document.createElement("div");

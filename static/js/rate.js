@@ -155,6 +155,7 @@
 
   function show(section) {
     say("");
+    heard.textContent = "";
     holder.replaceChildren(section);
     arrange(section);
     shownAt = performance.now();

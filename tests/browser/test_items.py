@@ -15,6 +15,11 @@ def test_items_are_walked_by_keys(project: Any, open_page: Any, rated: Any) -> N
     page = open_page(f"/projects/{project.pk}/items/?answers=differ", color_scheme="dark")
     title, rows = page.locator("#pane-title"), page.locator("#item-list tbody tr")
     names = [row.locator("[data-open]").inner_text() for row in rows.all()[:3]]
+    page.keyboard.press("?")
+    keys = page.get_by_role("dialog", name="Keys")
+    expect(keys).to_contain_text("tick the item")
+    expect(keys).to_contain_text("Overview")
+    page.keyboard.press("Escape")
     page.keyboard.press("j")
     expect(title).to_have_text(names[0])
     page.keyboard.press("j")

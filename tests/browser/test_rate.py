@@ -168,6 +168,17 @@ def test_skip_guidelines_and_comment_by_key(open_desk, annotator, items):
     assert Assignment.objects.get(state="skipped").skip_reason == "u is no undo here"
 
 
+def test_the_list_of_keys_names_those_of_the_desk(open_desk, annotator, items):
+    page = open_desk(annotator)
+    page.keyboard.press("?")
+    keys = page.get_by_role("dialog", name="Keys")
+    for words in ("submit", "undo: take the last answer back", "skip with a reason", "guidelines"):
+        expect(keys).to_contain_text(words)
+    assert Axe().run(page).violations_count == 0
+    page.keyboard.press("u")  # they rest while it is open
+    expect(page.get_by_role("status")).to_be_empty()
+
+
 def test_changed_guidelines_are_told_and_one_key_away(open_desk, annotator, items, lead, project):
     page = open_desk(annotator)
     news = page.locator("#desk-news")

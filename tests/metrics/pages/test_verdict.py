@@ -82,6 +82,8 @@ def test_a_new_project_tells_its_lead_what_it_needs(
     assert [step.done for step in page.context["steps"]] == [False, False, False, True, False]
     text = page.content.decode()
     assert 'id="trend-title"' not in text  # no card without a number
+    for tool in ("data-copy-address", 'name="from"', "/reports/"):
+        assert tool not in text  # nor anything that is done with one
     for step in page.context["steps"]:
         assert client.get(step.url.split("#")[0]).status_code == 200
     assert "Getting started: 1 of 5" in client.get("/").content.decode()
@@ -93,6 +95,9 @@ def test_a_new_project_tells_its_lead_what_it_needs(
     rate(question, "i0", "bea", "minor")
     bring_up_to_date(question.pk)
     assert done() == [True, True, True, True, False]
+    text = client.get(address).content.decode()
+    for tool in ("data-copy-address", 'name="from"', "/reports/"):
+        assert tool in text
     assert 'id="trend-title"' in client.get(address).content.decode()
     for number in range(1, 20):
         rate(question, f"i{number}", "ann", "none")
