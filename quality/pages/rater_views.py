@@ -29,9 +29,9 @@ from projects.models import Member, Project, Rater
 from projects.people.raters import pause_raters
 from quality.alarms.kinds import KINDS
 from quality.models import Alarm, GoldAct
-from quality.scorecard.cards import Card, cards
+from quality.scorecard.cards import Card, Status, cards
 
-from . import alarm_words, funnel_chart
+from . import alarm_words, funnel_chart, rater_words
 from .rater_list import SORTED_BY, Line, RaterList, Wanted, ids_of, refused_choice
 from .writing_views import address_of
 
@@ -115,12 +115,18 @@ def _rows(chosen: Selection, every: RaterList, lines: list[Line]) -> list[Row]:
     acts = (
         list(proposed.filter(rater__in=ids)) if getattr(chosen.project, "role", "") == LEAD else []
     )
+    remarks = {
+        pk: rater_words.remark(every.standings, pk)
+        for pk, card in known.items()
+        if card.status is Status.FINE
+    }
     return [
         Row(
             line=line,
             card=card,
-            status=alarm_words.status(card),
-            reasons=alarm_words.reasons(card),
+            # "Nothing found" would be read as "good" of whom the chart shows far below.
+            status=_("no alarm") if remarks.get(line.pk) else alarm_words.status(card),
+            reasons=[*alarm_words.reasons(card), *filter(None, [remarks.get(line.pk)])],
             acts=[act for act in acts if act.rater_id == line.pk],
             cases=[(case, KINDS[case.kind].sentence(case)) for case in card.alarms],
         )

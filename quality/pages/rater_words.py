@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from django.utils.translation import gettext as _
 
 from metrics.pages.figures import figure, whole
@@ -31,6 +32,16 @@ def judgement(standings: triage.Standings, rater: int, *, apart: bool) -> str:
     return _(
         "Agrees with the others no less than the middle rater: %(value)s against %(middle)s."
     ) % told  # fmt: skip
+
+
+def remark(standings: triage.Standings, rater: int) -> str:
+    """Of a rater whom no alarm names: that the whole interval lies below the funnel. Empty where
+    chance may explain the distance from the middle, and while too little is known."""
+    one, shape = standings.raters.get(rater), standings.funnel
+    if one is None or one.high is None or shape is None or not one.enough:
+        return ""
+    low, _high = shape.limits(np.array([one.n_items]))
+    return _("agrees less with the others than chance alone explains") if one.high < low[0] else ""
 
 
 def _place(standings: triage.Standings, rater: int) -> int:

@@ -168,7 +168,6 @@ def test_of_many_three_are_named_and_none_is_counted(
             if number < 40 - place:
                 rate(question, f"i{number}", f"same{place}", "none")
     bring_up_to_date(question.pk)
-    client, address = client_for(lead), f"/projects/{project.pk}/"
-    text, links = strip(client, project)
+    text, links = strip(client_for(lead), project)
     assert "Furthest from the others: same0, same1, same2 (all raters)." in text
     assert f"/projects/{project.pk}/raters/?question=severity" in links

@@ -7,6 +7,7 @@ import io
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import numpy as np
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -96,6 +97,26 @@ def test_who_does_most_harm_comes_first(rated: Question, base: str, client: Clie
         assert client.get(f"{base}raters/?{wrong}").status_code == status, wrong
     old = client.get(f"{base}scorecard/?sort=rater")
     assert (old.status_code, old["Location"]) == (301, f"{base}raters/?sort=rater")
+
+
+def test_who_lies_below_the_funnel_is_not_said_to_have_nothing(
+    rated: Question, base: str, client: Client
+) -> None:
+    """No alarm is no praise: w0003 of a real study, of most harm, had "nothing found" beside it."""
+    Alarm.objects.all().delete()
+    page = client.get(f"{base}raters/")
+    standings = page.context["every"].standings
+    rows = {row.line.key: row for row in page.context["rows"]}
+    assert (rows["gus"].status, rows["gus"].card.status) == ("no alarm", "fine")
+    assert rows["gus"].reasons == ["agrees less with the others than chance alone explains"]
+    for key, row in rows.items():
+        if not row.line.standing.enough:
+            assert row.status == "too little known"
+            continue
+        low, _high = standings.funnel.limits(np.array([row.line.standing.n_items]))
+        below = row.line.standing.high < low[0]
+        assert (row.status == "no alarm") == bool(row.reasons) == below, key
+    assert {row.status for row in rows.values()} >= {"no alarm", "nothing found"}
 
 
 def test_who_answers_alike_is_told_as_long_as_the_case_lives(
