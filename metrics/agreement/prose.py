@@ -354,9 +354,9 @@ evidence on gold is at the threshold of a pause (`gold_below_bar`); *watch* whil
 one is muted (`alarm_muted`), and from evidence 250 on (`drift_watched`); *unknown* below 30
 compared items (`too_few_items`); else *nothing found* (`fine`): not that
 the rater is good; a page says *no alarm* instead, and that chance alone does not explain it,
-where the whole interval of kappa with the others lies below the funnel. What a case is about stands beside
-(`apart_from_peers`, `one_answer`, `too_fast`), as long as it is not resolved and today's ratings
-would raise it still.
+where the whole interval of kappa with the others lies below the funnel. What a case is about stands
+beside (`apart_from_peers`, `one_answer`, `too_fast`), as long as it is not resolved and today's
+ratings would raise it still.
 
 **Sensitivity.** A project's alarms ring at an evidence A: 5,000 (*few and sure*, the default),
 1,000 or 250 (*many and early*). The promise goes with it: at most one false alarm in A working days
