@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from metrics.agreement import planning
-from metrics.agreement.weights import NONE
 from metrics.readings.ever import Ever
+from metrics.readings.stored import weights_of
 from metrics.scale import QuestionScale
 from projects.models import Question
 
@@ -29,7 +29,7 @@ class Overlaps:
 
 
 def overlaps(question: Question, half_width: float = HALF_WIDTH) -> Overlaps:
-    """Under the question's weights, of people where models are kept apart."""
+    """Under the weights of what is read first, of people where models are kept apart."""
     scale = QuestionScale.of(question)
     ever = Ever.of(question.pk, scale)
     if not len(ever.n_items) or scale.k < 2:
@@ -38,7 +38,7 @@ def overlaps(question: Question, half_width: float = HALF_WIDTH) -> Overlaps:
     most = int(told.sum(axis=1).max()) if len(told) else 0
     if math.comb(most + scale.k - 1, scale.k - 1) > MOST_PATTERNS:
         return Overlaps(half_width, [], too_many=True)
-    weights = scale.weightings()[question.weights if scale.type.ordered else NONE]
+    weights = scale.weightings()[weights_of(question, scale)]
     distinct, where = np.unique(told, axis=0, return_inverse=True)
     items = np.bincount(where.ravel(), ever.n_items, len(distinct))
     found = planning.plans(distinct, items, half_width, weights)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from metrics.agreement import planning
-from metrics.agreement.weights import NONE
 from metrics.models import Reading, Span
+from metrics.readings.stored import weights_of
 from metrics.scale import QuestionScale, weighted
 from projects.models import Question
 
@@ -34,14 +34,11 @@ class Outlook:
 
 
 def outlook(question: Question, half_widths: Sequence[float] = HALF_WIDTHS) -> Outlook:
-    """Of Fleiss' kappa under the question's weights; items of the same kind are assumed. Where
-    items were chosen for what others had said, of the others alone (metrics.readings.drawn)."""
-    weights = question.weights if QuestionScale.of(question).type.ordered else NONE
-    name = weighted("fleiss_kappa", weights)
+    """Of Fleiss' kappa under the weights of what is read first, and of the ratings of which that
+    is told (Reading.told); items of the same kind are assumed."""
+    name = weighted("fleiss_kappa", weights_of(question, QuestionScale.of(question)))
     whole = Reading.objects.filter(question=question, span=Span.ALL).first()
-    drawn = whole is not None and "drawn" in whole.headline
-    known = whole.told if whole and drawn else whole.coefficients if whole else {}
-    value = known.get(name)
+    value = whole.told.get(name) if whole else None
     se, n = (value.get("se"), value.get("n_items") or 0) if value else (None, 0)
     widths = []
     for half_width in half_widths:

@@ -16,7 +16,8 @@ from django.utils import timezone
 
 from groundwork.work.lease import Lost, held
 from metrics.agreement import funnel
-from metrics.models import CountState, RaterReading, Reading, Span
+from metrics.models import CountState, RaterReading
+from metrics.readings.stored import weights_of
 from metrics.readings.value import not_counted
 from metrics.scale import QuestionScale, weighted
 from projects.models import Question, Rater
@@ -112,7 +113,7 @@ def _make(row: Triage) -> None:
 
 
 def _body(question: Question, scale: QuestionScale) -> dict[str, Any]:
-    weights = _weights(question, scale)
+    weights = weights_of(question, scale)
     name = f"coefficients__{weighted('vs_peers', weights)}"
     bias = "coefficients__vs_peers_bias"
     readings = RaterReading.objects.filter(question=question, rater__kind=Rater.Kind.HUMAN)
@@ -154,13 +155,6 @@ def _body(question: Question, scale: QuestionScale) -> dict[str, Any]:
         "spread": shape.spread if shape else None,
         "raters": found,
     }
-
-
-def _weights(question: Question, scale: QuestionScale) -> str:
-    """Those that go with what is read first, as on the pages; the question's own before."""
-    first = Reading.objects.filter(question=question, span=Span.ALL)
-    found = first.values_list("headline__weights", flat=True).first()
-    return found if found in scale.weighting_names() else question.weights
 
 
 def _margins(table: list[list[int]] | None, k: int) -> np.ndarray:

@@ -12,7 +12,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from metrics.models import Reading
-from projects.models import Question
+from metrics.work.sweep import bring_up_to_date
+from projects.models import Question, Rater
 
 pytestmark = pytest.mark.django_db
 
@@ -74,6 +75,30 @@ def test_the_page(known: Question, client_for: Callable[[User], Client], viewer:
     wrong = client.get(f"{page}?kappa=7&prevalence=0.3&half_width=0.1")
     assert wrong.status_code == 400
     assert wrong.context["study"] is None
+
+
+def test_the_number_is_the_one_that_is_read_first(
+    question: Question, rate: Any, client_for: Callable[[User], Client], viewer: User
+) -> None:
+    """With a model kept apart and the question's own weights left at none: people's, by rank."""
+    labels = ["none", "minor", "major", "critical"]
+    bot = Rater.objects.create(project=question.project, key="bot", kind=Rater.Kind.MODEL)
+    for number in range(60):
+        said = labels[number % 4]
+        for key in ("ann", "bea", "cleo"):
+            near = key == "bea" and number % 5 == 0
+            rate(question, f"i{number}", key, labels[(number + near) % 4])
+        rate(question, f"i{number}", bot.key, "none" if number % 2 else said)
+    Question.objects.filter(pk=question.pk).update(weights="none")
+    bring_up_to_date(question.pk)
+    client, base = client_for(viewer), f"/projects/{question.project_id}/"
+    first = client.get(base).context["headline"]
+    outlook = client.get(f"{base}plan/").context["outlook"]
+    shown = Reading.objects.get(question=question, span="all").headline
+    assert (outlook.name, shown["of"]) == (shown["name"], "people")
+    assert [outlook.value[part] for part in ("value", "low", "high")] == [
+        first[part] for part in ("value", "low", "high")
+    ]
 
 
 def test_the_page_before_anything_is_known(
