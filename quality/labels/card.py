@@ -65,9 +65,12 @@ def _rated(question: Question) -> list[str]:
     people = kinds.filter(kind=Rater.Kind.HUMAN).count()
     lines = [f"* Raters: {people} people, {kinds.count() - people} models"]
     whole = Reading.objects.filter(question=question, span=Span.ALL).first()
-    for name in ("fleiss_kappa", f"krippendorff_alpha_{question.scale}"):
-        value = (whole.coefficients if whole else {}).get(name)
-        if value is not None:
+    known = whole.of_all if whole else {}
+    if whole is not None and known is not whole.coefficients:
+        lines.append("* Agreement below: of the people")
+    first = [whole.headline["name"]] if whole and whole.headline else []
+    for name in dict.fromkeys([*first, "fleiss_kappa", f"krippendorff_alpha_{question.scale}"]):
+        if (value := known.get(name)) is not None:
             lines.append(f"* {name}: {_worded(value)}")
     if whole is not None and "drawn" in whole.headline:
         lines.append(_drawn(whole.headline))

@@ -179,7 +179,7 @@ def _comparison(request: HttpRequest, chosen: Selection) -> Comparison | None:
     if reading is not None and reading.headline:
         name, whole = reading.headline["name"], reading.headline["value"]
     waiting = numbers.waiting
-    without = None if waiting else numbers.reading.coefficients.get(name)
+    without = None if waiting else numbers.reading.told.get(name)
     if not waiting and numbers.reading.headline.get("name") == name:
         without = numbers.reading.headline["value"]
     query = urlencode({"question": chosen.question.key, **narrowed.parameters})
