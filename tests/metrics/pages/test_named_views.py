@@ -197,6 +197,17 @@ def test_a_link_tells_of_no_single_item(linked: str) -> None:
     assert "i4" not in re.sub(r"<[^>]+>", " ", text).split()
 
 
+def test_a_link_tells_of_a_case_and_asks_nobody_to_see_it(
+    linked: str, rated: Any, lead: Any, client_for: Any, make_alarm: Any
+) -> None:
+    make_alarm(rated, rated.project.raters.get(key="a"))
+    own = client_for(lead).get(f"/projects/{rated.project.pk}/").content.decode()
+    assert "See the case" in own
+    text = Client().get(linked).content.decode()
+    assert 'class="findings"' in text
+    assert "See the case" not in text
+
+
 def test_a_link_shows_the_same_to_everybody(linked: str, lead: Any, client_for: Any) -> None:
     """Also to who is signed in, and whatever else the address says."""
     first = Client().get(linked).content.decode()
