@@ -64,6 +64,7 @@ class Slice(Asked):
         RATER = "rater", _("rater")
         PAIR = "pair", _("pair")
         EVERY = "every", _("every coefficient")
+        ORDER = "order", _("order of the items")
 
     question = models.ForeignKey(Question, models.CASCADE, related_name="slices", db_index=False)
     kind = models.CharField(max_length=9, choices=Kind.choices)
@@ -79,7 +80,7 @@ class Slice(Asked):
         constraints = [
             models.UniqueConstraint(fields=["question", "key"], name="slice_unique"),
             models.CheckConstraint(
-                condition=Q(kind__in=["choices", "dashboard", "rater", "pair", "every"]),
+                condition=Q(kind__in=["choices", "dashboard", "rater", "pair", "every", "order"]),
                 name="slice_kind_known",
             ),
             models.CheckConstraint(

@@ -56,6 +56,8 @@ def made(row: Slice) -> dict[str, Any]:
             body["scored"] = slice_coefficients.scored(told, scale, question.project, wanted)
         return body
     read = _read(rows, scale)
+    if row.kind == Slice.Kind.ORDER:
+        return slice_parts.order(read, scale)
     left_out = drawn.for_doubt(question.project_id, read) & (not chosen.drawn)
     body = slice_parts.dashboard(read, scale, models=models, left_out=left_out)
     if chosen.attributes:  # else the project's items, which the page counts

@@ -26,6 +26,7 @@ from .slice_numbers import CELLS, POINTS, Body, point, short
 
 SHOWN_RATERS = 40  # of a heat map
 RATERS = 500  # rows of the raters' table: those with the most ratings
+FIRST = 5_000  # items that are told in their order
 
 
 def dashboard(
@@ -148,8 +149,40 @@ def most_disputed(ratings: np.ndarray, scale: QuestionScale) -> Body:
     items = np.unique(ratings["item"])
     most = max(1, CELLS // scale.k)
     newest = items[-most:]
-    mine = ratings[ratings["item"] >= newest[0]] if len(newest) else ratings
-    cell = np.searchsorted(newest, mine["item"]) * scale.k + mine["code"]
-    counts = np.bincount(cell, minlength=len(newest) * scale.k).reshape(-1, scale.k)
-    found = disputes.most_disputed(newest, counts, scale)
+    found = disputes.most_disputed(newest, _counts(ratings, newest, scale.k), scale)
     return found | {"whole": len(items) <= most}
+
+
+def order(ratings: np.ndarray, scale: QuestionScale) -> Body:
+    """The FIRST of all items, by each order that a list may have.
+
+    {"n_items": items with ratings, "ratings": ids, "disagreement": {weighting: ids}}
+    """
+    items = np.unique(ratings["item"])
+    weightings = scale.weightings()
+    total = np.zeros(len(items), np.int64)
+    apart = {name: np.zeros(len(items)) for name in weightings}
+    step = max(1, CELLS // scale.k)
+    for start in range(0, len(items), step):
+        part = slice(start, start + step)
+        counts = _counts(ratings, items[part], scale.k)
+        total[part] = counts.sum(axis=1)
+        for name, matrix in weightings.items():
+            apart[name][part] = disputes.disagreement(counts, matrix)
+    return {
+        "n_items": len(items),
+        "ratings": items[disputes.first(items, total, total)[:FIRST]].tolist(),
+        "disagreement": {
+            name: items[disputes.first(items, total, distance)[:FIRST]].tolist()
+            for name, distance in apart.items()
+        },
+    }
+
+
+def _counts(ratings: np.ndarray, items: np.ndarray, k: int) -> np.ndarray:
+    """(n, k) ratings of each of these items, which follow each other among all (sorted ids)."""
+    if not len(items):
+        return np.zeros((0, k), np.int64)
+    mine = ratings[(ratings["item"] >= items[0]) & (ratings["item"] <= items[-1])]
+    cell = np.searchsorted(items, mine["item"]) * k + mine["code"]
+    return np.bincount(cell, minlength=len(items) * k).reshape(-1, k)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 import numpy as np
 
-from metrics.readings.disputes import disagreement
+from metrics.filters import EVERYTHING
+from metrics.models import CountState, Slice
+from metrics.on_request import slices
+from metrics.readings import disputes
 from metrics.scale import QuestionScale
 from projects.models import Item, Question
 from ratings.items import finding
@@ -17,21 +20,26 @@ from ratings.models import NOTHING, Rating
 
 from .item_list import ITEMS_A_PAGE, ItemRow, rows
 
-# The newest items' ratings (or the latest ratings), of which the sorted list tells the first:
-# reading them takes a fraction of the time that a page may take. Smaller projects are sorted whole.
+# Up to so many ratings are read while the page waits; of more a worker makes the order
+# (slice_parts.order). Of those given last the list tells so many.
 RATINGS_SORTED = 30_000
 ORDERS = ("disagreement", "ratings", "rated")
 
 
 @dataclass(frozen=True)
 class Sorted:
-    """A page of a sorted list: of the ``n_items`` newest items with ratings, or those rated last;
-    ``whole``: of all."""
+    """A page of a sorted list: of the ``told`` first items, of ``n_items`` with ratings (None: that
+    is not known). ``waiting``: a worker is at it."""
 
-    rows: list[ItemRow]
-    n_items: int
-    whole: bool
-    more: bool
+    rows: list[ItemRow] = field(default_factory=list)
+    told: int = 0
+    n_items: int | None = None
+    more: bool = False
+    waiting: bool = False
+
+    @property
+    def whole(self) -> bool:
+        return self.told == self.n_items
 
 
 def sorted_page(
@@ -46,40 +54,52 @@ def sorted_page(
     """The page of this number (from 1) of the items that fit, by one of ORDERS; of equals the newer
     item first."""
     if order == "rated":
-        ids, whole = _by_time(question)
+        ids, n_items = _by_time(question)
+    elif found := _by_counts(question, scale, order, weights):
+        ids, n_items = found
     else:
-        ids, whole = _by_counts(question, scale, order, weights)
+        return Sorted(waiting=True)
     fitting = _fitting(question, wanted, ids, start=(number - 1) * ITEMS_A_PAGE)
     page = rows(question, fitting[:ITEMS_A_PAGE], scale, weights)
-    return Sorted(page, len(ids), whole, more=len(fitting) > ITEMS_A_PAGE)
+    return Sorted(page, len(ids), n_items, more=len(fitting) > ITEMS_A_PAGE)
 
 
-def _by_time(question: Question) -> tuple[list[int], bool]:
-    """Ids of items, the one rated last first, and whether these are all with ratings."""
+def _by_time(question: Question) -> tuple[list[int], int | None]:
+    """Ids of items, the one rated last first, and how many items have ratings, where these are
+    all."""
     latest = Rating.objects.standing().newest(question)
     read = list(latest.values_list("item_id", flat=True)[: RATINGS_SORTED + 1])
-    return list(dict.fromkeys(read[:RATINGS_SORTED])), len(read) <= RATINGS_SORTED
+    ids = list(dict.fromkeys(read[:RATINGS_SORTED]))
+    return ids, len(ids) if len(read) <= RATINGS_SORTED else None
 
 
 def _by_counts(
     question: Question, scale: QuestionScale, order: str, weights: str
-) -> tuple[list[int], bool]:
-    """The same by disagreement or number of ratings, of the newest items."""
-    newest = Rating.objects.filter(question=question).order_by("-item_id")
-    columns = newest.values_list("item_id", "code")[: RATINGS_SORTED + 1]
+) -> tuple[list[int], int] | None:
+    """The same by disagreement or number of ratings; None while a worker is at it."""
+    every = Rating.objects.filter(question=question).order_by()
+    columns = every.values_list("item_id", "code")[: RATINGS_SORTED + 1]
     read = np.fromiter(columns.iterator(), [("item", np.int64), ("code", np.int64)])
-    whole = len(read) <= RATINGS_SORTED
-    if not whole:  # the last item may be cut
-        read = read[read["item"] != read["item"][-1]]
+    if len(read) > RATINGS_SORTED:
+        return _made_by_worker(question, order, weights)
     read = read[read["code"] != NOTHING]
     ids, place = np.unique(read["item"], return_inverse=True)
     counts = np.zeros((len(ids), scale.width), np.int64)
     np.add.at(counts, (place, read["code"]), 1)
     counts = scale.ordered(counts)
-    apart = disagreement(counts, scale.weightings()[weights])
-    value = apart if order == "disagreement" else counts.sum(axis=1)
-    best = np.lexsort((-ids, -counts.sum(axis=1), -value))
-    return ids[best].tolist(), whole
+    total = counts.sum(axis=1)
+    apart = disputes.disagreement(counts, scale.weightings()[weights])
+    first = disputes.first(ids, total, apart if order == "disagreement" else total)
+    return ids[first].tolist(), len(ids)
+
+
+def _made_by_worker(question: Question, order: str, weights: str) -> tuple[list[int], int] | None:
+    wanted = slices.Wanted(Slice.Kind.ORDER, EVERYTHING)
+    body = slices.ask(question, wanted, version=CountState.version_of(question.pk)).body
+    if body is None:
+        return None
+    ids = body["ratings"] if order == "ratings" else body["disagreement"].get(weights, [])
+    return ids, body["n_items"]
 
 
 def _fitting(question: Question, wanted: Wanted, ids: Sequence[int], *, start: int) -> list[Item]:

@@ -26,7 +26,7 @@ from ratings.desk import content
 from ratings.items import finding
 from ratings.items.finding import Wanted
 
-from . import item_file, item_list, item_order
+from . import item_file, item_list, item_order, live
 from .selection import Selection, by_key, chosen_question, one_of, page_number, place_after
 
 LONGEST_SEARCH = 255
@@ -50,6 +50,8 @@ def items(request: HttpRequest, project_id: int) -> HttpResponse:
     if request.headers.get("HX-Target") == "item-pane":
         return render(request, "metrics/_item_pane.html", context)
     context |= _list(request, chosen)
+    if live.asks(request):
+        return live.awaited(waiting=context.get("waiting", False))
     return render(request, "metrics/items.html", context)
 
 
@@ -83,7 +85,8 @@ def _list(request: HttpRequest, chosen: Selection) -> dict[str, Any]:
         )
         return context | {
             "rows": found.rows,
-            "read": None if found.whole else found.n_items,
+            "waiting": found.waiting,
+            "cut": None if found.whole or found.waiting else found,
             "page": number,
             "previous": number - 1,
             "next": number + 1 if found.more else None,

@@ -67,10 +67,9 @@ def most_disputed(items: np.ndarray, counts: np.ndarray, scale: QuestionScale) -
     total = counts.sum(axis=1)
     for name, matrix in scale.weightings().items():
         distance = disagreement(counts, matrix)
-        first = np.lexsort((-items, -total, -distance))[:DISPUTED]
         found[name] = [
             [int(items[place]), counts[place].tolist(), float(distance[place])]
-            for place in first.tolist()
+            for place in first(items, total, distance)[:DISPUTED].tolist()
             if distance[place] > 0
         ]
     return found
@@ -88,6 +87,12 @@ def read(stored: dict[str, Any], scale: QuestionScale, weights: str) -> Disputes
         if item in items and len(counts) == scale.k
     ]
     return Disputes(top, stored.get("n_items", 0), stored.get("whole", True))
+
+
+def first(items: np.ndarray, total: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """Places of the items (n,) by ``value``, the highest first; of equals those with more ratings
+    (``total``), then the newer ones."""
+    return np.lexsort((-items, -total, -value))
 
 
 def disagreement(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
