@@ -159,6 +159,8 @@ def _store(
         is_closed = closed is not None and not first
         record_apart(judgements, why=mine.why, by=by, source=FORM, closed=is_closed)
         exam = exams.answered(rater, item, codes) if in_exam and first else None
+        if mine.why == Assignment.Why.REPEAT and not first:
+            _correct_repeated(rater, item, judgements, by=by)
     else:
         each = {question: [judgement] for question, judgement in judgements.items()}
         record(each, by=by, source=FORM, closed=closed)
@@ -171,6 +173,21 @@ def _store(
         Desk.objects.filter(rater=rater).update(last_closed_at=now)
     ended += [exam] if exam is not None else []
     return True
+
+
+def _correct_repeated(
+    rater: Rater, item: Item, judgements: Mapping[Question, Judgement], *, by: Any
+) -> None:
+    """Who corrects what they were asked twice means their rating, too: only the second answer
+    itself stands apart from it."""
+    standing = own_ratings(rater, item).standing()
+    rated = dict(standing.values_list("question_id", "comment"))
+    each = {}
+    for question, new in judgements.items():
+        if question.pk in rated:
+            comment = new.comment or rated[question.pk]
+            each[question] = [new._replace(comment=comment)]
+    record(each, by=by, source=FORM)
 
 
 def _refuse_unasked(

@@ -46,7 +46,8 @@ def record_apart(
         mine = Apart.objects.filter(
             question=question, item=new.item_id, rater=new.rater_id, stands=True
         )
-        line = _next_line(new, mine.first(), in_force)
+        old = mine.first()
+        line = _next_line(new, old, in_force)
         if line is None:
             continue
         if closed:
@@ -54,7 +55,8 @@ def record_apart(
             raise permitted.ExamStands if in_exam else permitted.CorrectionsClosed
         line.question, line.why, line.by, line.source = question, why, by, source
         if why == Assignment.Why.REPEAT and pair in ratings:
-            line.first = ratings[pair].code
+            # Corrected, it is still compared with what had been said before it.
+            line.first = ratings[pair].code if old is None or old.first is None else old.first
         mine.update(stands=False)
         line.save()
 

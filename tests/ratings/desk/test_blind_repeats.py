@@ -81,9 +81,8 @@ def test_a_repeat_is_its_own_judgement_and_the_first_one_stands(
     assert "Items rated: 14" in listed
     assert f">{item.key}<" not in listed and ">i13<" in listed
     submit(desk, project, item, question, 2, said="")
-    submit(desk, project, item, question, 3)
     [line] = Apart.objects.filter(stands=True)
-    assert (line.item, line.why, line.code, line.first) == (item, "repeat", 3, 1)
+    assert (line.item, line.why, line.code, line.first) == (item, "repeat", 2, 1)
     assert list(Rating.objects.order_by("pk").values()) == before
     assert Revision.objects.count() == 14
     assert set(Item.objects.exclude(key="new").values_list("places_taken", flat=True)) == {1}
@@ -93,9 +92,29 @@ def test_a_repeat_is_its_own_judgement_and_the_first_one_stands(
     # Not two in a row; then no item comes a third time.
     assert on_desk(desk, project) == Item.objects.get(key="new")
     undone = desk.post(rate_url(project, tail="last/"), {}, headers=SHEET).text
-    assert f'data-taken-back="{item.key}: critical, taken back."' in undone
+    assert f'data-taken-back="{item.key}: major, taken back."' in undone
     assert Apart.objects.get(stands=True).code == -1
     assert list(Rating.objects.order_by("pk").values()) == before
+
+
+def test_who_corrects_what_was_asked_twice_corrects_the_rating(
+    rated: list[Item], project: Project, question: Question, desk: Client, always: None
+) -> None:
+    item = on_desk(desk, project)
+    assert item is not None
+    submit(desk, project, item, question, 2, said="")
+    first = Rating.objects.get(item=item)
+    assert first.code == 1
+    for code, comment in ((3, ""), (0, "why")):
+        submit(desk, project, item, question, code, comment=comment)
+        [line] = Apart.objects.filter(stands=True)
+        assert (line.code, line.first) == (code, 1)
+        now = Rating.objects.get(item=item)
+        assert (now.code, now.comment, now.rated_at) == (code, comment, first.rated_at)
+    assert Revision.objects.filter(rating__item=item).count() == 3
+    row = desk.get(f"/projects/{project.pk}/my-ratings/").context["rows"][0]
+    assert (row["item"], row["answers"][0]["label"]) == (item, "none")
+    assert row["answers"][0]["changed"]
 
 
 def test_what_was_flagged_commented_changed_or_is_too_near_is_not_asked_again(
