@@ -23,10 +23,12 @@ from .forms import questions_of
 RATINGS_A_PAGE = 50
 MESSAGES = 50  # of those that were read, the latest
 LONGEST_SEARCH = 255
-SHOWN = {  # of own.SHOWN
+SKIPPED = "skipped"
+SHOWN = {  # of own.SHOWN, and SKIPPED
     "flagged": gettext_lazy("flagged"),
     "comment": gettext_lazy("with a comment"),
     "changed": gettext_lazy("changed later"),
+    SKIPPED: gettext_lazy("skipped"),
 }
 
 
@@ -39,9 +41,14 @@ def my_ratings(request: HttpRequest, project_id: int) -> HttpResponse:
     rater = own.rater_of(project, request.user)
     search = request.GET.get("search", "").replace("\0", "")[:LONGEST_SEARCH].strip()
     show = request.GET.get("show", "")
-    show = show if show in own.SHOWN else ""
-    page = Paginator(own.listed(rater, search=search, show=show), RATINGS_A_PAGE)
-    shown = page.get_page(request.GET.get("page"))
+    show = show if show in SHOWN else ""
+    of_skipped = show == SKIPPED
+    found = (
+        own.skipped(rater, search=search)
+        if of_skipped
+        else own.listed(rater, search=search, show=show)
+    )
+    shown = Paginator(found, RATINGS_A_PAGE).get_page(request.GET.get("page"))
     questions = questions_of(project)
     done = progress.of_rater(rater) if rater else None
     written = RaterMessage.objects.filter(rater=rater).select_related("by").order_by("-pk")
@@ -51,7 +58,8 @@ def my_ratings(request: HttpRequest, project_id: int) -> HttpResponse:
         "unread": written.filter(read_at=None).order_by("pk") if rater else [],
         "read": written.exclude(read_at=None)[:MESSAGES] if rater else [],
         "page": shown,
-        "rows": _by_item(rater, own.fetched(shown), questions),
+        "rows": [] if of_skipped else _by_item(rater, own.fetched(shown), questions),
+        "skipped": [(row, content.in_a_line(row.item.body)) for row in shown if of_skipped],
         "search": search,
         "show": show,
         "shown": list(SHOWN.items()),

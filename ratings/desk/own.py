@@ -141,12 +141,14 @@ def listed(rater: Rater | None, *, search: str = "", show: str = "") -> Any:
 
 
 def _changed(model: type[models.Model]) -> Any:
-    """Whether a row says another thing than the rater said first: what came before is kept."""
+    """Whether the rater ever said another thing than a row says: what came before is kept. What was
+    taken back and said again is the same."""
+    earlier: Any = Revision.objects.filter(rating=models.OuterRef("pk"))
     if model is Apart:
         same = {name: models.OuterRef(name) for name in ("item", "rater", "question")}
-        return models.Exists(Apart.objects.filter(stands=False, **same))
-    earlier = Revision.objects.filter(rating=models.OuterRef("pk"))
-    return models.Exists(earlier.exclude(recorded_at=models.OuterRef("changed_at")))
+        earlier = Apart.objects.filter(stands=False, **same)
+    now = {name: models.OuterRef(name) for name in ("code", "comment")}
+    return models.Exists(earlier.exclude(code=NOTHING).exclude(**now))
 
 
 def _saying(rater: Rater, text: str) -> list[int]:
@@ -155,6 +157,16 @@ def _saying(rater: Rater, text: str) -> list[int]:
     rows = Item.objects.filter(given, project=rater.project_id).distinct()
     rows = rows.alias(text=Cast("body", models.TextField())).filter(searching.may_say(text))
     return [item.pk for item in rows.order_by("-pk")[:LOOKED_AT] if searching.says(item, text)]
+
+
+def skipped(rater: Rater | None, *, search: str = "") -> Any:
+    """What the rater put aside, the latest first; or what of it says a text."""
+    if rater is None:
+        return Assignment.objects.none()
+    rows = Assignment.objects.filter(rater=rater, state=Assignment.State.SKIPPED)
+    if search:
+        rows = rows.filter(item__in=_saying(rater, search))
+    return rows.select_related("item").order_by("-closed_at", "-id")
 
 
 def marks_of(

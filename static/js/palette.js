@@ -113,6 +113,7 @@
     } catch {
       /* storage is switched off: keys work */
     }
+    document.dispatchEvent(new CustomEvent("keys-switched"));
   });
 
   const list = help.querySelector(".keys-help__list");

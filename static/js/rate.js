@@ -170,12 +170,17 @@
     if (isNew(section) && !section.dataset.seen) bringDraftBack(section);
     section.dataset.seen = "yes";
     section.querySelector(".item-body")?.setAttribute("tabindex", "-1");
-    for (const box of section.querySelectorAll("[data-setting]")) box.checked = setting(box.dataset.setting) === "on";
-    document.documentElement.classList.toggle("keys-off", setting("keys") !== "on");
+    section.querySelector("form.answers")?.setAttribute("novalidate", ""); // submit() says which answer is missing
+    showSettings();
     setCurrent(firstOpenQuestion() ?? section.querySelector(".question"));
     goneBy ||= section.dataset.guidelines ?? "";
     writeVersion();
     if (Number(section.dataset.guidelines) > Number(goneBy)) lookAtGuidelines();
+  }
+
+  function showSettings() {
+    for (const box of holder.querySelectorAll("[data-setting]")) box.checked = setting(box.dataset.setting) === "on";
+    document.documentElement.classList.toggle("keys-off", setting("keys") !== "on");
   }
 
   // --- what a lead wrote
@@ -262,6 +267,8 @@
     if (response.status === 204) return { ok: true, section: null };
     const parsed = new DOMParser().parseFromString(await response.text(), "text/html");
     const section = parsed.querySelector(".sheet");
+    // Without its cookies the browser is nobody's, or its form nobody's: signing in leads back here.
+    if (response.status === 403 && !section) return { problem: "signedOut" };
     if (!section || parsed.querySelector(".site-header")) return { problem: "failed" };
     return { ok: response.ok, section: document.adoptNode(section) };
   }
@@ -307,6 +314,7 @@
       show(next);
     }
     section.classList.add("is-sending");
+    if (form.matches(".skip__form")) section.dataset.skipped = "yes";
     // keepalive: an answer on its way arrives even when the window is closed.
     sending = ask(form.action, { method: "POST", body, headers, keepalive: true });
     const answer = await sending;
@@ -340,7 +348,8 @@
       // After the last answer of an exam, or of all, there is no item: its heading says so.
       const { key } = sheet().dataset;
       const heading = sheet().querySelector("h2")?.textContent ?? "";
-      heard.textContent = key ? texts.textStored.replace("%s", key) : heading;
+      const said = section.dataset.skipped ? texts.textSkipped : texts.textStored;
+      heard.textContent = key ? said.replace("%s", () => key) : heading;
     }
   }
 
@@ -382,7 +391,7 @@
       setCurrent(open);
       open.querySelector("input").focus();
       const asked = open.querySelector("legend").textContent.trim();
-      say(texts.textChoose.replace("%s", asked), { kind: "warning" });
+      say(texts.textChoose.replace("%s", () => asked), { kind: "warning" });
     } else if (answers()) {
       answers().requestSubmit();
     }
@@ -390,16 +399,43 @@
 
   // --- keys
 
-  function choose(question, key) {
-    const inputs = [...(question?.querySelectorAll("input[data-key]") ?? [])];
-    const input =
-      inputs.find((one) => one.dataset.key === key) ??
-      inputs.find((one) => one.dataset.key.toLowerCase() === key.toLowerCase());
-    if (!input) return false;
+  const keyed = (question) => [...question.querySelectorAll("input[data-key]")];
+  const lower = (input) => input.dataset.key.toLowerCase();
+
+  /** Whether no two questions share a key. Then each key works at any time; else those of the current question alone, for
+   *  a slip of the finger must not change the answer to another one. */
+  function keysAreApart() {
+    const keys = questions().flatMap((question) => [...new Set(keyed(question).map(lower))]).filter(Boolean);
+    return new Set(keys).size === keys.length;
+  }
+
+  function withKey(question, key) {
+    const inputs = keyed(question);
+    return inputs.find((one) => one.dataset.key === key) ?? inputs.find((one) => lower(one) === key.toLowerCase());
+  }
+
+  function choose(key) {
+    const current = currentQuestion();
+    const others = keysAreApart() ? questions().filter((one) => one !== current) : [];
+    const question = [current, ...others].find((one) => one && withKey(one, key));
+    if (!question) return false;
+    const input = withKey(question, key);
     input.checked = true;
     input.dispatchEvent(new Event("change", { bubbles: true }));
     if (!advance()) setCurrent(firstOpenQuestion() ?? question);
     return true;
+  }
+
+  /** To the question before, to answer it anew. */
+  function back() {
+    const every = questions();
+    const before = every[every.indexOf(currentQuestion()) - 1];
+    (before?.querySelector("input:checked") ?? before?.querySelector("input"))?.focus();
+  }
+
+  function sayNoKey(key) {
+    const asked = currentQuestion()?.querySelector("legend").textContent.trim();
+    if (asked) say(texts.textNoKey.replace("%k", key).replace("%q", () => asked));
   }
 
   /** Submit at once where the rater wants it; only with one question there is nothing else to say. */
@@ -429,8 +465,12 @@
 
   const isTyping = (element) => element.matches("textarea, select, input:not([type=radio], [type=checkbox])");
 
+  /** What was written stays in sight. */
   function leaveField(element) {
-    element.closest("details")?.removeAttribute("open");
+    const said = answers()?.elements;
+    if (!element.closest(".answers__more") || !(said.comment.value || said.flagged.checked)) {
+      element.closest("details")?.removeAttribute("open");
+    }
     sheet().querySelector(".item-body")?.focus();
   }
 
@@ -452,28 +492,35 @@
       if (element.closest("a, button, summary")) return;
       event.preventDefault();
       submit();
+    } else if (event.key === "Backspace" && setting("keys") === "on") {
+      back();
     } else if (setting("keys") === "on" && event.key.length === 1) {
-      if (choose(currentQuestion(), event.key)) event.preventDefault();
+      if (choose(event.key)) event.preventDefault();
       else if (tools[event.key.toLowerCase()]) {
         event.preventDefault();
         tools[event.key.toLowerCase()]();
-      }
+      } else if (/^[\p{L}\p{N}]$/u.test(event.key)) sayNoKey(event.key);
     }
   }
 
   // --- listening
 
   document.addEventListener("keydown", onKey);
+  document.addEventListener("keys-switched", showSettings); // in the list of keys (palette.js)
 
   desk.addEventListener("poll", () => lookAtGuidelines());
 
   desk.addEventListener("submit", (event) => {
     event.preventDefault();
     if (event.target.matches(".message")) markRead(event.target);
+    else if (event.target === answers() && firstOpenQuestion()) submit();
     else send(event.target);
   });
 
   desk.addEventListener("click", (event) => {
+    // A tool that was pressed by mouse does not wait for Enter, which is the answer's again.
+    const byMouse = event.detail > 0 && event.target.closest("[data-do], [data-enlarge], summary");
+    if (byMouse) sheet().querySelector(".item-body")?.focus({ preventScroll: true });
     const tool = event.target.closest("[data-do]")?.dataset.do;
     if (tool === "forward") forward(event);
     if (tool === "undo" || tool === "guidelines") {
@@ -492,7 +539,7 @@
     const name = event.target.dataset.setting;
     if (name) {
       store.set(`concord:desk:${name}`, event.target.checked ? "on" : "off");
-      document.documentElement.classList.toggle("keys-off", setting("keys") !== "on");
+      showSettings();
       return;
     }
     if (event.target.matches("input[data-key]")) {

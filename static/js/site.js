@@ -39,18 +39,24 @@
     for (const button of document.querySelectorAll("[data-copy-address]")) button.hidden = true;
   }
 
+  /** As large as the window allows; pressed once more, in its own size. */
   function enlarge(link) {
     const dialog = document.createElement("dialog");
     const close = document.createElement("button");
+    const frame = document.createElement("button");
     const picture = document.createElement("img");
     dialog.className = "enlarged";
     dialog.setAttribute("aria-label", link.title);
-    close.className = "enlarged__close";
+    close.className = "button enlarged__close";
+    close.textContent = `${link.dataset.close} ×`;
+    close.addEventListener("click", () => dialog.close());
+    frame.className = "enlarged__picture";
+    frame.setAttribute("aria-pressed", "false");
+    frame.addEventListener("click", () => frame.setAttribute("aria-pressed", String(frame.ariaPressed !== "true")));
     picture.src = link.href;
     picture.alt = link.querySelector("img")?.alt ?? "";
-    close.append(picture); // a click anywhere on it, Enter and Escape close it
-    dialog.append(close);
-    dialog.addEventListener("click", () => dialog.close());
+    frame.append(picture);
+    dialog.append(frame, close);
     dialog.addEventListener("close", () => dialog.remove());
     document.body.append(dialog);
     dialog.showModal();

@@ -209,13 +209,7 @@ def test_changed_guidelines_are_told_and_one_key_away(open_desk, annotator, item
 
 
 def test_several_questions_each_with_its_keys(open_desk, annotator, items, project):
-    second = Question.objects.create(
-        project=project, key="fluent", text="Is it fluent?", position=1
-    )
-    Category.objects.bulk_create(
-        Category(question=second, code=code, label=label, position=code, hotkey=label[0])
-        for code, label in enumerate(("yes", "no"))
-    )
+    second_question(project, "yn")
     page = open_desk(annotator)
     for number in range(3):
         shown(page, number)
@@ -226,6 +220,51 @@ def test_several_questions_each_with_its_keys(open_desk, annotator, items, proje
     expect(page.locator(".sheet__progress")).to_contain_text("3 today")
     codes = Rating.objects.order_by("code").values_list("code", flat=True)
     becomes(lambda: list(codes.all()), [1, 1, 1, 2, 2, 2])
+
+
+def second_question(project: Any, hotkeys: str) -> None:
+    question = Question.objects.create(
+        project=project, key="fluent", text="Is it fluent?", position=1
+    )
+    Category.objects.bulk_create(
+        Category(question=question, code=code, label=label, position=code, hotkey=hotkeys[code])
+        for code, label in enumerate(("yes", "no"))
+    )
+
+
+def said(page: Page) -> list[str]:
+    return [
+        one.locator("xpath=..").inner_text().split("\n")[0]
+        for one in page.locator(".question input:checked").all()
+    ]
+
+
+def test_keys_that_no_two_questions_share_work_at_any_time(open_desk, annotator, items, project):
+    second_question(project, "yn")
+    page = open_desk(annotator)
+    page.keyboard.press("n")  # before the first question
+    page.keyboard.press("2")
+    assert said(page) == ["minor", "no"]
+    page.keyboard.press("3")  # a slip, mended
+    page.keyboard.press("y")
+    assert said(page) == ["major", "yes"]
+    page.keyboard.press("Enter")
+    becomes(lambda: sorted(Rating.objects.values_list("code", flat=True)), [0, 2])
+
+
+def test_a_slip_changes_no_other_answer_and_backspace_goes_back(
+    open_desk, annotator, items, project
+):
+    second_question(project, "12")
+    page = open_desk(annotator)
+    page.keyboard.press("2")
+    page.keyboard.press("3")  # a key of the first question alone
+    assert said(page) == ["minor"]
+    expect(page.get_by_role("status")).to_contain_text("No answer has the key 3: Is it fluent?")
+    page.keyboard.press("Backspace")
+    page.keyboard.press("3")
+    page.keyboard.press("1")
+    assert said(page) == ["major", "yes"]
 
 
 def test_enter_without_an_answer_says_so(open_desk, annotator, items):
@@ -505,6 +544,72 @@ def test_a_picture_keeps_its_ratio_and_opens_large(
         large = page.locator(".enlarged img")
         expect(large).to_be_visible()
         assert large.bounding_box()["width"] > box["width"], path
+        page.locator(".enlarged__picture").click()  # its own size
+        assert large.bounding_box()["width"] == 1440, path
+        page.locator(".enlarged__picture").click()
+        assert large.bounding_box()["width"] < 1440, path
         page.keyboard.press("Escape")
         expect(large).to_have_count(0)
     becomes(stored, {})
+
+
+def test_a_tool_pressed_by_mouse_leaves_enter_to_the_answer(open_desk, annotator, items):
+    page = open_desk(annotator)
+    page.get_by_role("link", name="Guidelines").click()
+    page.keyboard.press("Escape")
+    page.get_by_text("Comment or flag").click()
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    shown(page, 1)
+    becomes(stored, {"i00": 0})
+
+
+def test_what_was_written_stays_in_sight(open_desk, annotator, items):
+    page = open_desk(annotator)
+    page.keyboard.press("c")
+    page.keyboard.press("Escape")
+    expect(page.locator("#comment")).not_to_be_visible()
+    page.keyboard.press("c")
+    page.keyboard.type("why")
+    page.keyboard.press("Escape")
+    expect(page.locator("#comment")).to_be_visible()
+
+
+def test_a_pressed_button_says_which_answer_is_missing(open_desk, annotator, items):
+    page = open_desk(annotator)
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_role("status")).to_contain_text("Choose an answer first: Which severity?")
+    becomes(stored, {})
+
+
+def test_without_its_cookies_the_browser_is_told_to_sign_in(open_desk, annotator, items):
+    page = open_desk(annotator)
+    page.context.clear_cookies()
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status")).to_contain_text("you have been signed out")
+    expect(page.get_by_role("link", name="Sign in again")).to_be_visible()
+    becomes(stored, {})
+
+
+def test_a_skip_is_heard_as_one(open_desk, annotator, items):
+    page = open_desk(annotator)
+    page.keyboard.press("s")
+    assert page.locator("#reason").bounding_box()["height"] < 48
+    page.keyboard.type("broken")
+    page.keyboard.press("Enter")
+    expect(page.locator("#desk-heard")).to_have_text("Skipped. Now item i01.")
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    expect(page.locator("#desk-heard")).to_have_text("Stored. Now item i02.")
+
+
+def test_switched_off_keys_are_not_shown(open_desk, annotator, items):
+    page = open_desk(annotator)
+    page.keyboard.press("?")
+    page.locator("#keys-help").get_by_label("Single keys work").uncheck()
+    page.keyboard.press("Escape")
+    expect(page.locator(".choice kbd").first).not_to_be_visible()
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status")).to_contain_text("Choose an answer first")

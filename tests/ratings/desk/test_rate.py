@@ -446,6 +446,32 @@ def test_my_ratings_are_searched_and_marked(desk, project, items, question, aske
     assert answer.context["search"] == asked.partition("search=")[2].partition("&")[0]
 
 
+def test_what_was_taken_back_and_said_again_is_not_changed(desk, project, items, question):
+    for number in range(2):
+        desk.get(rate_url(project))
+        submit(desk, project, items[number], question, 1)
+    for code in (1, 2):
+        desk.post(rate_url(project, tail="last/"), {}, headers={"X-Desk": "sheet"})
+        submit(desk, project, items[1], question, code)
+        changed = desk.get(f"/projects/{project.pk}/my-ratings/?show=changed").context["rows"]
+        assert [row["item"].key for row in changed] == (["i1"] if code == 2 else [])
+
+
+def test_what_was_skipped_is_listed_and_can_be_rated(desk, project, items, question):
+    address = f"/projects/{project.pk}/my-ratings/?show=skipped"
+    assert "No rating of yours fits." in desk.get(address).content.decode()
+    desk.get(rate_url(project))
+    desk.post(rate_url(project, items[0], "skip/"), {"reason": "no answer fits"})
+    progress = desk.get(rate_url(project)).content.decode()
+    assert f'href="{address}"' in progress
+    page = desk.get(address).content.decode()
+    assert "Text number 0" in page and "no answer fits" in page
+    assert rate_url(project, items[0]) in page
+    assert "Text number 0" not in desk.get(f"{address}&search=i1").content.decode()
+    assert submit(desk, project, items[0], question, 1).status_code == 302
+    assert "Text number 0" not in desk.get(address).content.decode()
+
+
 def test_what_was_said_of_an_item_stands_in_one_row(desk, project, items, question):
     second = Question.objects.create(project=project, key="tone", text="Tone?", scale="nominal")
     for code, label in enumerate(("kind", "rude")):
