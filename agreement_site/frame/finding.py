@@ -92,7 +92,7 @@ def _raters(project: Any, text: str) -> Iterator[Found]:
         shown = rater.key if rater.name in ("", rater.key) else f"{rater.key} · {rater.name}"
         if pauses:
             words = _("Pause %(rater)s") % {"rater": shown}
-            yield Found(_("Do"), words, reverse("rater_change", args=[project.pk, rater.pk]))
+            yield Found(_("Do"), words, reverse("rater", args=[project.pk, rater.key]))
         else:
             yield Found(_("Rater"), shown, reverse("rater", args=[project.pk, rater.key]))
 

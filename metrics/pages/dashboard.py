@@ -35,6 +35,7 @@ LIVE = Live(
     summary=True,
     fragments=(
         "verdict",
+        "getting-started",
         "headline",
         "missing",
         "trend-table",

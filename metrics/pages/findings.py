@@ -68,7 +68,9 @@ def raters_apart(readings: Mapping[int, Reading]) -> dict[int, list[str]]:
         rows = rows.annotate(
             high=number_at(f"coefficients__{name}__high"),
             value=number_at(f"coefficients__{name}__value"),
+            n_items=number_at(f"coefficients__{name}__n_items"),
         )
+        rows = rows.filter(n_items__gte=bands.FEW_ITEMS)  # of few an interval may claim too much
         # Below the highest floor: which of them are below their own is told faster here.
         rows = rows.filter(high__lt=max(of_question.values()))
         columns = (

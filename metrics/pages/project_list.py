@@ -62,6 +62,7 @@ class Row:
     project: Project
     role: str
     question: Question | None = None
+    n_questions: int = 0
     n_items: int = 0
     reading: Reading | None = None
     course: sparks.Lately | None = None
@@ -144,8 +145,10 @@ def rows(projects: list[Project], user: Any) -> list[Row]:
     apart = raters_apart({pk: readings[pk] for pk in of_shown})
     seen = {row.project.pk: row.role for row in found if row.sees_results}
     waiting_there = [find(seen) for find in WAITS]
+    numbers = Counter(question.project_id for question in all_questions)
     for row in found:
         row.question = questions.get(row.project.pk)
+        row.n_questions = numbers[row.project.pk]
         row.n_items = n_items[row.project.pk]
         if row.question is not None and row.sees_results:
             row.reading = readings.get(row.question.pk)

@@ -73,6 +73,11 @@ def _too_early(headline: dict[str, Any]) -> SafeString:
         return format_html(
             _("Too early to say: {number} of one item tells nothing of others."), number=number
         )
+    if headline.get("low") is not None and headline["low"] == headline["high"]:
+        # An interval without a width would claim to be sure.
+        alone = _link("#headline", figures.figure(headline["value"]))
+        said = _("Too early to say: {number} rests on {n} items alone.")
+        return format_html(said, number=alone, n=figures.whole(headline["n_items"]))
     said = ngettext(
         "Too early to say: {number} of {n} item is a wide interval.",
         "Too early to say: {number} of {n} items is a wide interval.",

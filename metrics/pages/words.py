@@ -19,6 +19,7 @@ WEIGHTS: dict[str, Promise] = {
 PERIODS: dict[str, Promise] = {"day": _("day"), "week": _("week"), "month": _("month")}
 
 REASONS: dict[str, Promise] = {
+    "not_counted": _("no rating of it has been counted"),
     "single_category": _(
         "all ratings are in one category, so there is nothing beyond chance to measure"
     ),

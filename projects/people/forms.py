@@ -108,7 +108,10 @@ class InviteForm(forms.Form):
         label=_("Names, one a line"),
         max_length=MOST_INVITED * 160,
         widget=forms.Textarea({"rows": 5}),
-        help_text=_("Each gets a new account and a link of its own."),
+        help_text=_(
+            "Each gets a new account and a link of its own; whom you know from another project of "
+            "yours is a member at once."
+        ),
     )
     role = forms.ChoiceField(
         label=_("Role"), choices=Member.Role.choices, initial=Member.Role.ANNOTATOR
@@ -117,6 +120,9 @@ class InviteForm(forms.Form):
     def clean_names(self) -> list[str]:
         lines = self.cleaned_data["names"].splitlines()
         names = [line.strip() for line in lines if line.strip()]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise forms.ValidationError(_("Twice: %(names)s.") % {"names": ", ".join(twice)})
         if len(names) > MOST_INVITED:
             raise forms.ValidationError(_("%(n)s at a time at most.") % {"n": MOST_INVITED})
         return names

@@ -108,7 +108,13 @@ def members_invite(request: HttpRequest, project_id: int) -> HttpResponse:
         except Refused as refused:
             show(form, refused.fields)
         else:
-            links = [(one.user.get_username(), _link(request, one)) for one in made]
+            fresh = members.who_may_get_link(project=project, by=request.user)
+            new = [one for one in made if one.user_id in fresh]
+            known = [one.user.get_username() for one in made if one.user_id not in fresh]
+            if known:
+                said = _("Members now, with the accounts that they have: %(names)s.")
+                messages.success(request, said % {"names": ", ".join(known)})
+            links = [(one.user.get_username(), _link(request, one)) for one in new]
             return _page(request, project, links=links)
     return _page(request, project, invite_form=form, status=400)
 

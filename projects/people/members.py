@@ -68,12 +68,16 @@ def invite_member(*, project: Project, username: str, role: str, by: Any) -> Mem
 def invite_members(
     *, project: Project, usernames: Sequence[str], role: str, by: Any
 ) -> list[Member]:
-    """The same for several at once: all or nobody. Raises Refused naming each line that cannot
-    be."""
+    """The same for several at once, and members at once those whom ``by`` knows: all or nobody.
+    Raises Refused naming each line that cannot be."""
     made, troubles = [], []
+    known = {user.username: user for user in known_to(by).filter(username__in=usernames)}
     for number, username in enumerate(usernames, start=1):
         try:
-            made.append(invite_member(project=project, username=username, role=role, by=by))
+            if username in known:
+                made.append(join(project, known[username], role, by))
+            else:
+                made.append(invite_member(project=project, username=username, role=role, by=by))
         except Refused as refused:
             said = _("Line %(number)s, %(name)s: %(trouble)s")
             trouble = {"number": number, "name": username, "trouble": refused}

@@ -4,7 +4,7 @@ file."""
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import Any
+from typing import IO, Any
 
 from django import forms
 from django.utils.translation import gettext as _
@@ -18,8 +18,11 @@ from ratings.models import ImportRun
 
 from .encodings import encoding_choices
 from .mapping import Mapping
+from .pasted import LINES, TABLE, as_file
 from .sources import SOURCES, endings
 
+MOST_PASTED = 1_000_000  # characters; more is a file
+PASTED_NAME = "pasted"
 DELIMITERS = [
     (",", gettext_lazy("comma ,")),
     (";", gettext_lazy("semicolon ;")),
@@ -33,11 +36,46 @@ class UploadForm(forms.Form):
         label=gettext_lazy("File"),
         allow_empty_file=True,  # refused further on, with the same words as every other file
         max_length=1000,
+        required=False,
+    )
+    pasted = forms.CharField(
+        label=gettext_lazy("Or paste it"),
+        max_length=MOST_PASTED,
+        required=False,
+        widget=forms.Textarea({"rows": 6}),
+    )
+    shape = forms.ChoiceField(
+        label=gettext_lazy("What is pasted"),
+        required=False,
+        initial=LINES,
+        choices=[
+            (LINES, gettext_lazy("one text a line, each to be rated")),
+            (TABLE, gettext_lazy("a table with a line of names, as in a file")),
+        ],
+        widget=forms.RadioSelect,
     )
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.fields["file"].widget.attrs["accept"] = ",".join(endings())
+
+    def clean(self) -> dict[str, Any]:
+        given = self.cleaned_data
+        if "file" in self.errors or "pasted" in self.errors:
+            return given
+        if given.get("file") is not None and given.get("pasted"):
+            self.add_error("pasted", _("A file or what is pasted: one of them at a time."))
+        elif given.get("file") is None and not given.get("pasted"):
+            self.add_error("file", _("Choose a file, or paste what it would hold."))
+        return given
+
+    def content(self) -> tuple[IO[bytes], str]:
+        """What is to be read, and its name."""
+        file = self.cleaned_data["file"]
+        if file is not None:
+            return file, file.name
+        shape = self.cleaned_data["shape"] or LINES
+        return as_file(self.cleaned_data["pasted"], shape), PASTED_NAME
 
 
 class ReadingForm(forms.Form):

@@ -68,9 +68,9 @@ def _upload(request: HttpRequest, project: Project | None) -> HttpResponse:
         said = _("You have %(most)s imports that are not finished. Finish or discard one first.")
         form.add_error("file", said % {"most": MOST_UNFINISHED})
     if request.method == "POST" and form.is_valid():
-        file = form.cleaned_data["file"]
+        file, name = form.content()
         try:
-            run = steps.upload(file=file, name=file.name, project=project, by=request.user)
+            run = steps.upload(file=file, name=name, project=project, by=request.user)
         except Unreadable as error:
             form.add_error("file", in_words(error))
         except OSError:

@@ -26,6 +26,7 @@
   let byPointer = false;
   let toastEnds = 0; // the timer that puts a message away
   const readHere = new Set(); // ids of messages
+  let lastAnswers = ""; // the questions' answers and keys that were shown last
   let goneBy = ""; // the version of the guidelines that the rater was told of
 
   const sheet = () => holder.querySelector(".sheet");
@@ -176,6 +177,16 @@
     goneBy ||= section.dataset.guidelines ?? "";
     writeVersion();
     if (Number(section.dataset.guidelines) > Number(goneBy)) lookAtGuidelines();
+    lookAtAnswers(section);
+  }
+
+  /** Keys go by the order of the answers: who types without looking is told when a lead has changed them. */
+  function lookAtAnswers(section) {
+    const inputs = [...section.querySelectorAll("input[data-key]")];
+    if (!inputs.length) return;
+    const now = inputs.map((input) => [input.name, input.value, input.dataset.key].join()).join(" ");
+    if (lastAnswers && lastAnswers !== now) say(texts.textAnswers, { kind: "warning" });
+    lastAnswers = now;
   }
 
   function showSettings() {
@@ -218,9 +229,13 @@
     if (!text || text.dataset.version === goneBy) return undefined;
     goneBy = text.dataset.version;
     document.getElementById("guidelines-body").replaceChildren(...text.childNodes);
-    document.getElementById("desk-news-text").textContent = texts.textGuidelines.replace("%s", goneBy);
-    news.hidden = guidelines.open; // who reads them sees the new ones
+    tellGuidelines(texts.textGuidelines.replace("%s", goneBy));
     return writeVersion();
+  }
+
+  function tellGuidelines(text) {
+    document.getElementById("desk-news-text").textContent = text;
+    news.hidden = guidelines.open; // who reads them sees the new ones
   }
 
   function writeVersion() {
@@ -337,6 +352,7 @@
       answer.section.querySelector(".errorlist:not(:empty)")?.scrollIntoView({ block: "center" });
     } else {
       store.remove(draftKey(section));
+      if (document.getElementById("desk-news-text").textContent === texts.textBegin) news.hidden = true;
       if (!next) {
         show(answer.section);
         fetchAhead();
@@ -421,6 +437,7 @@
     if (!question) return false;
     const input = withKey(question, key);
     input.checked = true;
+    input.closest(".choice").scrollIntoView({ block: "nearest" });
     input.dispatchEvent(new Event("change", { bubbles: true }));
     if (!advance()) setCurrent(firstOpenQuestion() ?? question);
     return true;
@@ -564,5 +581,6 @@
 
   forgetOldDrafts();
   arrange(sheet());
+  if ("begins" in desk.dataset && goneBy !== "0") tellGuidelines(texts.textBegin);
   fetchAhead();
 })();

@@ -62,6 +62,19 @@
     dialog.showModal();
   }
 
+  // --- what does not scroll is no stop on the way through the page
+
+  function stops() {
+    for (const region of document.querySelectorAll(".table-scroll[tabindex]")) {
+      const scrolls = region.scrollWidth > region.clientWidth || region.scrollHeight > region.clientHeight;
+      region.tabIndex = scrolls ? 0 : -1;
+    }
+  }
+
+  stops();
+  window.addEventListener("resize", stops);
+  document.addEventListener("htmx:afterSettle", stops);
+
   // --- a control that shows the same page otherwise leaves the reader where they are
 
   const PLACE = "concord:place";

@@ -12,7 +12,9 @@ from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 
 from projects.models import Category, Item, Question
+from projects.setup import scales
 from projects.setup.projects import change_project
+from projects.setup.question_rules import NewCategory
 from ratings.desk import rater_messages
 from ratings.models import Assignment, RaterMessage, Rating
 from tests.browser.conftest import becomes
@@ -206,6 +208,41 @@ def test_changed_guidelines_are_told_and_one_key_away(open_desk, annotator, item
     expect(page.locator(".sheet__progress")).to_contain_text("3 today")
     read = Rating.objects.order_by("item").values_list("guidelines", flat=True)
     becomes(lambda: list(read.all())[::2], [1, 2])
+
+
+def test_who_begins_is_led_to_the_guidelines(open_desk, annotator, items, lead, project):
+    change_project(project=project, by=lead, guidelines="Look *twice*.")
+    page = open_desk(annotator)
+    news = page.locator("#desk-news")
+    expect(news).to_contain_text("Before your first item: the guidelines")
+    page.keyboard.press("g")
+    expect(page.get_by_role("dialog")).to_contain_text("Look twice.")
+    page.keyboard.press("Escape")
+    expect(news).to_be_hidden()
+    page.reload()
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    shown(page, 1)
+    expect(news).to_be_hidden()
+    page.reload()
+    expect(news).to_be_hidden()
+
+
+def test_who_types_without_looking_is_told_of_changed_answers(
+    open_desk, annotator, items, question, lead
+):
+    page = open_desk(annotator)
+    expect(page.locator("#desk")).to_have_attribute("data-ready", str(items[1].pk))
+    codes = list(question.categories.order_by("-position").values_list("code", "label"))
+    again = [(code, NewCategory(label)) for code, label in codes]
+    scales.change_categories(question=question, categories=again, scale="ordinal", by=lead)
+    for number in range(2):  # the second lay ready
+        shown(page, number)
+        expect(page.get_by_role("status")).not_to_contain_text("changed the answers")
+        page.keyboard.press("1")
+        page.keyboard.press("Enter")
+    shown(page, 2)
+    expect(page.get_by_role("status")).to_contain_text("The lead has changed the answers")
 
 
 def test_several_questions_each_with_its_keys(open_desk, annotator, items, project):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from metrics import periods
+from metrics.agreement import bands
 from metrics.models import RaterReading, Reading, Slice
 from metrics.on_request import filter_choices, slices
 from metrics.pages import trends
@@ -181,7 +182,11 @@ class SlicedProject(SliceNumbers, ProjectNumbers):
         for row in self.body["raters"]:
             reading = row["coefficients"][name]
             low = reading["high"] is not None and reading["high"] < floor
-            if low and judged(self.reading, row["id"], row["n"]):
+            if (
+                low
+                and reading["n_items"] >= bands.FEW_ITEMS
+                and judged(self.reading, row["id"], row["n"])
+            ):
                 harm[row["id"]] = row["n"] * (floor - reading["value"])
         if not harm:
             return []

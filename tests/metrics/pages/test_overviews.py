@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from metrics.work.sweep import bring_up_to_date
-from projects.models import Member, Project
+from projects.models import Member, Project, Question
 
 pytestmark = pytest.mark.django_db
 
@@ -38,6 +38,16 @@ def names(client: Any, query: str) -> list[str]:
     answer = client.get(f"/{query}")
     assert answer.status_code == 200
     return [row.project.name for row in answer.context["rows"]]
+
+
+def test_a_project_of_several_questions_says_which_is_shown(
+    several: dict[str, Project], lead: Any, client_for: Any
+) -> None:
+    project = several["Running"]
+    Question.objects.create(project=project, key="tone", text="Which tone?", position=2)
+    text = client_for(lead).get("/").content.decode()
+    assert text.count("Shown: Which severity?") >= 1
+    assert f'<a href="/projects/{project.pk}/questions/">All 2 questions</a>' in text
 
 
 def test_projects_are_grouped_sorted_and_found(

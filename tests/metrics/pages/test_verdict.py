@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from metrics.models import Slice
+from metrics.on_request import slices
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Item, Project
 from projects.setup.projects import change_project
@@ -127,6 +129,35 @@ def test_who_does_most_harm_is_named_first(
     assert "data-copy-address" in client.get(f"/projects/{project.pk}/").content.decode()
 
 
+def test_of_few_items_nobody_is_said_to_agree_less(
+    project: Any, question: Any, rate: Any, client_for: Any, lead: Any
+) -> None:
+    """ann has 29 items, and of 30 she is told of; stored and of the chosen ratings alike."""
+    for number in range(60):
+        for key in ("bea", "cleo", "dora"):
+            rate(question, f"i{number}", key, ("none", "minor", "major", "critical")[number % 4])
+        if number < 29:
+            rate(question, f"i{number}", "ann", "none")
+    bring_up_to_date(question.pk)
+    client = client_for(lead)
+
+    def is_named() -> list[bool]:
+        Slice.objects.all().delete()  # else it would rest
+        found = []
+        for query in ("", "?without=dora"):
+            client.get(f"/projects/{project.pk}/{query}")
+            slices.WORK.sweep()
+            page = client.get(f"/projects/{project.pk}/{query}").content.decode()
+            verdict = page.split('id="verdict"')[1].split("</section>")[0]
+            found.append("Furthest from the others" in verdict)
+        return found
+
+    assert is_named() == [False, False]
+    rate(question, "i29", "ann", "none")
+    bring_up_to_date(question.pk)
+    assert is_named() == [True, True]
+
+
 def test_one_item_has_no_word(
     question: Any, project: Any, rate: Any, client_for: Any, lead: Any
 ) -> None:
@@ -140,6 +171,18 @@ def test_one_item_has_no_word(
     headline = page.split('id="headline"')[1].split("</section>")[0]
     assert "too early to say" in headline
     assert "band--" not in headline
+
+
+def test_few_items_that_all_agree_claim_no_certainty(
+    question: Any, project: Any, rate: Any, client_for: Any, lead: Any
+) -> None:
+    for number in range(7):
+        for rater in "ab":
+            rate(question, f"i{number}", rater, ("none", "major")[number % 2])
+    bring_up_to_date(question.pk)
+    text, _links = strip(client_for(lead), project)
+    assert text.startswith("Too early to say: 1.00 rests on 7 items alone.")
+    assert "[1.00, 1.00]" not in text
 
 
 def test_a_number_stands_above_what_is_still_to_be_done(

@@ -12,7 +12,7 @@ from django.test import Client
 from projects.models import ApiToken, Member, Rater
 from projects.people import tokens
 from projects.people.forms import MOST_TOKENS
-from tests.cast import PASSWORD
+from tests.cast import PASSWORD, make_project
 
 pytestmark = pytest.mark.django_db
 
@@ -137,6 +137,24 @@ def test_several_are_invited_at_once_or_nobody(people, project, stranger):
     assert set(project.raters.values_list("key", flat=True)) == {"ann", "amy", "bob"}
     many = "\n".join(f"n{number}" for number in range(101))
     assert people("invite/", {**sent, "several-names": many}).status_code == 400
+
+
+def test_whom_a_lead_knows_is_invited_with_the_others(people, project, lead, stranger):
+    elsewhere = make_project("Elsewhere")
+    Member.objects.create(project=elsewhere, user=lead, role="lead")
+    for user in (stranger, User.objects.create_user("fresh")):
+        Member.objects.create(project=elsewhere, user=user, role="annotator")
+    sent = {"several-names": "amy\nstranger\nfresh", "several-role": "annotator"}
+    text = text_of(people("invite/", sent))
+    assert re.findall(r"(\w+)\thttp", text) == ["amy", "fresh"]  # who has no password yet
+    assert "Members now, with the accounts that they have: stranger." in text
+    assert set(project.raters.values_list("key", flat=True)) == {"ann", "amy", "stranger", "fresh"}
+    again = text_of(people("invite/", {**sent, "several-names": "zoe\nstranger"}))
+    assert "Line 2, stranger: 'stranger' is a member of this project already." in again
+    twice = people("invite/", {**sent, "several-names": "zoe\nzed\nzoe"})
+    assert twice.status_code == 400
+    assert "Twice: zoe." in text_of(twice)
+    assert not User.objects.filter(username="zoe").exists()
 
 
 def test_a_link_is_renewed_only_while_no_password_is_set(people, project, viewer):

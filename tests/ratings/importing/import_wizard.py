@@ -64,6 +64,12 @@ class Wizard:
             self.address = response["Location"]
         return response
 
+    def paste(self, text: str, **fields: Any) -> Response:
+        response = self.client.post(self.entrance, {"pasted": text, **fields})
+        if response.status_code == 302:
+            self.address = response["Location"]
+        return response
+
     def page(self) -> Response:
         return self.client.get(self.address)
 

@@ -51,6 +51,43 @@ def test_long_file_into_existing_project(wizard: Wizard, question: Any) -> None:
     assert f"/projects/{question.project_id}/?question=severity" in page
 
 
+def test_pasted_lines_are_items_and_the_same_again_changes_nothing(
+    wizard: Wizard, project: Project
+) -> None:
+    for lines in ("Great, really!\r\n\r\nNie wieder.\r\n", "Nie wieder.\nGreat, really!\nOne more"):
+        assert wizard.paste(lines).status_code == 302
+        wizard.choose()
+        wizard.work()
+        wizard.start()
+        assert wizard.work().state == "done"
+    texts = Item.objects.filter(project=project).order_by("pk").values_list("body", flat=True)
+    assert sorted(body["text"] for body in texts) == ["Great, really!", "Nie wieder.", "One more"]
+    assert set(Item.objects.values_list("version", flat=True)) == {1}
+
+
+def test_a_pasted_table_is_read_as_a_file(wizard: Wizard, question: Any) -> None:
+    wizard.paste(LONG.decode(), shape="table")
+    assert wizard.run.file_name == "pasted"
+    wizard.choose()
+    wizard.work()
+    wizard.start()
+    assert wizard.work().state == "done"
+    assert said(question) == {("i1", "ann"): "minor", ("i1", "ben"): "major", ("i2", "ann"): "none"}
+
+
+def test_a_file_or_what_is_pasted(wizard: Wizard, project: Project) -> None:
+    both = {"file": SimpleUploadedFile("a.csv", LONG)}
+    refused = (
+        (wizard.paste("a text", **both), "one of them at a time"),
+        (wizard.paste(" \n "), "Choose a file, or paste"),
+        (wizard.paste("a", shape="odd"), "odd is not one of the available choices"),
+    )
+    for response, reason in refused:
+        assert response.status_code == 400
+        assert reason in words(response)
+    assert not ImportRun.objects.exists()
+
+
 def test_wide_file_into_existing_project(wizard: Wizard, question: Any) -> None:
     wizard.all(WIDE)
 
@@ -600,7 +637,7 @@ def test_too_large_body_is_refused_unread(wizard: Wizard, settings: Any) -> None
 def test_upload_without_a_file_is_named(wizard: Wizard) -> None:
     response = wizard.client.post(wizard.entrance, {})
     assert response.status_code == 400
-    assert "This field is required" in words(response)
+    assert "Choose a file, or paste what it would hold." in words(response)
 
 
 def test_unfinished_imports_are_not_without_number(
