@@ -177,8 +177,13 @@ def too_early(
 ) -> bool:
     """Whether a word would say more than is known: of a single item, which has no interval, of one
     that is too wide, or of few items that all agree, so that it has no width at all."""
-    alike = low is not None and low == high and n_items is not None and n_items < FEW_ITEMS
+    alike = without_width(low, high) and n_items is not None and n_items < FEW_ITEMS
     return n_items == 1 or alike or too_wide(low, high, scheme)
+
+
+def without_width(low: float | None, high: float | None) -> bool:
+    """Whether both ends of an interval are the same, but for the rounding of a computer."""
+    return low is not None and high is not None and abs(high - low) < 1e-9
 
 
 def too_wide(low: float | None, high: float | None, scheme: str = "landis_koch") -> bool:

@@ -133,10 +133,9 @@ def _paradox(figures: dict[str, Any], labels: list[str], _names: dict[int, str])
 
 def _unequal(figures: dict[str, Any], _labels: list[str], _names: dict[int, str]) -> str:
     return _(
-        "Items have %(fewest)s to %(most)s ratings, and it matters how they are averaged: Fleiss’ "
-        "kappa is %(pooled)s "
-        "when all ratings count alike and %(by_item)s when all items do. Harder items may have got "
-        "more ratings."
+        "Items have %(fewest)s to %(most)s ratings, and it matters how often each category is "
+        "used, from which chance is reckoned: Fleiss’ kappa is %(pooled)s when all ratings count "
+        "alike in that and %(by_item)s when all items do. Harder items may have got more ratings."
     ) % {
         "fewest": whole(figures["fewest_ratings"]),
         "most": whole(figures["most_ratings"]),

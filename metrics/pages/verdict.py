@@ -73,7 +73,7 @@ def _too_early(headline: dict[str, Any]) -> SafeString:
         return format_html(
             _("Too early to say: {number} of one item tells nothing of others."), number=number
         )
-    if headline.get("low") is not None and headline["low"] == headline["high"]:
+    if bands.without_width(headline.get("low"), headline.get("high")):
         # An interval without a width would claim to be sure.
         alone = _link("#headline", figures.figure(headline["value"]))
         said = _("Too early to say: {number} rests on {n} items alone.")

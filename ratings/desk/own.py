@@ -110,6 +110,12 @@ def standing_of(rater: Rater, item: Item) -> dict[int, Rating]:
     return {one.question_id: one for one in made if one.code != NOTHING}
 
 
+def went_by(rater: Rater) -> int | None:
+    """The version of the guidelines that the rater went by last; None where nobody knows."""
+    latest = Rating.objects.filter(rater=rater).order_by("-changed_at")
+    return latest.values_list("guidelines", flat=True).first()
+
+
 SHOWN = ("flagged", "comment", "changed")  # what one may see alone of one's own list
 LOOKED_AT = 2_000  # own items that may say what is searched for, of which each is looked at
 

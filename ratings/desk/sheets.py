@@ -26,8 +26,10 @@ def page(
     found = context(rater, item, **forms)
     if item is None:
         found |= _without_item(request, rater)
-    template = "_rate_sheet" if wants_sheet(request) else "rate"
-    return render(request, f"ratings/{template}.html", found, status=status)
+    if wants_sheet(request):
+        return render(request, "ratings/_rate_sheet.html", found, status=status)
+    found["went_by"] = own.went_by(rater)
+    return render(request, "ratings/rate.html", found, status=status)
 
 
 def sheet(

@@ -582,5 +582,7 @@
   forgetOldDrafts();
   arrange(sheet());
   if ("begins" in desk.dataset && goneBy !== "0") tellGuidelines(texts.textBegin);
+  // Changed while the rater was away: told until they have answered under the new ones.
+  if (texts.wentBy && Number(texts.wentBy) < Number(goneBy)) tellGuidelines(texts.textGuidelines.replace("%s", goneBy));
   fetchAhead();
 })();

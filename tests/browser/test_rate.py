@@ -228,6 +228,27 @@ def test_who_begins_is_led_to_the_guidelines(open_desk, annotator, items, lead, 
     expect(news).to_be_hidden()
 
 
+def test_who_was_away_is_told_of_changed_guidelines(open_desk, annotator, items, lead, project):
+    change_project(project=project, by=lead, guidelines="Look *twice*.")
+    page = open_desk(annotator)
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    expect(page.locator(".sheet__progress")).to_contain_text("1 today")
+    page.goto("about:blank")
+    change_project(project=project, by=lead, guidelines="Look *three times*.")
+    page.go_back()
+    news = page.locator("#desk-news")
+    for _ in range(2):  # until they answer, however often they come
+        expect(news).to_contain_text("Guidelines changed: version 2")
+        page.reload()
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    expect(page.locator(".sheet__progress")).to_contain_text("2 today")
+    page.reload()
+    expect(page.locator("#desk")).to_have_attribute("data-went-by", "2")
+    expect(news).to_be_hidden()
+
+
 def test_who_types_without_looking_is_told_of_changed_answers(
     open_desk, annotator, items, question, lead
 ):

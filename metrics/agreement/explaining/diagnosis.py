@@ -146,9 +146,10 @@ def _unequal(counts: npt.ArrayLike, n_items: npt.ArrayLike) -> Finding | None:
         return None
     return Finding(
         "unequal_numbers",
-        f"Items have {least} to {most} ratings, and it matters how they are averaged: "
-        f"Fleiss' kappa is {pooled:.3f} when all ratings count alike and {by_item:.3f} when all "
-        "items do. Harder items may have got more ratings.",
+        f"Items have {least} to {most} ratings, and it matters how often each category is used, "
+        f"from which chance is reckoned: Fleiss' kappa is {pooled:.3f} when all ratings count "
+        f"alike in that and {by_item:.3f} when all items do. Harder items may have got more "
+        "ratings.",
         {
             "fleiss_kappa": pooled,
             "fleiss_kappa_gwet": by_item,

@@ -236,7 +236,13 @@ def test_a_category_that_nobody_was_compared_on_has_no_kappa():
 
 @pytest.mark.parametrize(
     ("n_items", "low", "high", "early"),
-    [(4, 1.0, 1.0, True), (29, 1.0, 1.0, True), (30, 1.0, 1.0, False), (12, 0.9, 1.0, False)],
+    [
+        (4, 1.0, 1.0, True),
+        (29, 1.0, 1.0, True),
+        (30, 1.0, 1.0, False),
+        (12, 0.9, 1.0, False),
+        (5, -1e-17, 1e-17, True),  # the same but for rounding
+    ],
 )
 def test_few_items_that_all_agree_have_no_word(n_items, low, high, early):
     assert bands.too_early(n_items, low, high) is early
