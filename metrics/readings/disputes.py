@@ -165,11 +165,11 @@ def recent_differences(
     limit: int = 10,
 ) -> list[OutOfStep]:
     """Where most others differ from the rater, among the rater's 300 last changed ratings; newest
-    first."""
+    first. What a file brought was changed at one time: there its own times tell."""
     own = list(
         chosen.ratings(Rating.objects.filter(rater=rater, question=question, code__gte=0))
         .select_related("item")
-        .order_by("-changed_at")[:300]
+        .order_by("-changed_at", "-rated_at")[:300]
     )
     others: dict[int, np.ndarray] = {
         rating.item_id: np.zeros(scale.width, np.int64) for rating in own

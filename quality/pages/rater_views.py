@@ -37,7 +37,15 @@ from .writing_views import address_of
 
 LEAD = Member.Role.LEAD
 LINES_A_PAGE = 50
-PASSED = ("question", "show", "least", "search", "sort", "page")  # from one address to the next
+PASSED = (
+    "question",
+    "show",
+    "least",
+    "search",
+    "sort",
+    "page",
+    "without",
+)  # from one address to the next
 
 
 @dataclass(frozen=True)

@@ -172,12 +172,17 @@ def test_many_are_paused_at_once_and_taken_back(
     rated: Question, base: str, client: Client, viewer: User, client_for: Any, make_project: Any
 ) -> None:
     gus, dan = (Rater.objects.get(key=key) for key in ("gus", "dan"))
-    chosen = {"do": "pause", "rater": [gus.pk, dan.pk], "passed": "sort=rater&page=1&x=1"}
+    chosen = {
+        "do": "pause",
+        "rater": [gus.pk, dan.pk],
+        "passed": "sort=rater&page=1&x=1&without=ann",
+    }
     assert client_for(viewer).post(f"{base}triage/", chosen).status_code == 403
     answer = client.post(f"{base}triage/", chosen)
     assert answer.status_code == 302
     asked = parse_qs(urlsplit(answer["Location"]).query)
     assert asked["sort"] == ["rater"] and "x" not in asked
+    assert asked["without"] == ["ann"]  # who was left out of the numbers stays so
     page = client.get(answer["Location"])
     assert {rater.key for rater in page.context["paused_now"]} == {"gus", "dan"}
     lines = TrailLine.objects.filter(what="rater_paused").order_by("pk")
