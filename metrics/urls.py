@@ -22,6 +22,7 @@ urlpatterns = [
     path("words/", detail_views.all_words, name="all_words"),
     path("raters/", overview_views.own_raters, name="own_raters"),
     path(PROJECT, views.dashboard, name="dashboard"),
+    path(f"{PROJECT}star/", overview_views.star, name="star"),
     path(f"{PROJECT}questions/", overview_views.questions, name="questions"),
     path(f"{PROJECT}charts/<slug:name>.<slug:form>", chart_views.chart, name="chart"),
     path(f"{PROJECT}raters/<path:key>/", detail_views.rater, name="rater"),

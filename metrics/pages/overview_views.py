@@ -11,23 +11,26 @@ from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
 from django.db.models import Count, F, QuerySet, Sum, Window
 from django.db.models.functions import Coalesce, RowNumber
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from groundwork.table_files import a_page
 from metrics.agreement.weights import NONE, weighted
 from metrics.models import RaterReading, Reading, Span
 from projects.access import get_project
 from projects.models import Member, Project, Question, Rater
+from projects.people import members
 
 from . import project_list, sparks
 from .findings import apart_sentences, raters_apart
 from .selection import page_number
 
 RATERS_A_PAGE = 50
+LISTED = ("group", "search", "sort", "page")  # what the list of projects is asked for
 SEATS = 8  # questions told of a person: those with the most ratings
 
 
@@ -80,6 +83,22 @@ def questions(request: HttpRequest, project_id: int) -> HttpResponse:
         for question in asked
     ]
     return render(request, "metrics/questions.html", {"project": project, "rows": rows})
+
+
+@login_required
+@require_POST
+def star(request: HttpRequest, project_id: int) -> HttpResponse:
+    """Put a project first in one's own list (``starred`` 1) or no longer (0); back to the list as
+    it was (``passed``)."""
+    project = get_project(request.user, project_id)
+    if request.POST.get("starred") not in ("0", "1"):
+        raise BadRequest(_("“starred” is 0 or 1."))
+    starred = request.POST["starred"] == "1"
+    if not members.star(project=project, user=request.user, starred=starred):
+        raise Http404
+    passed = QueryDict(request.POST.get("passed", "")[:1000])
+    back = {name: passed[name] for name in LISTED if passed.get(name)}
+    return redirect(f"{reverse('projects')}{'?' if back else ''}{urlencode(back)}")
 
 
 @dataclass

@@ -62,6 +62,7 @@ class Row:
     project: Project
     role: str
     question: Question | None = None
+    starred: bool | None = None  # None: the user is no member, and has no star to give
     n_questions: int = 0
     n_items: int = 0
     reading: Reading | None = None
@@ -127,12 +128,16 @@ class Row:
 
 def rows(projects: list[Project], user: Any) -> list[Row]:
     """The rows of these projects, in their order."""
-    roles = dict(
-        Member.objects.filter(user=user, project__in=projects).values_list("project_id", "role")
-    )
+    mine = Member.objects.filter(user=user, project__in=projects)
+    stars, roles = {}, {}
+    for project, role, starred in mine.values_list("project_id", "role", "starred"):
+        roles[project], stars[project] = role, starred
     if user.is_superuser:
         roles = {project.pk: Member.Role.LEAD for project in projects}
-    found = [Row(project, roles.get(project.pk, "")) for project in projects]
+    found = [
+        Row(project, roles.get(project.pk, ""), starred=stars.get(project.pk))
+        for project in projects
+    ]
     all_questions = list(Question.objects.filter(project__in=projects))
     ids = [question.pk for question in all_questions]
     n_items = n_items_by_project(projects)
@@ -241,7 +246,9 @@ SORTS: dict[str, tuple[str | Promise, Callable[[Row], Any]]] = {
 
 
 def _sorted(found: list[Row], sort: str) -> list[Row]:
-    return sorted(found, key=SORTS[sort][1])
+    """Those with a star first, whatever the order."""
+    key = SORTS[sort][1]
+    return sorted(found, key=lambda row: (not row.starred, key(row)))
 
 
 def _uncounted(questions: list[int]) -> dict[int, int]:

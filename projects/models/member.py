@@ -21,6 +21,8 @@ class Member(models.Model):
     project = models.ForeignKey(Project, models.CASCADE, related_name="members")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=11, choices=Role.choices)
+    # Whether the member wants it first in their own list of projects.
+    starred = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         constraints = [

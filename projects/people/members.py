@@ -87,6 +87,11 @@ def invite_members(
     return made
 
 
+def star(*, project: Project, user: Any, starred: bool) -> bool:
+    """Whether the member wants the project first in their own list; False for who is none."""
+    return bool(Member.objects.filter(project=project, user=user.pk).update(starred=starred))
+
+
 def _is_owned(user: User) -> bool:
     """Whether somebody comes in by it: by a password, or by a provider."""
     return user.has_usable_password() or SocialAccount.objects.filter(user=user.pk).exists()

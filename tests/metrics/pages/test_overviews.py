@@ -40,6 +40,25 @@ def names(client: Any, query: str) -> list[str]:
     return [row.project.name for row in answer.context["rows"]]
 
 
+def test_a_star_puts_a_project_first_in_ones_own_list(
+    several: dict[str, Project], lead: Any, viewer: Any, stranger: Any, client_for: Any
+) -> None:
+    client, project = client_for(lead), several["Single"]
+    Member.objects.get_or_create(project=project, user=viewer, role="viewer")
+    address = f"/projects/{project.pk}/star/"
+    sent = {"starred": "1", "passed": "sort=name&page=1&x=2"}
+    assert client.post(address, sent)["Location"] == "/?sort=name&page=1"
+    for sort in ("name", "newest", "agreement", "progress"):
+        assert names(client, f"?sort={sort}")[0] == "Single"
+    assert not Member.objects.filter(user=viewer, starred=True).exists()
+    assert client_for(viewer).post(address, sent).status_code == 302
+    client.post(address, {"starred": "0"})
+    assert names(client, "?sort=name") == ["Done", "Running", "Single"]
+    assert client.post(address, {"starred": "x"}).status_code == 400
+    assert client.get(address).status_code == 405
+    assert client_for(stranger).post(address, sent).status_code == 404
+
+
 def test_a_project_of_several_questions_says_which_is_shown(
     several: dict[str, Project], lead: Any, client_for: Any
 ) -> None:
