@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy
 from metrics.agreement.gold import PAUSE_AT
 from metrics.pages.selection import one_of
 from projects.models import Question, Rater
-from quality.models import DriftStanding, GoldScore, RepeatScore
+from quality.models import DriftStanding, GoldScore, Kind, RepeatScore
 from quality.scorecard import triage
 from quality.scorecard.cards import signs, unresolved
 
@@ -33,6 +33,7 @@ SHOWN: dict[str, Promise] = {
     "same": gettext_lazy("nearly always the same answer"),
     "fast": gettext_lazy("too fast"),
     "apart": gettext_lazy("far apart"),
+    "drifted": gettext_lazy("drifted"),
     "alarm": gettext_lazy("alarm"),
     "gold": gettext_lazy("miss gold"),
     "few": gettext_lazy("few overlaps"),
@@ -137,6 +138,8 @@ class RaterList:
         for pk, key, name, group, paused in people.order_by().values_list(*columns):
             standing = of_rater.get(pk)
             told = {NAME_OF[sign] for sign in signs(alarms.get(pk, []))}
+            if any(case.kind == Kind.RATER_DRIFT for case in alarms.get(pk, [])):
+                told.add("drifted")
             if pk in alarms or pk in watched:
                 told.add("alarm")
             if pk in below:

@@ -129,6 +129,10 @@ def test_who_answers_alike_is_told_as_long_as_the_case_lives(
 
     case = Alarm.objects.get(kind="rater_same")
     assert alike() == ["gus"]
+    assert keys(client.get(f"{base}raters/?show=drifted")) == []
+    Alarm.objects.filter(pk=case.pk).update(kind="rater_drift")
+    assert keys(client.get(f"{base}raters/?show=drifted")) == ["gus"]
+    Alarm.objects.filter(pk=case.pk).update(kind="rater_same")
     for changed, told in (
         ({"state": "muted"}, ["gus"]),
         ({"stands": False}, []),
