@@ -544,10 +544,12 @@ def test_a_second_window_asks_before_it_overwrites(open_desk, annotator, items):
     first.keyboard.press("Enter")
     shown(first, 1)
     expect(first.locator(".sheet__progress")).to_contain_text("1 today")
+    before = second.locator(".choice").first.bounding_box()
     second.keyboard.press("4")
     second.keyboard.press("Enter")
     expect(second.get_by_role("alert").first).to_contain_text("in another window meanwhile: none.")
     shown(second, 0)
+    assert second.locator(".choice").first.bounding_box() == before
     becomes(stored, {"i00": 0})
     second.keyboard.press("Enter")  # yes, instead
     shown(second, 1)
