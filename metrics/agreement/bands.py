@@ -72,7 +72,7 @@ SCHEMES: dict[str, tuple[Band, ...]] = {
 
 NORMAL = float(special.ndtri((1 + LEVEL) / 2))  # t's quantile, as its degrees of freedom grow
 FEW_ITEMS = 30  # an interval without width rests on more
-UNSURE = 2  # bands that an interval may pass before a word says more than is known
+UNSURE = 2  # bands: an interval that is wider has no word
 
 SOURCES = {
     "landis_koch": "Landis & Koch 1977, Biometrics 33, 159-174",
@@ -187,10 +187,13 @@ def without_width(low: float | None, high: float | None) -> bool:
 
 
 def too_wide(low: float | None, high: float | None, scheme: str = "landis_koch") -> bool:
-    """Whether an interval passes so many bands that the word for its middle would say more than is
-    known."""
+    """Whether the word for the middle of an interval would say more than is known: it touches more
+    than three bands, or three and is wider than two of those between 0 and 1."""
     order = bands(scheme)
     first, last = band_of(low, scheme), band_of(high, scheme)
-    return (
-        first is not None and last is not None and order.index(last) - order.index(first) > UNSURE
-    )
+    if low is None or high is None or first is None or last is None:
+        return False
+    passed = order.index(last) - order.index(first)
+    between_0_and_1 = 1 + sum(band.low > 0 for band in order)
+    is_wide = (high - low) * between_0_and_1 > UNSURE
+    return passed > UNSURE or (passed == UNSURE and is_wide)

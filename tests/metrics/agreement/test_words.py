@@ -248,6 +248,22 @@ def test_few_items_that_all_agree_have_no_word(n_items, low, high, early):
     assert bands.too_early(n_items, low, high) is early
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "scheme", "wide"),
+    [
+        (0.58, 0.82, "landis_koch", False),
+        (0.45, 0.84, "landis_koch", False),
+        (0.51, 1.0, "landis_koch", True),
+        (-0.42, 0.35, "landis_koch", True),
+        (0.1, 0.7, "landis_koch", True),
+        (0.3, 0.8, "fleiss", False),
+        (0.1, 0.8, "fleiss", True),
+    ],
+)
+def test_an_interval_wider_than_two_bands_has_no_word(low, high, scheme, wide):
+    assert bands.too_wide(low, high, scheme) is wide
+
+
 def test_little_overlap_is_found():
     found = names([[0, -1]] * 50 + [[0, 1]] * 5, 2)["little_overlap"]
     assert found.figures == {"rated_items": 55, "shared_items": 5}
