@@ -73,9 +73,13 @@ def upsert(
     key: Sequence[str],
     update: dict[str, str] | None = None,
     then: Statement | None = None,
+    as_given: bool = False,
 ) -> None:
     """Insert the rows; where ``key`` exists, set ``update`` (column -> SQL expression, "excluded.x"
     by default).
+
+    ``as_given``: in the order of ``rows``, so that the ids of new ones follow it. Then the caller
+    sees to it that two writers of the same rows never wait for each other in a circle.
 
     ``then`` is an INSERT that reads the rows as they stand now, in their order, from ``written``.
     It is cheaper than to send what it says once more.
@@ -88,7 +92,8 @@ def upsert(
         if connection.vendor == "postgresql" and len(rows) >= COPY_FROM:
             _copy(cursor, table, columns, rows)
             # In key order everywhere, so that two writers never wait for each other in a circle.
-            source = f"SELECT {_names(columns)} FROM incoming ORDER BY {_names(key)}"
+            order = "ctid" if as_given else _names(key)
+            source = f"SELECT {_names(columns)} FROM incoming ORDER BY {order}"
             sql = _upsert(table, columns, source, key=key, update=update)
             if then is None:
                 cursor.execute(sql)

@@ -15,6 +15,7 @@ from django.utils import timezone
 from rest_framework import serializers
 
 from groundwork.database import bulk
+from projects import locks
 from projects.models import Item, ItemVersion, Project, has_content
 
 from . import gold_rows
@@ -30,15 +31,17 @@ def put_items(*, project: Project, rows: Sequence[Any], by: Any = None) -> Count
     """Create or change items by key; what is left out stays. All or nothing; 400 names each bad
     row.
 
+    New items are stored in the order of the rows: so lists show them, and the desk hands them out.
     A body that shows something and becomes another one is kept as a version (_keep_versions).
     """
     items = checked("item", rows, FIELDS)
     with transaction.atomic():
+        locks.write_items(project.pk)
         answers = gold_rows.read(project, items)
         stored = _standing(project, items)
         now = timezone.now()
         moment = connection.ops.adapt_datetimefield_value(now)
-        states, writes, renewed = {}, [], []
+        states, changed, created, renewed = {}, [], [], []
         for row in items:
             old = stored.get(row["key"])
             new = _next(row, old, moment)
@@ -46,13 +49,19 @@ def put_items(*, project: Project, rows: Sequence[Any], by: Any = None) -> Count
                 states[row["key"]] = "unchanged"
                 continue
             states[row["key"]] = "created" if old is None else "changed"
-            writes.append((project.pk, row["key"], *new.written(), moment, moment))
-            if old is not None and old.has_content and not same(old.body, new.body):
+            written = (project.pk, row["key"], *new.written(), moment, moment)
+            if old is None:
+                created.append(written)
+                continue
+            changed.append((old.id, written))
+            if old.has_content and not same(old.body, new.body):
                 renewed.append(old.id)
         keep_versions(renewed, now=now, by=by)
-        _write(sorted(writes, key=itemgetter(1)))
+        # Those that stand, by their ids: in that order who rates locks them.
+        changed.sort(key=itemgetter(0))
+        _write([*(written for _id, written in changed), *created])
         gold_rows.write(project, answers, states, by=by)
-        if writes:
+        if changed or created:
             Project.objects.filter(pk=project.pk).catalogue_changed()
     return {state: list(states.values()).count(state) for state in STATES}
 
@@ -101,6 +110,7 @@ def _write(writes: Sequence[tuple[Any, ...]]) -> None:
         writes,
         key=("project_id", "key"),
         update={column: f"excluded.{column}" for column in columns},
+        as_given=True,
     )
 
 

@@ -22,6 +22,7 @@ from django.db import transaction
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from projects import locks
 from projects.catalogue import items
 from projects.catalogue.rows import key_problem
 from projects.models import Item, Project
@@ -102,7 +103,7 @@ def put(*, project: Project, files: Sequence[Any], by: Any) -> dict[str, int]:
 
 @transaction.atomic
 def _show(stored: Sequence[tuple[Upload, str]], project: Project, by: Any) -> dict[str, int]:
-    Project.objects.select_for_update().get(pk=project.pk)  # two uploads at once take turns
+    locks.write_items(project.pk)  # two uploads at once take turns
     keys = {upload.key for upload, _name in stored}
     bodies = dict(Item.objects.filter(project=project, key__in=keys).values_list("key", "body"))
     problems: dict[str, Any] = {}

@@ -10,6 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from groundwork.database import bulk
+from projects import locks
 from projects.catalogue import gold
 from projects.catalogue.items import put_items
 from projects.models import Item, Project, Question
@@ -117,12 +118,15 @@ class Items:
             raise Stopped("categories", label) from None
 
     def make(self, keys: Sequence[str]) -> None:
-        """New items without a body. Somebody else may make the same one at the same time: then
-        there is one."""
+        """New items without a body, in this order. Somebody else may have made the same one
+        meanwhile: then there is one."""
+        locks.write_items(self.project.pk)
         now: Any = connection.ops.adapt_datetimefield_value(timezone.now())
         rows = [(self.project.pk, key, "{}", "{}", now) for key in keys]
         columns = ("project_id", "key", "body", "attributes", "created_at")
-        bulk.upsert("projects_item", columns, rows, key=("project_id", "key"), update={})
+        bulk.upsert(
+            "projects_item", columns, rows, key=("project_id", "key"), update={}, as_given=True
+        )
 
 
 class Skips:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import transaction
 from rest_framework.test import APIClient
 
@@ -22,10 +23,12 @@ from metrics.models import CountState, PairTally, RaterReading
 from metrics.readings import project as project_readings
 from metrics.readings import raters as rater_readings
 from metrics.work import sweep
+from projects.catalogue.items import put_items
 from projects.models import Category, Item, Project, Question, Rater
 from projects.setup.projects import change_project
 from projects.setup.scales import change_weights
 from ratings.desk import queue
+from ratings.files import media
 from ratings.models import Rating, Revision
 from ratings.recording import day_moves, writing
 from ratings.recording.judgement import Judgement
@@ -340,6 +343,38 @@ def test_writers_of_the_same_new_ratings_take_turns_whatever_their_order(
         put(question, (second, rater, 1))
     finish(futures)
     assert set(Rating.objects.values_list("code", flat=True)) == {2}
+
+
+@pytest.mark.parametrize("number", [4, 300])
+def test_the_same_new_items_in_opposite_orders_are_all_stored(project: Any, number: int) -> None:
+    """Files, uploads and requests at once, while what stands is rated: nobody waits for each other
+    in a circle."""
+    keys = [f"new {place}" for place in range(number)]
+    together = threading.Barrier(4)
+
+    def put_all(rows: list[str]) -> None:
+        together.wait(PATIENCE)
+        for text in "xyz":
+            put_items(project=project, rows=[{"key": key, "body": {"text": text}} for key in rows])
+
+    def upload_all(rows: list[str]) -> None:
+        together.wait(PATIENCE)
+        files = [
+            SimpleUploadedFile(f"{key}.png", b"\x89PNG\r\n\x1a\n" + b"picture" * 9)
+            for key in rows[:4]
+        ]
+        media.put(project=project, files=files, by=None)
+
+    finish(
+        start(
+            lambda: put_all(keys),
+            lambda: put_all(keys[::-1]),
+            lambda: put_all(keys[::2] + keys[1::2]),
+            lambda: upload_all(keys),
+        )
+    )
+    stored = Item.objects.filter(project=project, body__text="z").order_by("pk")
+    assert set(stored.values_list("key", flat=True)) == set(keys)
 
 
 def test_large_requests_at_once_are_all_stored_exactly(

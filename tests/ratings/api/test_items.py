@@ -50,6 +50,15 @@ def items(api: APIClient, address: Address) -> None:
     assert api.post(address("items/"), rows, format="json").status_code == 200
 
 
+def test_items_stand_in_the_order_of_the_request(
+    api: APIClient, address: Address, keys: Any
+) -> None:
+    given = ["zz", "https://a.b/c", "aa"]
+    rows = [{"key": key, "body": {"text": key}} for key in given]
+    assert api.post(address("items/"), rows, format="json").status_code == 200
+    assert keys() == given
+
+
 def test_an_item_is_told_whole(items: None, get: Any, rate: Any, project: Project) -> None:
     question = project.questions.get()
     rate(question, "d", "ann", "minor")
