@@ -7,7 +7,7 @@ class QualityConfig(AppConfig):
     def ready(self) -> None:
         from metrics.auditing import others
         from metrics.models import NamedView
-        from metrics.pages import chart_views, project_list, rater_table, shared_views
+        from metrics.pages import chart_views, project_list, rater_table, shared_views, verdict
         from ratings.desk import exams
         from ratings.items import chosen_views
 
@@ -22,6 +22,7 @@ class QualityConfig(AppConfig):
         shared_views.SHOWN[NamedView.Page.RATERS] = raters
         chart_views.MARKS.append(marks.of)
         rater_table.MARKS.append(marks.of_raters)
+        verdict.FIRST.append(marks.first)
         chosen_views.DONE["decide"] = sending_views.send
         exams.HOLDER[:] = [judging.HOLDER]
         others.ALL.append(others.Stored(audit.differences, audit.repair))

@@ -3,6 +3,7 @@ what it names. All of it is read off what is stored."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -15,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from metrics.agreement import bands
-from projects.models import Member
+from projects.models import Member, Question
 
 from . import figures, words
 from .selection import Selection
@@ -23,6 +24,9 @@ from .sources.source import ProjectNumbers
 
 NAMED = 3  # raters in the sentence
 DECIDE = (Member.Role.LEAD, Member.Role.ADJUDICATOR)
+# What whoever leads a project does before anything else about a question: the words of the button,
+# and where it leads. A higher room adds its own when the site starts.
+FIRST: list[Callable[[Question], tuple[str, str] | None]] = []
 
 
 @dataclass(frozen=True)
@@ -43,10 +47,10 @@ def verdict(
     step = _step(chosen, name, headline)
     found = _confused(chosen, numbers) + _apart(chosen, numbers)
     if step is None:
-        sentences, (action, url) = [_too_early(headline)], _plan(chosen)
+        sentences, then = [_too_early(headline)], _plan(chosen)
     else:
-        sentences, (action, url) = [step, *found], _next(chosen, headline, bool(found))
-    return Verdict(sentences, action, url)
+        sentences, then = [step, *found], _next(chosen, headline, bool(found))
+    return Verdict(sentences, *(_first(chosen) or then))
 
 
 def _step(chosen: Selection, name: str, headline: dict[str, Any]) -> SafeString | None:
@@ -116,6 +120,13 @@ def _apart(chosen: Selection, numbers: ProjectNumbers) -> list[SafeString]:
         every = "#raters" if chosen.filter else _address("raters", chosen)
         links = format_html("{} ({})", links, _link(every, _("all raters")))
     return [format_html(_("Furthest from the others: {raters}."), raters=links)]
+
+
+def _first(chosen: Selection) -> tuple[str, str] | None:
+    project: Any = chosen.project
+    if project.role != Member.Role.LEAD or chosen.filter:
+        return None
+    return next((step for find in FIRST if (step := find(chosen.question))), None)
 
 
 def _next(chosen: Selection, headline: dict[str, Any], found: bool) -> tuple[str, str]:

@@ -4,11 +4,14 @@ brought them."""
 from __future__ import annotations
 
 from collections.abc import Collection
+from urllib.parse import urlencode
 
-from django.db.models import Q
+from django.db.models import Count, Q
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
+from metrics.pages.figures import whole
 from projects.models import Member, Question, Rater
 from quality.models import Alarm, GoldAct, State
 
@@ -50,6 +53,18 @@ def of_raters(
             words = _("%(step)s, %(state)s") % said
             found.setdefault(act.rater_id, []).append((words, url))
     return found
+
+
+def first(question: Question) -> tuple[str, str] | None:
+    """Raters with open cases are looked at before anything is decided by their answers: the words
+    of a button, and the page that lists them; None where there are none."""
+    cases = Alarm.objects.filter(question=question, state=State.OPEN, rater__paused=False)
+    n = cases.aggregate(n=Count("rater", distinct=True))["n"]
+    if not n:
+        return None
+    words = ngettext("Look at one rater first", "Look at %(n)s raters first", n) % {"n": whole(n)}
+    query = urlencode({"question": question.key, "show": "alarm"})
+    return words, f"{reverse('raters', args=[question.project_id])}?{query}"
 
 
 # What is only counted moves no trend.

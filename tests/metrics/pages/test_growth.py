@@ -29,10 +29,10 @@ def asking(n_raters: int) -> dict[str, str]:
 # a reason.
 PINNED = {
     "/": 15,
-    "/projects/{project}/": 32,
-    "/projects/{project}/?period=day": 30,
-    "/projects/{project}/?sort=vs_peers": 32,
-    "/projects/{project}/ asks": 32,
+    "/projects/{project}/": 33,
+    "/projects/{project}/?period=day": 31,
+    "/projects/{project}/?sort=vs_peers": 33,
+    "/projects/{project}/ asks": 33,
     "/projects/{project}/charts/trend.json?period=day": 8,
     "/projects/{project}/charts/pairs.json": 8,
     "/projects/{project}/charts/rater-trend.json?rater=a": 11,

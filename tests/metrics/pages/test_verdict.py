@@ -11,7 +11,7 @@ import pytest
 from metrics.models import Slice
 from metrics.on_request import slices
 from metrics.work.sweep import bring_up_to_date
-from projects.models import Item, Project
+from projects.models import Item, Project, Rater
 from projects.setup.projects import change_project
 
 pytestmark = pytest.mark.django_db
@@ -56,6 +56,26 @@ def test_one_sentence_one_number_one_action(
         if not link.startswith("#"):
             assert client_for(lead).get(link).status_code == 200
     assert strip(client_for(viewer), project)[1][-1] == "#disputes"
+
+
+def test_raters_with_open_cases_are_looked_at_first(
+    confusing: Any, project: Any, client_for: Any, lead: Any, viewer: Any, make_alarm: Any
+) -> None:
+    """What they answered would be decided about otherwise."""
+    ann, bea = project.raters.get(key="ann"), project.raters.get(key="bea")
+    case = make_alarm(confusing, ann)
+    make_alarm(confusing, ann, kind="rater_apart", measure="agreement")
+    text, links = strip(client_for(lead), project)
+    assert text.endswith("Look at one rater first")
+    listed = client_for(lead).get(html.unescape(links[-1])).content.decode()
+    assert "/raters/ann/" in listed
+    assert "/raters/bea/" not in listed
+    assert strip(client_for(viewer), project)[1][-1] == "#disputes"
+    make_alarm(confusing, bea)
+    assert strip(client_for(lead), project)[0].endswith("Look at 2 raters first")
+    Rater.objects.filter(pk=bea.pk).update(paused=True)
+    type(case).objects.filter(rater=ann).update(state="looked_at")
+    assert strip(client_for(lead), project)[0].endswith("Decide disputed items")
 
 
 def test_no_word_where_the_interval_is_wide(
