@@ -121,6 +121,13 @@ TERMS: dict[str, tuple[str, str]] = {
             "items to be sure."
         ),
     ),
+    "confusions": (
+        _("What is confused with what"),
+        _(
+            "Of all pairs of ratings of an item that differ, the share that lies between two "
+            "categories. The first line is where a guideline helps most."
+        ),
+    ),
     "sensitivity": (
         _("Does it depend on the weights?"),
         _(

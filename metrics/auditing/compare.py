@@ -200,8 +200,12 @@ def _compare_diagnosis(
         return
     row = Diagnosis.objects.filter(pk=question_id).first() or Diagnosis()
     stored = {one["name"]: one["figures"] for one in row.findings}
-    made = findings.of_question(Ever.of(question_id, scale), _means(question_id))
+    ever = Ever.of(question_id, scale)
+    made = findings.of_question(ever, _means(question_id))
     found.compare("finding", stored, {one["name"]: one["figures"] for one in made})
+    confused = {(a, b): share for a, b, share in findings.confusions(ever.told, ever.n_items)}
+    kept = {(a, b): share for a, b, share in row.confusions}
+    found.compare("confusion of two categories", kept, confused)
     expected = disputes.newest_disputed(question_id, scale)
     found.compare("most disputed items", row.disputes, expected)
 

@@ -109,6 +109,8 @@ class Diagnosis(models.Model):
     )
     # [{"name", "figures"}, ...] of the diagnoses that apply; pages put them into words.
     findings = models.JSONField(default=list)
+    # [[place of a category, of another one, their share of the disagreement], ...], declared order
+    confusions = models.JSONField(default=list)
     # {"n_items", "whole", weighting -> [[item id, counts in declared order, distance], ...]}
     # (readings.disputes).
     disputes = models.JSONField(default=dict)

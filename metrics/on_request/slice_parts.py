@@ -79,6 +79,7 @@ def dashboard(
                 ),
             ]
         ),
+        "confusions": findings.confusions(counted.counts, counted.n_items),
         "disputes": most_disputed(ratings, scale),
     }
 

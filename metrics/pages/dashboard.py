@@ -25,7 +25,7 @@ from .rater_table import rater_table
 from .report_words import ENOUGH
 from .selection import Selection
 from .sources.source import ProjectNumbers
-from .verdict import verdict
+from .verdict import said_both, verdict
 
 SENTENCES = 3  # said at once; the others are one click away
 TABLE_RATERS = 20  # a wider table cannot be read; the list of pairs stands in for it
@@ -37,6 +37,8 @@ LIVE = Live(
         "verdict",
         "getting-started",
         "headline",
+        "beside",
+        "findings",
         "missing",
         "trend-table",
         "pairs-table",
@@ -103,9 +105,32 @@ def context(request: HttpRequest, chosen: Selection, numbers: ProjectNumbers) ->
         "places": "starting" if steps and reading is None else places,
         "n_raters": table.n_raters,
         "rater_page": table,
+        "confusions": confusions(chosen, numbers),
         "disputes": numbers.disputes(),
         "sensitivity": sensitivity(chosen, reading),
     }
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Two categories, and their share of all disagreement; ``url``: the items on which they were
+    said."""
+
+    words: str
+    share: float
+    url: str
+
+
+def confusions(chosen: Selection, numbers: ProjectNumbers) -> list[Confusion]:
+    """Which categories are confused most; of two there is nothing to tell."""
+    labels = chosen.scale.labels
+    if len(labels) < 3:
+        return []
+    found = []
+    for one, other, share in numbers.confusions():
+        a, b = labels[one], labels[other]
+        found.append(Confusion(f"{a} / {b}", share, said_both(chosen, a, b)))
+    return found
 
 
 def trends_offered(chosen: Selection) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ from .rater_columns import COLUMNS, SORTED_BY, Column, RaterRow
 from .selection import Selection, one_of, page_number
 from .sources.source import ProjectNumbers
 
-RATERS_A_PAGE = 50
+RATERS_A_PAGE = 10  # the page of raters shows all of them
 
 # What higher rooms have to mark at raters of a question, for somebody of this role: rater id ->
 # words, and the page that says more.

@@ -97,12 +97,12 @@ def _confused(chosen: Selection, numbers: ProjectNumbers) -> list[SafeString]:
             a, b = labels[told["category_a"]], labels[told["category_b"]]
             said = _("Most confused: {pair} ({share} of the disagreement).")
             share = figures.percent(told["share"])
-            link = _link(_said_both(chosen, a, b), f"{a} / {b}")
+            link = _link(said_both(chosen, a, b), f"{a} / {b}")
             return [format_html(said, pair=link, share=share)]
     return []
 
 
-def _said_both(chosen: Selection, a: str, b: str) -> str:
+def said_both(chosen: Selection, a: str, b: str) -> str:
     """The items of which somebody said one and somebody the other, the most disputed first."""
     said = {"said": a, "and_said": b, "sort": "disagreement"}
     query = urlencode({"question": chosen.question.key, **said})

@@ -25,6 +25,9 @@ from . import disputes, pairs, pooled
 from .ever import Ever
 
 Findings = list[dict[str, Any]]
+Confusions = list[tuple[int, int, float]]  # two categories, their share of the disagreement
+
+CONFUSED = 5  # pairs of categories that are shown
 
 
 # The most important first: a page says the first three at once.
@@ -49,6 +52,7 @@ def diagnosis_of(ever: Ever, means: dict[str, Any]) -> Diagnosis:
     return Diagnosis(
         question_id=ever.question_id,
         findings=of_question(ever, means),
+        confusions=confusions(ever.told, ever.n_items),
         disputes=disputes.newest_disputed(ever.question_id, ever.scale),
         computed_at=timezone.now(),
     )
@@ -66,6 +70,11 @@ def of_question(ever: Ever, means: dict[str, Any]) -> Findings:
     found = of(ever.told, ever.n_items, tables, ever.scale)
     reading = Reading.objects.filter(question_id=ever.question_id, span=Span.ALL).first()
     return found if reading is None else in_order([*found, *of_reading(reading, means)])
+
+
+def confusions(counts: np.ndarray, n_items: np.ndarray) -> Confusions:
+    """Patterns (P, k), items (P,) -> which categories are confused most."""
+    return diagnosis.confusions(counts, n_items)[:CONFUSED] if len(n_items) else []
 
 
 def of(

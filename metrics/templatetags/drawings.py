@@ -58,14 +58,23 @@ def _moves(points: Sequence[tuple[float, float] | None]) -> list[str]:
     return moves
 
 
+def _on_scale(number: float, low: float = -0.2, high: float = 1.0) -> str:
+    return f"{4 + 72 * (min(max(number, low), high) - low) / (high - low):.1f}"
+
+
 @register.simple_tag
-def whisker(value: Reading | None, low: float = -0.2, high: float = 1.0) -> SafeString:
+def whisker_scale() -> SafeString:
+    """The ends of the scale that a column of whiskers shares."""
+    ends = "".join(f'<text x="{_on_scale(end)}" y="12">{end:g}</text>' for end in (0.0, 1.0))
+    return _drawn(f'<svg class="whisker" viewBox="0 0 80 16" aria-hidden="true">{ends}</svg>')
+
+
+@register.simple_tag
+def whisker(value: Reading | None) -> SafeString:
     """A reading on a scale: its interval as a line, its value as a dot, zero as a tick."""
     if not value or value.get("value") is None:
         return mark_safe("")
-
-    def at(number: float) -> str:
-        return f"{4 + 72 * (min(max(number, low), high) - low) / (high - low):.1f}"
+    at = _on_scale
 
     line = ""
     if value.get("low") is not None and value.get("high") is not None:

@@ -97,9 +97,12 @@ async function start(figure) {
   }
 }
 
+/* In a fold that is closed nothing is seen, and nothing has a width. */
+const folded = (figure) => figure.closest("details:not([open])");
+
 async function refresh(figure) {
   const known = drawn.get(figure);
-  if (!known) return start(figure);
+  if (!known) return folded(figure) ? undefined : start(figure);
   const fresh = await read(figure);
   if (JSON.stringify(fresh.spec) !== known.spec) return draw(figure, fresh);
   known.rows = fresh.rows;
@@ -146,7 +149,7 @@ document.body.addEventListener("charts-changed", () => {
 
 function redraw() {
   for (const [figure, { spec, rows, locale }] of drawn) {
-    draw(figure, { spec: JSON.parse(spec), rows, locale }).catch(console.warn);
+    if (!folded(figure)) draw(figure, { spec: JSON.parse(spec), rows, locale }).catch(console.warn);
   }
 }
 
@@ -162,4 +165,14 @@ window.addEventListener("resize", () => {
 });
 
 if (figures().length) placeTooltip();
-for (const figure of figures()) start(figure);
+for (const figure of figures()) if (!folded(figure)) start(figure);
+
+document.addEventListener(
+  "toggle",
+  (event) => {
+    for (const figure of event.target.querySelectorAll?.(".chart[data-chart]") ?? []) {
+      if (!folded(figure)) refresh(figure).catch(console.warn);
+    }
+  },
+  true, // it does not bubble
+);

@@ -84,7 +84,8 @@
     if (target.pathname !== window.location.pathname || target.hash) return;
     if (target.search === window.location.search) return;
     try {
-      const place = { path: target.pathname + target.search, top: window.scrollY };
+      const folds = [...document.querySelectorAll(".fold[id][open]")].map((fold) => fold.id);
+      const place = { path: target.pathname + target.search, top: window.scrollY, folds };
       window.sessionStorage.setItem(PLACE, JSON.stringify(place));
     } catch {
       /* storage is switched off: the page begins at its top */
@@ -101,6 +102,7 @@
     }
     const here = window.location.pathname + window.location.search;
     if (place?.path !== here || window.location.hash) return;
+    for (const id of place.folds) document.getElementById(id)?.setAttribute("open", "");
     window.scrollTo({ top: place.top, behavior: "instant" });
   }
 

@@ -60,7 +60,10 @@ def browser(chromium: str) -> Iterator[Browser]:
 
 
 def drawn(page: Page) -> None:
-    """All charts of the page are drawn."""
+    """All charts of the page are drawn, those in folds too, which are opened."""
+    folds = page.locator("details.fold:not([open]) > summary")
+    while folds.count():
+        folds.first.click()
     for chart in page.locator(".chart").all():
         expect(chart).to_have_attribute("data-state", "drawn")
 

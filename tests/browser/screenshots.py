@@ -42,7 +42,7 @@ def ada(project: Project) -> User:
 
 
 def drawn(page: Page) -> None:
-    for chart in page.locator(".chart").all():
+    for chart in page.locator(".chart:visible").all():
         expect(chart).to_have_attribute("data-state", "drawn")
 
 

@@ -17,7 +17,7 @@ from metrics.work.sweep import bring_up_to_date
 from projects.models import Project
 from ratings import tasks
 from ratings.models import Rating
-from tests.browser.conftest import becomes
+from tests.browser.conftest import becomes, drawn
 from tests.cast import PASSWORD
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -61,11 +61,6 @@ def accessible(page: Page) -> None:
         drawn(page)
         found = Axe().run(page)
         assert found.violations_count == 0, found.generate_report()
-
-
-def drawn(page: Page) -> None:
-    for chart in page.locator(".chart").all():
-        expect(chart).to_have_attribute("data-state", "drawn")
 
 
 def ratings_of_two() -> bytes:

@@ -20,6 +20,7 @@ from quality import tasks
 from quality.exam import settings
 from quality.models import Appeal, DriftStanding, GoldAct, LabelRules
 from ratings.models import Exam
+from tests.browser.conftest import drawn
 from tests.cast import PASSWORD
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -93,15 +94,13 @@ def world(project: Project, question: Question, lead: User, rate: Any, make_alar
 
 def proper(page: Page) -> None:
     """Fits a phone and a desk, and axe finds nothing, light and dark."""
-    for chart in page.locator(".chart").all():
-        expect(chart).to_have_attribute("data-state", "drawn")
+    drawn(page)
     for size in (PHONE, DESK):
         page.set_viewport_size(size)
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), page.url
     for scheme in ("dark", "light"):
         page.emulate_media(color_scheme=scheme)
-        for chart in page.locator(".chart").all():
-            expect(chart).to_have_attribute("data-state", "drawn")
+        drawn(page)
         found = Axe().run(page)
         assert found.violations_count == 0, f"{page.url}\n{found.generate_report()}"
 

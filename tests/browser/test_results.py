@@ -73,6 +73,25 @@ def test_dashboard_draws_its_charts(scheme: str, project: Any, rated: Any, open_
     assert found.violations_count == 0, found.generate_report()
 
 
+def test_a_fold_draws_when_it_opens_and_stays_open(
+    project: Any, rated: Any, open_page: Any
+) -> None:
+    """What is read in doubt is closed at first; a choice inside reloads the page, which keeps it."""
+    page = open_page(f"/projects/{project.pk}/")
+    fold = page.locator("#pairs")
+    expect(page.locator(".chart").first).to_have_attribute("data-state", "drawn")
+    expect(fold.locator(".chart")).not_to_be_visible()
+    assert not fold.locator(".chart").get_attribute("data-state")
+    fold.locator("> summary").click()
+    expect(fold.locator(".chart")).to_have_attribute("data-state", "drawn")
+    page.locator("#sensitivity-fold > summary").click()
+    fold.get_by_role("link", name="Linear").click()
+    page.wait_for_url("**weights=linear**")
+    expect(fold.locator(".chart")).to_have_attribute("data-state", "drawn")
+    expect(page.locator("#sensitivity")).to_be_visible()
+    expect(page.locator("#missing")).not_to_be_visible()
+
+
 def test_chart_follows_the_colour_scheme(project: Any, rated: Any, open_page: Any) -> None:
     page = open_page(f"/projects/{project.pk}/", color_scheme="light")
     drawn(page)

@@ -182,16 +182,30 @@ def _overlap(n: npt.NDArray[np.float64], n2: npt.NDArray[np.float64]) -> Finding
     )
 
 
-def _confused(counts: npt.NDArray[np.float64], n_items: npt.NDArray[np.float64]) -> Finding | None:
-    k, sizes = counts.shape[1], counts.sum(axis=1)
+def confusions(counts: npt.ArrayLike, n_items: npt.ArrayLike) -> list[tuple[int, int, float]]:
+    """Patterns (P, k) and n_items (P,) -> (category, other category, their share of all
+    disagreement), the largest first, those that nobody confuses left out: what stands above the
+    diagonal of the coincidence matrix (Krippendorff 2011, Computing alpha-reliability)."""
+    apart = _apart(np.asarray(counts, float), np.asarray(n_items, float))
+    total = apart.sum()
+    order = np.argsort(-apart, axis=None, kind="stable")
+    pairs = [divmod(int(place), apart.shape[1]) for place in order]
+    return [(a, b, float(apart[a, b] / total)) for a, b in pairs if apart[a, b]]
+
+
+def _apart(counts: npt.NDArray[np.float64], n_items: npt.NDArray[np.float64]) -> Any:
+    """The coincidence matrix above its diagonal (k, k), in items times ratings."""
+    sizes = counts.sum(axis=1)
     shared = sizes >= 2
     weighted = counts[shared] * (n_items[shared] / (sizes[shared] - 1))[:, None]
-    apart = np.triu(weighted.T @ counts[shared], 1)  # above the diagonal of the coincidence matrix
-    total = float(apart.sum())
+    return np.triu(weighted.T @ counts[shared], 1)
+
+
+def _confused(counts: npt.NDArray[np.float64], n_items: npt.NDArray[np.float64]) -> Finding | None:
+    k, total = counts.shape[1], float(_apart(counts, n_items).sum())
     if k < 3 or total < FEW_ITEMS:
         return None
-    a, b = divmod(int(np.argmax(apart)), k)
-    share = float(apart[a, b]) / total
+    a, b, share = confusions(counts, n_items)[0]
     if share < max(CONFUSED_SHARE, CONFUSED_TIMES * 2 / (k * (k - 1))):
         return None
     return Finding(

@@ -20,6 +20,7 @@ from metrics.pages.moves import Move
 from metrics.pages.rater_columns import Column, RaterRow
 from metrics.pages.selection import Selection
 from metrics.readings import disputes, pairs
+from metrics.readings.findings import Confusions
 from projects.catalogue.sizes import n_items
 from projects.models import Rater
 
@@ -196,6 +197,10 @@ class SlicedProject(SliceNumbers, ProjectNumbers):
     def found(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.body["findings"]
         return found
+
+    def confusions(self) -> Confusions:
+        # A slice that was made before the last update has none.
+        return [(a, b, share) for a, b, share in self.body.get("confusions", ())]
 
 
 class SlicedCoefficients(SliceNumbers):

@@ -25,6 +25,7 @@ from metrics.pages.rater_columns import Column, RaterRow
 from metrics.pages.selection import Selection
 from metrics.pages.trends import Point
 from metrics.readings.disputes import Disputes
+from metrics.readings.findings import Confusions
 from metrics.readings.pairs import Pair
 from projects.models import Rater
 
@@ -120,6 +121,10 @@ class ProjectNumbers(Numbers):
     @abstractmethod
     def found(self) -> list[dict[str, Any]]:
         """The diagnoses that apply: {"name", "figures"}."""
+
+    @abstractmethod
+    def confusions(self) -> Confusions:
+        """The categories that are confused most."""
 
     def findings(self, raters: list[Rater]) -> list[str]:
         """What there is to say, in the reader's language; ``raters``: those of the heat map."""

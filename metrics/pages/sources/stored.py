@@ -17,6 +17,7 @@ from metrics.pages.moves import Move, moves
 from metrics.pages.rater_columns import Column, RaterRow
 from metrics.pages.selection import Selection
 from metrics.readings import bootstrap, disputes, over_time, pair_details, pairs
+from metrics.readings.findings import Confusions
 from projects.catalogue.sizes import n_items
 from projects.models import Question, Rater
 
@@ -143,6 +144,9 @@ class StoredProject(ProjectNumbers):
     def found(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.diagnosis.findings
         return found
+
+    def confusions(self) -> Confusions:
+        return [(a, b, share) for a, b, share in self.diagnosis.confusions]
 
 
 class StoredRater(RaterNumbers):

@@ -10,7 +10,7 @@ from metrics.agreement import bands, report
 from metrics.agreement.coefficients import cohen, fleiss, scored
 from metrics.agreement.coefficients.icc import icc
 from metrics.agreement.counts import tally
-from metrics.agreement.explaining.diagnosis import diagnose
+from metrics.agreement.explaining.diagnosis import confusions, diagnose
 from metrics.agreement.explaining.sensitivity import sensitivity
 from tests.metrics.agreement.test_truth import CASES, codes_of, load
 
@@ -283,6 +283,18 @@ def test_the_two_categories_that_are_confused_are_named():
     assert (found["category_a"], found["category_b"]) == (2, 3)
     assert found["share"] == pytest.approx(
         (disagreement[2, 3] + disagreement[3, 2]) / disagreement.sum()
+    )
+    shares = {
+        (a, b): (disagreement[a, b] + disagreement[b, a]) / disagreement.sum()
+        for a, b in itertools.combinations(range(4), 2)
+    }
+    patterns, _pairs = counted(codes, 4)
+    told = confusions(patterns.counts, patterns.n_items)
+    assert {(a, b): share for a, b, share in told} == pytest.approx(
+        {pair: share for pair, share in shares.items() if share}
+    )
+    assert [share for _a, _b, share in told] == sorted(
+        (s for s in shares.values() if s), reverse=True
     )
     assert "confused_categories" not in names(rng.integers(0, 4, (200, 3)), 4)
     assert "confused_categories" not in names(rng.integers(0, 2, (200, 3)), 2)

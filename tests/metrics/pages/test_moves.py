@@ -16,9 +16,9 @@ from metrics.work.sweep import bring_up_to_date
 from tests.metrics.on_request.test_attributing import made_once, moved  # noqa: F401 - fixtures
 
 
-def headline(response: Any) -> str:
+def findings(response: Any) -> str:
     text = html.unescape(response.content.decode())
-    return " ".join(text[text.index('id="headline"') : text.index('id="beside-title"')].split())
+    return " ".join(text.split('id="findings"')[1].split("</section>")[0].split())
 
 
 def test_the_dashboard_opens_with_the_move_and_leads_to_its_explanation(
@@ -28,7 +28,7 @@ def test_the_dashboard_opens_with_the_move_and_leads_to_its_explanation(
     client_for: Any,
 ) -> None:
     client = client_for(lead)
-    said = headline(client.get(f"/projects/{project.pk}/"))
+    said = findings(client.get(f"/projects/{project.pk}/"))
     assert re.search(
         r"Fleiss’ kappa, quadratic weights fell from 1.00 to 0.\d\d in the week of 2026-05-11", said
     )

@@ -305,13 +305,13 @@ def test_dashboard_queries_do_not_grow(
     client = client_for(lead)
     client.get(f"/projects/{project.pk}/")  # the first one asks what there is to filter by
     tasks.sweep_all()
-    with django_assert_num_queries(32):
+    with django_assert_num_queries(33):
         client.get(f"/projects/{project.pk}/")
     for rater in "defgh":
         for item in ("i1", "i2", "i5"):
             rate(rated, item, rater, "minor")
     bring_up_to_date(rated.pk)
-    with django_assert_num_queries(32):
+    with django_assert_num_queries(33):
         client.get(f"/projects/{project.pk}/")
 
 
@@ -357,6 +357,8 @@ def test_live_counted_change_sends_the_fragments(
     for part in (
         "as-of",
         "headline",
+        "beside",
+        "findings",
         "raters",
         "missing",
         "categories",
@@ -367,7 +369,7 @@ def test_live_counted_change_sends_the_fragments(
         assert f'id="{part}"' in text
         assert f"#{part}" in taken_over
     assert "#getting-started" in taken_over
-    assert len(taken_over) == 11
+    assert len(taken_over) == 13
 
 
 @pytest.mark.fresh

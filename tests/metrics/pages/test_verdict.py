@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import html
 import re
+from collections import Counter
 from typing import Any
 
 import pytest
 
-from metrics.models import Slice
+from metrics.auditing.compare import audit
+from metrics.models import Diagnosis, Slice
 from metrics.on_request import slices
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Item, Project, Rater
@@ -56,6 +58,38 @@ def test_one_sentence_one_number_one_action(
         if not link.startswith("#"):
             assert client_for(lead).get(link).status_code == 200
     assert strip(client_for(viewer), project)[1][-1] == "#disputes"
+
+
+def test_what_is_confused_with_what(
+    confusing: Any, project: Any, rate: Any, client_for: Any, lead: Any
+) -> None:
+    """The pairs of categories by their share of the pairs of ratings that differ."""
+    for number in range(12):
+        rate(confusing, f"more {number}", "ann", "critical")
+        rate(confusing, f"more {number}", "bea", "major" if number < 9 else "none")
+    bring_up_to_date(confusing.pk)
+    assert not audit(confusing.pk).differences
+    said: dict[Any, dict[Any, str]] = {}
+    for item, rater, code in confusing.ratings.values_list("item_id", "rater_id", "code"):
+        said.setdefault(item, {})[rater] = code
+    apart = Counter(
+        tuple(sorted(codes.values())) for codes in said.values() if len({*codes.values()}) == 2
+    )
+    labels = dict(confusing.categories.values_list("code", "label"))
+    expected = [
+        (f"{labels[a]} / {labels[b]}", pytest.approx(n / apart.total()))
+        for (a, b), n in apart.most_common()
+    ]
+    client = client_for(lead)
+    page = client.get(f"/projects/{project.pk}/")
+    assert [(one.words, one.share) for one in page.context["confusions"]] == expected
+    assert expected[0][0] == "none / minor"
+    items = client.get(page.context["confusions"][1].url).context["rows"]
+    assert {row.item.key for row in items} == {f"more {number}" for number in range(9)}
+    table = client.get(f"/projects/{project.pk}/?csv=confused-title").content.decode()
+    assert "none / minor" in table
+    Diagnosis.objects.update(confusions=[])
+    assert audit(confusing.pk).differences
 
 
 def test_raters_with_open_cases_are_looked_at_first(
