@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +11,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from metrics.agreement import registry
-from metrics.agreement.headline import CHOSEN
+from metrics.agreement.headline import CHOSEN, COHEN, FLEISS
 from metrics.agreement.weights import WEIGHTINGS
 from metrics.filters import EVERY, RANDOM
 from metrics.models import Reading
@@ -71,6 +72,7 @@ def context(request: HttpRequest, chosen: Selection, numbers: ProjectNumbers) ->
     name, headline = chosen.asked or chosen.first["name"], first_number(chosen, reading)
     steps = [] if chosen.filter else getting_started.steps(chosen.project, reading)
     begun = bool(reading) or not steps
+    weighed, weightings = sensitivity(reading, numbers, busiest)
     places = f"{'trend' if len(points) > 1 else ''}-{len(raters) if has_pairs else ''}"
     places += "" if begun else "-first"
     return {
@@ -107,7 +109,8 @@ def context(request: HttpRequest, chosen: Selection, numbers: ProjectNumbers) ->
         "rater_page": table,
         "confusions": confusions(chosen, numbers),
         "disputes": numbers.disputes(),
-        "sensitivity": sensitivity(chosen, reading),
+        "sensitivity_name": weighed,
+        "sensitivity": weightings,
     }
 
 
@@ -244,16 +247,29 @@ def beside(chosen: Selection, reading: Reading | None) -> list[tuple[str, dict[s
     names += [name for name in reading.headline.get("values", {}) if name not in names]
     names.append(weighted(registry.MEAN_BY_ITEMS, chosen.weights))
     first = chosen.asked or reading.headline.get("name")
-    wanted = [name for name in dict.fromkeys(names) if name != first]
-    return [(name, known[name]) for name in wanted if name in known]
+    wanted = [name for name in dict.fromkeys(names) if name != first and name in known]
+    # The mean over one pair is that pair's kappa again, with another interval.
+    return [(name, known[name]) for name in wanted if known[name].get("n_pairs") != 1]
 
 
-def sensitivity(chosen: Selection, reading: Reading | None) -> list[tuple[str, dict[str, Any]]]:
-    """Fleiss' kappa under each weighting that the scale gives sense to."""
+def sensitivity(
+    reading: Reading | None, numbers: ProjectNumbers, raters: list[Rater]
+) -> tuple[str, list[tuple[str, Mapping[str, Any]]]]:
+    """A coefficient, and its readings under each weighting that the scale gives sense to: Cohen's
+    kappa where that of two raters is read first, or else Fleiss'."""
     if reading is None:
-        return []
-    names = [(weights, weighted("fleiss_kappa", weights)) for weights in WEIGHTINGS]
-    return [(weights, reading.told[name]) for weights, name in names if name in reading.told]
+        return FLEISS, []
+    names = [(weights, weighted(FLEISS, weights)) for weights in WEIGHTINGS]
+    found = [(weights, reading.told[name]) for weights, name in names if name in reading.told]
+    if not reading.headline.get("name", "").startswith(COHEN):
+        return FLEISS, found
+    people = [rater for rater in raters if rater.kind == Rater.Kind.HUMAN]
+    two = people if len(people) == 2 else raters
+    return COHEN, [
+        (weights, pair.reading)
+        for weights, _reading in found
+        for pair in numbers.pairs_among(two, weights)
+    ]
 
 
 def missing(chosen: Selection, reading: Reading | None, total: int) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from metrics.agreement import bands
+from metrics.agreement.headline import FLEISS
 from metrics.agreement.weights import NONE, weighted
 from metrics.models import RaterReading, Reading, number_at
 from metrics.scale import QuestionScale
@@ -217,6 +218,8 @@ def _few(figures: dict[str, Any], _labels: list[str], _names: dict[int, str]) ->
 def _weightings(figures: dict[str, Any], _labels: list[str], _names: dict[int, str]) -> str:
     low, high = (bands.band_of(figures[end], figures["scheme"]) for end in ("low", "high"))
     told = {
+        # Not told by what was stored before it could be another one.
+        "name": words.coefficient(figures.get("coefficient", FLEISS)),
         "lowest": words.WEIGHTS[figures["lowest"]],
         "low": figure(figures["low"]),
         "highest": words.WEIGHTS[figures["highest"]],
@@ -226,12 +229,12 @@ def _weightings(figures: dict[str, Any], _labels: list[str], _names: dict[int, s
     }
     if low is high:
         said = _(
-            "The conclusion does not depend on the weights: Fleiss’ kappa is %(low)s to "
+            "The conclusion does not depend on the weights: %(name)s is %(low)s to "
             "%(high)s under any of them, always “%(low_word)s”."
         )
     else:
         said = _(
-            "The conclusion depends on the weights: Fleiss’ kappa is %(low)s (“%(low_word)s”) with "
+            "The conclusion depends on the weights: %(name)s is %(low)s (“%(low_word)s”) with "
             "weights “%(lowest)s” and %(high)s (“%(high_word)s”) with weights “%(highest)s”."
         )
     return said % told

@@ -97,8 +97,10 @@ def of_reading(reading: Reading, means: dict[str, Any]) -> Findings:
     if not first:
         return []
     found: list[Finding | None] = []
-    if first["name"].startswith((COHEN, FLEISS)):  # no other depends on weights
+    if first["name"].startswith(FLEISS):
         found.append(beside.weightings(told))
+    elif first["name"].startswith(COHEN):  # of one pair of raters, of which the mean is its kappa
+        found.append(beside.weightings(means, base=MEAN_BY_ITEMS, called=COHEN))
     if first["why"] != "two_raters":  # of whom Cohen's kappa is the only one
         fleiss = told.get(weighted("fleiss_kappa", first["weights"]), {})
         mean = means.get(weighted(MEAN_BY_ITEMS, first["weights"]), {})

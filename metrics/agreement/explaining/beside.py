@@ -24,8 +24,11 @@ LEAST_GAP = 0.01
 Readings = Mapping[str, Mapping[str, Any]]
 
 
-def weightings(readings: Readings, base: str = "fleiss_kappa") -> Finding | None:
-    """The lowest and the highest value over the weightings that were made, with their names."""
+def weightings(
+    readings: Readings, *, base: str = "fleiss_kappa", called: str = "fleiss_kappa"
+) -> Finding | None:
+    """The lowest and the highest value of the coefficient ``called`` over the weightings that were
+    made, with their names; ``base``: what it is called in ``readings``."""
     values = {}
     for name in WEIGHTINGS:
         value = readings.get(weighted(base, name), {}).get("value")
@@ -36,9 +39,10 @@ def weightings(readings: Readings, base: str = "fleiss_kappa") -> Finding | None
     lowest, highest = min(values, key=values.__getitem__), max(values, key=values.__getitem__)
     return Finding(
         "weightings",
-        f"{base} is {values[lowest]:.2f} with {lowest} and {values[highest]:.2f} with {highest} "
+        f"{called} is {values[lowest]:.2f} with {lowest} and {values[highest]:.2f} with {highest} "
         "weights.",
         {
+            "coefficient": called,
             "lowest": lowest,
             "low": values[lowest],
             "highest": highest,

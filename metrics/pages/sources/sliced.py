@@ -134,9 +134,9 @@ class SlicedProject(SliceNumbers, ProjectNumbers):
         raters = Rater.objects.in_bulk(self.body.get("shown", []))
         return sorted(raters.values(), key=lambda rater: pairs.natural(rater.key))
 
-    def pairs_among(self, raters: list[Rater]) -> list[pairs.Pair]:
+    def pairs_among(self, raters: list[Rater], weights: str = "") -> list[pairs.Pair]:
         known = {rater.pk: rater for rater in raters}
-        return _pairs(self.body.get("pairs", []), known, self.chosen.weights)
+        return _pairs(self.body.get("pairs", []), known, weights or self.chosen.weights)
 
     def listed_pairs(self, sort: str) -> list[pairs.Pair]:
         """The pairs of the heat map."""

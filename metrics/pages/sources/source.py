@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from django.db.models import QuerySet
 
+from metrics.agreement import bands
 from metrics.models import RaterReading, Reading
 from metrics.pages.findings import apart_sentences, sentences
 from metrics.pages.freshness import Freshness
@@ -84,7 +85,8 @@ class ProjectNumbers(Numbers):
         are no others than the former."""
 
     @abstractmethod
-    def pairs_among(self, raters: list[Rater]) -> list[Pair]: ...
+    def pairs_among(self, raters: list[Rater], weights: str = "") -> list[Pair]:
+        """The pairs among these; under the weights of the page, if no others are named."""
 
     @abstractmethod
     def listed_pairs(self, sort: str) -> Sequence[Any]:
@@ -130,7 +132,16 @@ class ProjectNumbers(Numbers):
         """What there is to say, in the reader's language; ``raters``: those of the heat map."""
         apart = apart_sentences(self.apart, self.chosen.project.pk, self.chosen.query)
         scheme = self.chosen.project.band_scheme
-        return [*apart, *sentences(self.found(), raters, self.chosen.scale, scheme=scheme)]
+        found = [one for one in self.found() if one["name"] != "weightings" or self._has_words()]
+        return [*apart, *sentences(found, raters, self.chosen.scale, scheme=scheme)]
+
+    def _has_words(self) -> bool:
+        """Whether enough is known of what is read first to say a word of it, under any weights."""
+        first = self.reading.headline.get("value") if self.reading else None
+        if not first:
+            return False
+        scheme = self.chosen.project.band_scheme
+        return not bands.too_early(first["n_items"], first["low"], first["high"], scheme)
 
 
 class RaterNumbers(Numbers):

@@ -111,8 +111,8 @@ class StoredProject(ProjectNumbers):
         lowest = who == "lowest"
         return pairs.extreme_raters(self.question.pk, self.chosen.vs_peers, lowest=lowest)
 
-    def pairs_among(self, raters: list[Rater]) -> list[pairs.Pair]:
-        return pairs.among(self.question, raters, self.chosen.weights)
+    def pairs_among(self, raters: list[Rater], weights: str = "") -> list[pairs.Pair]:
+        return pairs.among(self.question, raters, weights or self.chosen.weights)
 
     def listed_pairs(self, sort: str) -> list[int]:
         return pairs.listed(self.question, self.chosen.weights, sort)

@@ -92,6 +92,41 @@ def test_what_is_confused_with_what(
     assert audit(confusing.pk).differences
 
 
+def kappa(one: list[int], other: list[int], power: int) -> float:
+    """1 - observed / expected disagreement, of distances to this power; 0 counts any difference."""
+    far = [[float(a != b) if power == 0 else abs(a - b) ** power for b in other] for a in one]
+    seen = sum(far[place][place] for place in range(len(one))) / len(one)
+    return 1 - seen / (sum(map(sum, far)) / len(one) ** 2)
+
+
+@pytest.mark.parametrize("narrowed", ["", "?from=2000-01-01"])
+def test_of_two_raters_all_is_said_of_their_kappa(
+    confusing: Any, project: Any, rate: Any, client_for: Any, lead: Any, narrowed: str
+) -> None:
+    """Of the coefficient that stands above it, not of Fleiss' beside it; and once."""
+    Rater.objects.create(project=project, key="gpt", kind="model")
+    rate(confusing, "i0", "gpt", "none")
+    rate(confusing, "i0", "gpt", None)
+    bring_up_to_date(confusing.pk)
+    client, address = client_for(lead), f"/projects/{project.pk}/{narrowed}"
+    client.get(address)
+    slices.WORK.sweep()
+    page = client.get(address)
+    standing = confusing.ratings.exclude(code=-1).order_by("item_id", "rater__key")
+    codes = list(standing.values_list("code", flat=True))
+    names = "none", "linear", "quadratic"
+    expected = {name: kappa(codes[::2], codes[1::2], power) for power, name in enumerate(names)}
+    assert page.context["headline_name"] == "cohen_kappa_quadratic"
+    assert page.context["sensitivity_name"] == "cohen_kappa"
+    shown = {weights: reading["value"] for weights, reading in page.context["sensitivity"]}
+    assert shown == pytest.approx(expected)
+    headline = page.context["headline"]
+    assert dict(page.context["sensitivity"])["quadratic"]["low"] == pytest.approx(headline["low"])
+    assert not [name for name, _value in page.context["beside"] if name.startswith("mean_")]
+    [said] = [text for text in page.context["findings"] if text.startswith("The conclusion")]
+    assert f"Cohen’s kappa is {expected['none']:.2f}" in said
+
+
 def test_raters_with_open_cases_are_looked_at_first(
     confusing: Any, project: Any, client_for: Any, lead: Any, viewer: Any, make_alarm: Any
 ) -> None:
@@ -122,6 +157,9 @@ def test_no_word_where_the_interval_is_wide(
     text, links = strip(client_for(lead), project)
     assert text.startswith("Too early to say: ")
     assert "of 4 items is a wide interval" in text
+    findings = client_for(lead).get(f"/projects/{project.pk}/").context["findings"]
+    assert findings
+    assert not [said for said in findings if "weights" in said]
     assert links[-1].startswith(f"/projects/{project.pk}/plan/")
 
 
