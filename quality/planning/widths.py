@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metrics.agreement import planning
+from metrics.agreement import bands, planning
+from metrics.agreement.headline import COHEN, FLEISS
 from metrics.models import Reading, Span
+from metrics.readings import pooled
 from metrics.readings.stored import weights_of
 from metrics.scale import QuestionScale, weighted
 from projects.models import Question
@@ -32,13 +34,22 @@ class Outlook:
     value: dict[str, Any] | None
     widths: list[Width]
 
+    @property
+    def rough(self) -> bool:
+        """Whether the error itself rests on too few items to reckon with."""
+        return bool(self.value) and (self.value or {}).get("n_items", 0) < bands.FEW_ITEMS
+
 
 def outlook(question: Question, half_widths: Sequence[float] = HALF_WIDTHS) -> Outlook:
-    """Of Fleiss' kappa under the weights of what is read first, and of the ratings of which that
-    is told (Reading.told); items of the same kind are assumed."""
-    name = weighted("fleiss_kappa", weights_of(question, QuestionScale.of(question)))
+    """Of the kappa that is read first: Cohen's of two raters, or else Fleiss' under the same
+    weights, of the ratings of which it is told (Reading.told). Items of the same kind are
+    assumed."""
+    name = weighted(FLEISS, weights_of(question, QuestionScale.of(question)))
     whole = Reading.objects.filter(question=question, span=Span.ALL).first()
     value = whole.told.get(name) if whole else None
+    first = pooled.of_all(whole.headline) if whole else {}
+    if first and first["name"].startswith(COHEN):
+        name, value = first["name"], first["value"]
     se, n = (value.get("se"), value.get("n_items") or 0) if value else (None, 0)
     widths = []
     for half_width in half_widths:

@@ -101,6 +101,30 @@ def test_the_number_is_the_one_that_is_read_first(
     ]
 
 
+def test_of_two_raters_it_is_their_kappa(
+    question: Question, rate: Any, client_for: Callable[[User], Client], viewer: User
+) -> None:
+    """And of few items the page says that their error is rough."""
+    labels = ["none", "minor", "major", "critical"]
+    client, base = client_for(viewer), f"/projects/{question.project_id}/"
+    rough = "fewer than 30 items"
+    for number in range(40):
+        rate(question, f"i{number}", "ann", labels[number % 4])
+        rate(question, f"i{number}", "bea", labels[(number + (number % 5 == 0)) % 4])
+        if number == 20:
+            bring_up_to_date(question.pk)
+            assert rough in client.get(f"{base}plan/").content.decode()
+    bring_up_to_date(question.pk)
+    first = client.get(base).context["headline"]
+    page = client.get(f"{base}plan/")
+    outlook = page.context["outlook"]
+    assert outlook.name == "cohen_kappa_quadratic"
+    assert (outlook.value["value"], outlook.value["low"]) == (first["value"], first["low"])
+    half = 1.96 * first["se"]  # of 40 items; four times as many halve it
+    assert outlook.widths[1].items == pytest.approx(40 * (half / 0.05) ** 2, rel=0.01)
+    assert rough not in page.content.decode()
+
+
 def test_the_page_before_anything_is_known(
     project: Any, client_for: Callable[[User], Client], viewer: User
 ) -> None:
