@@ -110,14 +110,17 @@ def icc_course(
     return [row for row in found if row[0] > after][:size]
 
 
-def icc_days_each(
-    days: QuerySet[PeerTally], scales: Mapping[int, QuestionScale], names: Mapping[int, str]
+def icc_of_each(
+    days: QuerySet[PeerTally],
+    span: str,
+    scales: Mapping[int, QuestionScale],
+    names: Mapping[int, str],
 ) -> dict[int, Course]:
-    """The same of the single days of several questions by their ids, a rater and a name each; one
-    query."""
+    """The same of the periods of these days, of several questions by their ids, a rater and a name
+    each; one query."""
     rows = sorted(days.values_list("question_id", "day", "width", "table"), key=itemgetter(0, 1))
     return {
-        question: _course([row for _, *row in found], scales[question], Span.DAY, names[question])
+        question: _course([row for _, *row in found], scales[question], span, names[question])
         for question, found in groupby(rows, key=itemgetter(0))
     }
 

@@ -137,14 +137,17 @@ def newest_values(
     return found
 
 
-def days_of_each(
-    days: QuerySet[PeerTally], scales: Mapping[int, QuestionScale], names: Mapping[int, str]
+def of_each(
+    days: QuerySet[PeerTally],
+    span: str,
+    scales: Mapping[int, QuestionScale],
+    names: Mapping[int, str],
 ) -> dict[int, list[tuple[datetime.date, Any]]]:
-    """(date, READING) of single days, of several questions by their ids, a rater and a name each;
-    one query."""
+    """(first day, READING) of the periods of these days, of several questions by their ids, a rater
+    and a name each; one query."""
     rows = sorted(days.values_list("question_id", *COLUMNS), key=itemgetter(0))
     return {
-        question: _course([row for _, *row in found], scales[question], "day", [names[question]])
+        question: _course([row for _, *row in found], scales[question], span, [names[question]])
         for question, found in groupby(rows, key=itemgetter(0))
     }
 

@@ -9,11 +9,12 @@ from typing import Any
 from django import template
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import get_language
+from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
 from metrics.agreement import bands
 from metrics.pages import figures
+from metrics.pages.sparks import Lately
 
 register = template.Library()
 
@@ -21,31 +22,66 @@ Reading = Mapping[str, Any]
 
 
 @register.simple_tag
-def spark(values: Sequence[float | None] | None, least: float = 0.4) -> SafeString:
-    """A sparkline of at least two values; gaps where a value is undefined. Its height spans
-    ``least`` or more."""
+def spark(
+    values: Sequence[float | None] | None,
+    least: float = 0.4,
+    *,
+    scale: tuple[float, float] | None = None,
+    span: str = "week",
+    n_items: int | None = None,
+) -> SafeString:
+    """A sparkline of at least two values, one a ``span``; gaps where a value is undefined. Its
+    height spans ``least`` or more, or is ``scale``, so that lines of one table can be compared.
+    Who cannot see it hears the ends, and of how many periods and items they are."""
     known = [value for value in values or [] if value is not None]
     if len(known) < 2 or values is None:
         return mark_safe("")
     spare = max(least - (max(known) - min(known)), 0.0) / 2
-    bottom, top = min(known) - spare, max(known) + spare
+    bottom, top = scale or (min(known) - spare, max(known) + spare)
     step = 94 / (len(values) - 1)
     points = [
-        None if value is None else (3 + index * step, 21 - 18 * (value - bottom) / (top - bottom))
+        None
+        if value is None
+        else (3 + index * step, 21 - 18 * (min(max(value, bottom), top) - bottom) / (top - bottom))
         for index, value in enumerate(values)
     ]
     path = " ".join(_moves(points))
     x, y = [point for point in points if point][-1]
-    language = get_language()
-    title = _("from %(first)s to %(last)s") % {
-        "first": figures.in_language(known[0], 2, language),
-        "last": figures.in_language(known[-1], 2, language),
-    }
+    title = _course(known, span, n_items)
+    ground = '<path class="spark__ground" d="M3 21H97"/>' if scale else ""
     return _drawn(
-        f'<svg class="spark" viewBox="0 0 100 24" role="img" aria-label="{escape(title)}"><path '
-        f'd="{path}"/>'
+        f'<svg class="spark" viewBox="0 0 100 24" role="img" aria-label="{escape(title)}">{ground}'
+        f'<path d="{path}"/>'
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5"/></svg>'
     )
+
+
+@register.simple_tag
+def spark_of_agreement(course: Lately | None) -> SafeString:
+    """The course of a question in a list of them: all on the scale from 0 to 1, so that a flat one
+    and a wild one look different."""
+    if course is None:
+        return mark_safe("")
+    return spark(course.line, scale=(0.0, 1.0), n_items=course.n_items)
+
+
+def _course(known: Sequence[float], span: str, n_items: int | None) -> str:
+    """Where a line begins and ends, and what it rests on."""
+    n, language = len(known), get_language()
+    many = {
+        "day": ngettext("%(n)s day", "%(n)s days", n),
+        "week": ngettext("%(n)s week", "%(n)s weeks", n),
+        "month": ngettext("%(n)s month", "%(n)s months", n),
+    }
+    told = {
+        "first": figures.in_language(known[0], 2, language),
+        "last": figures.in_language(known[-1], 2, language),
+        "periods": many[span] % {"n": figures.whole(n)},
+    }
+    if n_items is None:
+        return _("from %(first)s to %(last)s, %(periods)s") % told
+    items = ngettext("%(n)s item", "%(n)s items", n_items) % {"n": figures.whole(n_items)}
+    return _("from %(first)s to %(last)s, %(periods)s, %(items)s") % (told | {"items": items})
 
 
 def _moves(points: Sequence[tuple[float, float] | None]) -> list[str]:
@@ -70,18 +106,28 @@ def whisker_scale() -> SafeString:
 
 
 @register.simple_tag
-def whisker(value: Reading | None) -> SafeString:
-    """A reading on a scale: its interval as a line, its value as a dot, zero as a tick."""
+def whisker(value: Reading | None, low: float = -0.2, high: float = 1.0) -> SafeString:
+    """A reading on a scale: its interval as a line, its value as a dot, zero as a tick; and where
+    the scale begins there, its end as one."""
     if not value or value.get("value") is None:
         return mark_safe("")
-    at = _on_scale
 
-    line = ""
+    def at(number: float) -> str:
+        return _on_scale(number, low, high)
+
+    line, language = "", get_language()
+    title = figures.in_language(value["value"], 2, language)
     if value.get("low") is not None and value.get("high") is not None:
         line = f'<path class="whisker__line" d="M{at(value["low"])} 8H{at(value["high"])}"/>'
+        title = _("%(value)s, from %(low)s to %(high)s") % {
+            "value": title,
+            "low": figures.in_language(value["low"], 2, language),
+            "high": figures.in_language(value["high"], 2, language),
+        }
+    axis = f"M{at(0.0)} 3V13M{at(0.0)} 8H" + (f"76M{at(high)} 3V13" if low >= 0 else "78")
     return _drawn(
-        '<svg class="whisker" viewBox="0 0 80 16" aria-hidden="true">'
-        f'<path class="whisker__axis" d="M{at(0.0)} 3V13M{at(0.0)} 8H78"/>'
+        f'<svg class="whisker" viewBox="0 0 80 16" role="img" aria-label="{escape(title)}">'
+        f'<path class="whisker__axis" d="{axis}"/>'
         f'{line}<circle cx="{at(value["value"])}" cy="8" r="3.5"/></svg>'
     )
 
