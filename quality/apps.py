@@ -7,7 +7,14 @@ class QualityConfig(AppConfig):
     def ready(self) -> None:
         from metrics.auditing import others
         from metrics.models import NamedView
-        from metrics.pages import chart_views, project_list, rater_table, shared_views, verdict
+        from metrics.pages import (
+            chart_views,
+            project_list,
+            question_rows,
+            rater_table,
+            shared_views,
+            verdict,
+        )
         from ratings.desk import exams
         from ratings.items import chosen_views
 
@@ -18,6 +25,7 @@ class QualityConfig(AppConfig):
         from .pages import rater_views, sending_views
 
         project_list.WAITS.append(waiting.by_project)
+        question_rows.WAITS.append(waiting.by_question)
         raters = shared_views.Shown(rater_views.raters_of, {"funnel": rater_views.funnel_of})
         shared_views.SHOWN[NamedView.Page.RATERS] = raters
         chart_views.MARKS.append(marks.of)

@@ -3,7 +3,7 @@ leads decides (proposed warnings and pauses, raters without a try left, appeals)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +11,24 @@ from django.db.models import Count, Exists, F, OuterRef, QuerySet, Value
 from django.urls import reverse
 from django.utils.translation import ngettext
 
-from projects.models import Member
-from quality.models import Alarm, Appeal, GoldAct, State
+from metrics.pages import figures
+from projects.models import Member, Question
+from quality.models import (
+    Alarm,
+    Appeal,
+    Escalation,
+    GoldAct,
+    ItemLabel,
+    Source,
+    State,
+)
+from quality.models.consensus import DOUBT
 from ratings.models import Exam
 
 CASES, ACTS, EXAMS, APPEALS = "alarms", "gold", "exams", "appeals"  # the pages' names
+DISPUTED = "adjudicate"
 LEAD = Member.Role.LEAD
+DECIDE = (LEAD, Member.Role.ADJUDICATOR)
 
 
 @dataclass(frozen=True)
@@ -42,8 +54,9 @@ class Wait:
                 n,
             ),
             APPEALS: ngettext("%(number)s open appeal", "%(number)s open appeals", n),
+            DISPUTED: ngettext("%(number)s disputed item", "%(number)s disputed items", n),
         }
-        return forms[self.what] % {"number": n}
+        return forms[self.what] % {"number": figures.whole(n)}
 
     @property
     def url(self) -> str:
@@ -61,11 +74,34 @@ def by_project(roles: Mapping[int, str]) -> dict[int, list[Wait]]:
         _numbers(APPEALS, Appeal.objects.filter(state=Appeal.State.OPEN), led),
         all=True,
     )
-    order = [CASES, ACTS, EXAMS, APPEALS]
     found: dict[int, list[Wait]] = {}
-    for what, project, question, number in sorted(rows, key=lambda row: order.index(row[0])):
+    for what, project, question, number in _in_order(rows):
         found.setdefault(project, []).append(Wait(what, number, project, question))
     return found
+
+
+def by_question(project: Any, questions: Sequence[Question]) -> dict[int, list[Wait]]:
+    """The same of each question of a project (with the reader's role) by itself, and to whoever
+    decides the items that are worth a decision; one query."""
+    seen, role = [project.pk], project.role
+    led, decided = ([project.pk] if role in may else [] for may in ((LEAD,), DECIDE))
+    rows = _numbers(CASES, Alarm.objects.filter(state=State.OPEN), seen, each=True).union(
+        _numbers(ACTS, GoldAct.objects.filter(state=GoldAct.State.PROPOSED), led, each=True),
+        _numbers(EXAMS, _without_a_try(), led, each=True),
+        _numbers(APPEALS, Appeal.objects.filter(state=Appeal.State.OPEN), led, each=True),
+        _numbers(DISPUTED, _doubtful(), decided, each=True),
+        all=True,
+    )
+    ids = {question.key: question.pk for question in questions}
+    found: dict[int, list[Wait]] = {}
+    for what, _project, question, number in _in_order(rows):
+        found.setdefault(ids[question], []).append(Wait(what, number, project.pk, question))
+    return found
+
+
+def _in_order(rows: Iterable[Any]) -> list[Any]:
+    order = [CASES, ACTS, EXAMS, APPEALS, DISPUTED]
+    return sorted(rows, key=lambda row: order.index(row[0]))
 
 
 def _without_a_try() -> QuerySet[Exam]:
@@ -81,6 +117,15 @@ def _without_a_try() -> QuerySet[Exam]:
         question__exam_rules__required=True,
         rater__paused=False,
     )
+
+
+def _doubtful() -> QuerySet[ItemLabel]:
+    """Labels that are worth a decision for their doubt (adjudication.deciding.worth_deciding)."""
+    asked = Escalation.objects.filter(
+        question=OuterRef("question"), item=OuterRef("item"), state=Escalation.State.WAITING
+    )
+    found = ItemLabel.objects.filter(source=Source.CONSENSUS, n_ratings__gte=2, doubt__gt=DOUBT)
+    return found.filter(~Exists(asked))
 
 
 def _numbers(what: str, rows: QuerySet[Any], projects: list[int], *, each: bool = False) -> Any:

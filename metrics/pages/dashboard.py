@@ -132,7 +132,9 @@ def confusions(chosen: Selection, numbers: ProjectNumbers) -> list[Confusion]:
     found = []
     for one, other, share in numbers.confusions():
         a, b = labels[one], labels[other]
-        found.append(Confusion(f"{a} / {b}", share, said_both(chosen, a, b)))
+        found.append(
+            Confusion(f"{a} / {b}", share, said_both(chosen.project.pk, chosen.question.key, a, b))
+        )
     return found
 
 

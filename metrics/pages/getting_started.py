@@ -41,13 +41,13 @@ def steps(project: Any, reading: Reading | None) -> list[Step]:
 
 def starts(project: Project, role: str, reading: Reading | None) -> bool:
     """Whether the card is shown: too few items can be compared for a number to say something."""
-    return role == Member.Role.LEAD and not project.archived_at and _double(reading) < DOUBLE
+    return role == Member.Role.LEAD and not project.archived_at and n_double(reading) < DOUBLE
 
 
 def steps_of(
     project: Project, reading: Reading | None, *, n_items: int, n_raters: int
 ) -> list[Step]:
-    double = _double(reading)
+    double = n_double(reading)
 
     def to(name: str, fragment: str = "") -> str:
         return reverse(name, args=[project.pk]) + fragment
@@ -74,6 +74,7 @@ def n_done(found: Sequence[Step]) -> int:
     return sum(step.done for step in found)
 
 
-def _double(reading: Reading | None) -> int:
+def n_double(reading: Reading | None) -> int:
+    """Items with two ratings or more."""
     details = reading.details if reading else {}
     return int(details.get("with_two_or_more", 0))

@@ -1,4 +1,4 @@
-"""Overviews: all questions of a project on one page, and the raters of a lead over all projects."""
+"""The raters of a lead over all projects, and what a reader makes of the list of projects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from django.db.models.functions import Coalesce, RowNumber
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -22,11 +21,10 @@ from groundwork.table_files import a_page
 from metrics.agreement.weights import NONE, weighted
 from metrics.models import RaterReading, Reading, Span
 from projects.access import get_project
-from projects.models import Member, Project, Question, Rater
+from projects.models import Member, Project, Rater
 from projects.people import members
 
-from . import project_list, sparks
-from .findings import apart_sentences, raters_apart
+from . import project_list
 from .selection import page_number
 
 RATERS_A_PAGE = 50
@@ -34,55 +32,13 @@ LISTED = ("group", "search", "sort", "page")  # what the list of projects is ask
 SEATS = 8  # questions told of a person: those with the most ratings
 
 
-@dataclass(frozen=True)
-class QuestionRow:
-    question: Question
-    reading: Reading | None
-    course: sparks.Lately | None
-    attention: list[SafeString]
-
-    @property
-    def headline(self) -> dict[str, Any] | None:
-        return self.reading.headline.get("value") if self.reading else None
-
-    @property
-    def drawn(self) -> bool:
-        """Whether it rests on what was drawn at random alone (metrics.readings.drawn)."""
-        return self.reading is not None and "drawn" in self.reading.headline
-
-    @property
-    def name(self) -> str:
-        return self.reading.headline.get("name", "") if self.reading else ""
-
-    @property
-    def n_ratings(self) -> int:
-        details = self.reading.details if self.reading else {}
-        return sum(category["ratings"] for category in details.get("categories", ()))
-
-
 @login_required
 @require_safe
 def questions(request: HttpRequest, project_id: int) -> HttpResponse:
-    """What is read first of each question: a rubric at a glance, in a fixed number of queries."""
+    """The address of earlier releases for all questions of a project: they stand on its first
+    page."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
-    asked = list(project.questions.all())
-    ids = [question.pk for question in asked]
-    stored = Reading.objects.filter(question__in=ids, span=Span.ALL)
-    stored = stored.defer("cumulative", "people_cumulative")
-    readings = {row.question_id: row for row in stored}
-    courses, apart = sparks.lately(readings.values()), raters_apart(readings)
-    rows = [
-        QuestionRow(
-            question,
-            readings.get(question.pk),
-            courses.get(question.pk),
-            apart_sentences(
-                apart.get(question.pk, []), project.pk, urlencode({"question": question.key})
-            ),
-        )
-        for question in asked
-    ]
-    return render(request, "metrics/questions.html", {"project": project, "rows": rows})
+    return redirect("dashboard", project.pk)
 
 
 @login_required

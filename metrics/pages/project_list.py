@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urlencode
 
 from django.db import models
@@ -29,24 +29,15 @@ from . import sparks
 from .figures import whole
 from .findings import apart_sentences, raters_apart
 from .getting_started import Step, starts, steps_of
+from .question_rows import Wait
 
 PROJECTS_A_PAGE = 50
 MOST = 500  # projects in a list: the newest
 LONGEST_SEARCH = 200
 
 
-class Wait(Protocol):
-    """What waits for somebody: said in words, and the page where it is dealt with."""
-
-    @property
-    def words(self) -> str: ...
-
-    @property
-    def url(self) -> str: ...
-
-
-# What finds it: project -> the reader's role there, to project -> what waits. A higher room adds
-# its own when the site starts.
+# What finds what waits: project -> the reader's role there, to project -> what waits. A higher room
+# adds its own when the site starts.
 WAITS: list[Callable[[Mapping[int, str]], Mapping[int, Sequence[Wait]]]] = []
 
 

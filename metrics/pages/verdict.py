@@ -97,16 +97,16 @@ def _confused(chosen: Selection, numbers: ProjectNumbers) -> list[SafeString]:
             a, b = labels[told["category_a"]], labels[told["category_b"]]
             said = _("Most confused: {pair} ({share} of the disagreement).")
             share = figures.percent(told["share"])
-            link = _link(said_both(chosen, a, b), f"{a} / {b}")
+            link = _link(said_both(chosen.project.pk, chosen.question.key, a, b), f"{a} / {b}")
             return [format_html(said, pair=link, share=share)]
     return []
 
 
-def said_both(chosen: Selection, a: str, b: str) -> str:
+def said_both(project_id: int, question: str, a: str, b: str) -> str:
     """The items of which somebody said one and somebody the other, the most disputed first."""
     said = {"said": a, "and_said": b, "sort": "disagreement"}
-    query = urlencode({"question": chosen.question.key, **said})
-    return f"{reverse('items', args=[chosen.project.pk])}?{query}"
+    query = urlencode({"question": question, **said})
+    return f"{reverse('items', args=[project_id])}?{query}"
 
 
 def _apart(chosen: Selection, numbers: ProjectNumbers) -> list[SafeString]:

@@ -19,7 +19,7 @@ from projects.models import Member, Project
 from ratings.desk import left
 
 from . import dashboard as dashboard_page
-from . import live, project_list
+from . import live, overview, project_list
 from .filter_bar import FilterBar, nothing_chosen
 from .selection import Selection, one_of, page_number, select
 from .sources import source_of
@@ -80,12 +80,21 @@ def _examples(listed: project_list.Listed) -> tuple[bool, bool]:
 @login_required
 @require_safe
 def dashboard(request: HttpRequest, project_id: int) -> HttpResponse:
-    """How far the raters of a project agree."""
-    return dashboard_of(request, get_project(request.user, project_id, role=Member.Role.VIEWER))
+    """How far the raters of a project agree on a question; of several, where the address names
+    none, all of them side by side."""
+    project = get_project(request.user, project_id, role=Member.Role.VIEWER)
+    chosen = select(request, project, filtered=True)
+    if chosen is not None and len(chosen.questions) > 1 and overview.is_asked(request):
+        return overview.page(request, project, chosen.questions)
+    return _dashboard(request, project, chosen)
 
 
 def dashboard_of(request: HttpRequest, project: Project) -> HttpResponse:
-    chosen = select(request, project, filtered=True)
+    """Of the question that the address names, or of the first one."""
+    return _dashboard(request, project, select(request, project, filtered=True))
+
+
+def _dashboard(request: HttpRequest, project: Project, chosen: Selection | None) -> HttpResponse:
     if chosen is None:
         return render(request, "metrics/no_question.html", {"project": project})
     numbers = source_of(chosen).project()

@@ -10,9 +10,9 @@ from django.db.models import Exists, F, Max, Min, OuterRef, QuerySet, Subquery
 
 from metrics.filters import Filter
 from quality.models import Appeal, Decision, Escalation, ItemLabel
+from quality.models.consensus import DOUBT
 from ratings.models import Assignment, Rating
 
-DOUBT = 0.05  # with less, a label is not worth somebody's decision unless asked for
 LESS_SURE = {"": 1 - DOUBT, "0.8": 0.8, "0.6": 0.6}  # what may be asked for -> labels less sure
 YES = "1"
 FLAGS = ("flagged", "split", "escalated", "contested")

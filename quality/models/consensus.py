@@ -10,6 +10,8 @@ from projects.models import Item, Question, Rater
 
 from .renewed import Renewed
 
+DOUBT = 0.05  # with less, a label is not worth somebody's decision unless asked for
+
 
 class Method(models.TextChoices):
     """How ratings of an item become one label (docs/statistics.md, "Consensus")."""

@@ -24,12 +24,12 @@ from groundwork.table_files import a_page
 from metrics.pages.selection import Selection, chosen_question, one_of, place_after
 from projects.models import Member
 from quality.adjudication import deciding, second
-from quality.adjudication.narrowing import DOUBT
 from quality.consensus import settings, stamp
 from quality.escalation.settings import rules_of
 from quality.escalation.summary import summary
 from quality.labels import card, files, final
 from quality.models import Appeal, Consensus, Escalation, Method, Source
+from quality.models.consensus import DOUBT
 from ratings.files import parquet_file
 
 LABELS_A_PAGE = 50

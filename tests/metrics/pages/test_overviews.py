@@ -89,27 +89,6 @@ def test_projects_are_grouped_sorted_and_found(
     assert client.get(f"/?search={'x' * 300}").status_code == 400
 
 
-def test_all_questions_of_a_project(
-    project: Any, question: Any, rate: Any, lead: Any, client_for: Any, add_questions: Any
-) -> None:
-    client = client_for(lead)
-    page = client.get(f"/projects/{project.pk}/questions/")
-    rows = {row.question.key: row for row in page.context["rows"]}
-    assert rows["severity"].headline["value"] is not None
-    assert rows["severity"].n_ratings == 24
-    assert rows["tone"].headline is None
-    assert "/questions/" in client.get(f"/projects/{project.pk}/").content.decode()
-
-
-@pytest.fixture
-def add_questions(question: Any, rate: Any) -> None:
-    question.project.questions.create(key="tone", text="Which tone?", position=1)
-    for item in range(12):
-        for rater in "ab":
-            rate(question, f"i{item}", rater, ("none", "minor")[item % 2])
-    bring_up_to_date(question.pk)
-
-
 def test_raters_of_all_projects(
     several: dict[str, Project], make_project: Any, rate: Any, stranger: Any, lead: Any,
     client_for: Any,

@@ -295,7 +295,8 @@ def test_raters_without_a_value_are_not_apart(
     page = f"/projects/{project.pk}/raters/d/?question={question.key}"
     words = "agrees less with the others than the project does."
     assert found[0] == f'<a href="{page}">d</a> {words}'
-    for overview in ("/", f"/projects/{project.pk}/questions/"):  # names lead there, too
+    project.questions.create(key="tone", text="Which tone?", position=1)
+    for overview in ("/", f"/projects/{project.pk}/"):  # names lead there, too
         assert f'<a href="{page}">d</a> {words}' in client_for(lead).get(overview).content.decode()
 
 

@@ -80,7 +80,7 @@ def test_a_filter_with_ratings_shows_their_numbers(
     assert "No ratings" not in text
 
 
-def test_the_last_30_days_are_those_up_to_today(
+def test_the_last_weeks_are_those_up_to_today(
     question: Any, rate: Any, client_for: Any, lead: Any
 ) -> None:
     """Of an old project no line is drawn; both overviews say how old its newest day is."""
@@ -88,8 +88,9 @@ def test_the_last_30_days_are_those_up_to_today(
         for rater, label in zip("ab", ("none", "major"), strict=True):
             rate(question, "i1", rater, label)
         bring_up_to_date(question.pk)
+    question.project.questions.create(key="tone", text="Which tone?", position=1)
     client = client_for(lead)
-    pages = "/", f"/projects/{question.project_id}/questions/"
+    pages = "/", f"/projects/{question.project_id}/"
     for address in pages:
         text = client.get(address).content.decode()
         assert "none; the newest is of 2016-05-03" in text, address
