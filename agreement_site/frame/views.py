@@ -46,4 +46,4 @@ def style(request: HttpRequest) -> HttpResponse:
     """Every block of the pages in its states, for those who write pages."""
     if not request.user.is_staff:
         raise Http404
-    return render(request, "style.html", {"levels": range(5)})
+    return render(request, "style.html", {"levels": range(6)})

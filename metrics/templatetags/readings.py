@@ -25,7 +25,7 @@ from ratings.desk import content
 register = template.Library()
 
 Reading = Mapping[str, Any]
-BAND_STEPS = 4  # between the five colours of bands (tokens.css)
+BAND_STEPS = 5  # between the six colours of bands (tokens.css): no scheme has more words
 
 register.filter("figure", figures.figure)
 register.filter("signed", figures.signed)
