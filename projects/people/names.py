@@ -1,5 +1,5 @@
-"""Names of accounts that could be taken for another one's. Every door that makes an account asks,
-but the commands of whoever runs the site."""
+"""Names of accounts that could be taken for another one's: every door that makes an account asks,
+but the commands of whoever runs the site. And the letters that stand for a name."""
 
 from __future__ import annotations
 
@@ -21,3 +21,14 @@ def refuse_misleading(username: str, *, of: User | None = None) -> None:
     if is_like or mixes_alphabets(username) or has_unseen(username):
         said = _("This name looks like another one: letters of one alphabet tell them apart.")
         raise ValidationError(said)
+
+
+def initials(name: object) -> str:
+    """Up to two letters or digits for a person: AL of Ada Lovelace, 39 of w0039, W2 of w2."""
+    words = [word for word in str(name).replace("_", " ").replace("-", " ").split() if word]
+    last = words[-1] if words else "?"
+    if last[-2:].isdecimal():
+        return last[-2:]
+    if len(words) > 1:
+        return (words[0][0] + last[0]).upper()
+    return last[0].upper() + last[-1] if len(last) > 1 and last[-1].isdecimal() else last[0].upper()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django import template
 
 from projects.models import Question, Rater
+from projects.people import names
 from quality.pages import rater_words
 from quality.scorecard import triage
 from quality.scorecard.cards import is_apart
@@ -31,13 +32,4 @@ def written_to(rater: Rater) -> list[RaterMessage]:
     return list(rows.order_by("-pk")[:MESSAGES])
 
 
-@register.filter
-def initials(name: object) -> str:
-    """Up to two letters or digits for a person: AL of Ada Lovelace, 39 of w0039, W2 of w2."""
-    words = [word for word in str(name).replace("_", " ").replace("-", " ").split() if word]
-    last = words[-1] if words else "?"
-    if last[-2:].isdecimal():
-        return last[-2:]
-    if len(words) > 1:
-        return (words[0][0] + last[0]).upper()
-    return last[0].upper() + last[-1] if len(last) > 1 and last[-1].isdecimal() else last[0].upper()
+register.filter("initials", names.initials)

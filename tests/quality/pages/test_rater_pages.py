@@ -16,10 +16,10 @@ from agreement_site.models import TrailLine
 from metrics.on_request import slices
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Item, Project, Question, Rater
+from projects.people import names
 from quality import tasks
 from quality.models import Alarm
 from quality.pages import funnel_chart
-from quality.templatetags import triage
 from ratings.recording.judgement import Judgement
 from ratings.recording.record import record
 from tests.cast import Cast
@@ -277,4 +277,4 @@ def test_the_page_of_a_rater_begins_with_a_judgement(
     ],
 )
 def test_initials_tell_numbered_raters_apart(name: str, told: str) -> None:
-    assert triage.initials(name) == told
+    assert names.initials(name) == told
