@@ -19,10 +19,14 @@ class RatingQuerySet(models.QuerySet):
         return self.filter(UNCOUNTED)
 
     def newest(self, question: Any) -> RatingQuerySet:
-        """Those of a question, the one changed last first. Served by an index of its own, which
-        nothing else can take: SQLite keeps no statistics, and took an index that began with the
-        question for whatever asked for ratings of one."""
-        rows = self.alias(asked=Abs("question")).filter(asked=question.pk)
+        """Those of a question, the one changed last first."""
+        return self.newest_of(question.pk)
+
+    def newest_of(self, question_id: Any) -> RatingQuerySet:
+        """The same of a question's id, or of that of an outer query. Served by an index of its own,
+        which nothing else can take: SQLite keeps no statistics, and took an index that began with
+        the question for whatever asked for ratings of one."""
+        rows = self.alias(asked=Abs("question")).filter(asked=question_id)
         return rows.order_by("-changed_at", "-id")
 
     def standing(self) -> RatingQuerySet:

@@ -3,15 +3,16 @@ that the list can be searched, sorted, and told by what is to be done."""
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
 from django.db import models
-from django.db.models import Count
+from django.db.models import Count, OuterRef, Q, Subquery
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.html import format_html
@@ -20,16 +21,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from metrics.agreement import bands
-from metrics.models import Reading, Span
+from metrics.models import Reading
 from projects.catalogue.sizes import n_items_by_project
-from projects.models import Member, Project, Question, Rater
+from projects.models import Deletion, Member, Project, Question, Rater
+from ratings.models import Rating
 from ratings.recording import waiting
 
 from . import sparks
 from .figures import whole
 from .findings import apart_sentences, raters_apart
 from .getting_started import Step, starts, steps_of
-from .question_rows import Wait
+from .people_signs import People, people_of
+from .question_rows import QuestionRow, Wait, numbers_of_ratings, read
 
 PROJECTS_A_PAGE = 50
 MOST = 500  # projects in a list: the newest
@@ -52,17 +55,18 @@ class Group(models.TextChoices):
 class Row:
     project: Project
     role: str
-    question: Question | None = None
+    going: bool = False  # it is being deleted: nothing is told of it
     starred: bool | None = None  # None: the user is no member, and has no star to give
-    n_questions: int = 0
+    questions: list[QuestionRow] = field(default_factory=list)
+    shown: QuestionRow | None = None  # the question whose numbers stand in the project's own line
     n_items: int = 0
-    reading: Reading | None = None
-    course: sparks.Lately | None = None
     attention: list[str | SafeString] = field(default_factory=list)
     apart: bool = False  # some raters agree less than all do
     uncounted: int = 0
     waits: list[Wait] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)  # that a new project still needs
+    people: People = field(default_factory=People)
+    last_rated: datetime.datetime | None = None
 
     @property
     def group(self) -> Group:
@@ -85,40 +89,43 @@ class Row:
         return self.role != Member.Role.ANNOTATOR
 
     @property
+    def leads(self) -> bool:
+        return self.role == Member.Role.LEAD
+
+    @property
+    def reading(self) -> Reading | None:
+        return self.shown.reading if self.shown else None
+
+    @property
+    def course(self) -> sparks.Lately | None:
+        return self.shown.course if self.shown else None
+
+    @property
     def headline(self) -> dict[str, Any] | None:
-        return self.reading.headline.get("value") if self.reading else None
-
-    @property
-    def loose(self) -> bool:
-        """Whether the project's words for values were made for another coefficient."""
-        told = bool(self.name) and self.name != "percent_agreement"
-        return told and not bands.fits(self.name, self.project.band_scheme)
-
-    @property
-    def drawn(self) -> bool:
-        """Whether it rests on what was drawn at random alone (metrics.readings.drawn)."""
-        return self.reading is not None and "drawn" in self.reading.headline
+        return self.shown.headline if self.shown else None
 
     @property
     def name(self) -> str:
         """Of the coefficient that is read first."""
-        return self.reading.headline.get("name", "") if self.reading else ""
+        return self.shown.name if self.shown else ""
+
+    @property
+    def loose(self) -> bool:
+        return any(one.loose for one in self.questions)
 
     @property
     def n_ratings(self) -> int:
-        return _n_ratings(self.reading)
+        """Of all questions."""
+        return sum(one.n_ratings for one in self.questions)
 
     @property
     def enough(self) -> int:
         """Items with at least as many ratings as the project wants."""
-        numbers = (self.reading.details if self.reading else {}).get("by_ratings", {})
-        return sum(
-            items for number, items in numbers.items() if int(number) >= self.project.overlap
-        )
+        return self.shown.enough if self.shown else 0
 
 
-def rows(projects: list[Project], user: Any) -> list[Row]:
-    """The rows of these projects, in their order."""
+def rows(projects: list[Project], user: Any, going: Collection[int] = ()) -> list[Row]:
+    """The rows of these projects, in their order; of those that are ``going`` the names alone."""
     mine = Member.objects.filter(user=user, project__in=projects)
     stars, roles = {}, {}
     for project, role, starred in mine.values_list("project_id", "role", "starred"):
@@ -126,39 +133,46 @@ def rows(projects: list[Project], user: Any) -> list[Row]:
     if user.is_superuser:
         roles = {project.pk: Member.Role.LEAD for project in projects}
     found = [
-        Row(project, roles.get(project.pk, ""), starred=stars.get(project.pk))
+        Row(project, roles.get(project.pk, ""), project.pk in going, stars.get(project.pk))
         for project in projects
     ]
+    _fill([row for row in found if not row.going])
+    return found
+
+
+def _fill(found: list[Row]) -> None:
+    """What is told of projects, in a fixed number of queries for all of them."""
+    projects = [row.project for row in found]
     all_questions = list(Question.objects.filter(project__in=projects))
-    ids = [question.pk for question in all_questions]
     n_items = n_items_by_project(projects)
-    stored = Reading.objects.filter(question__in=ids, span=Span.ALL)
-    stored = stored.defer("cumulative", "people_cumulative")
-    readings = {row.question_id: row for row in stored}
-    questions = _shown(all_questions, readings)
-    uncounted = _uncounted(ids)
-    of_shown = {one.pk for one in questions.values()} & readings.keys()
-    apart = raters_apart({pk: readings[pk] for pk in of_shown})
+    readings, numbers = read(all_questions), numbers_of_ratings(all_questions)
+    of_project: dict[int, list[QuestionRow]] = {}
+    by_id = {project.pk: project for project in projects}
+    for one in all_questions:
+        told = QuestionRow(by_id[one.project_id], one, readings.get(one.pk), numbers.get(one.pk, 0))
+        of_project.setdefault(one.project_id, []).append(told)
+    shown = {pk: _shown(questions) for pk, questions in of_project.items()}
+    uncounted = _uncounted([question.pk for question in all_questions])
+    apart = raters_apart(
+        {one.question.pk: one.reading for one in shown.values() if one.reading is not None}
+    )
     seen = {row.project.pk: row.role for row in found if row.sees_results}
     waiting_there = [find(seen) for find in WAITS]
-    numbers = Counter(question.project_id for question in all_questions)
     for row in found:
-        row.question = questions.get(row.project.pk)
-        row.n_questions = numbers[row.project.pk]
         row.n_items = n_items[row.project.pk]
-        if row.question is not None and row.sees_results:
-            row.reading = readings.get(row.question.pk)
+        if row.project.pk in shown and row.sees_results:
+            row.questions, row.shown = of_project[row.project.pk], shown[row.project.pk]
             row.uncounted = uncounted.get(row.project.pk, 0)
             row.waits = [wait for one in waiting_there for wait in one.get(row.project.pk, ())]
-            row.apart = row.question.pk in apart
-            row.attention = _attention(row, row.question, apart.get(row.question.pk, []))
+            asked = row.shown.question
+            row.apart = asked.pk in apart
+            row.attention = _attention(row, asked, apart.get(asked.pk, []))
     _take_steps(found)
-    return found
 
 
 def _take_steps(found: list[Row]) -> None:
     """What new projects still need, for who leads them."""
-    new = [row for row in found if row.question and starts(row.project, row.role, row.reading)]
+    new = [row for row in found if row.questions and starts(row.project, row.role, row.reading)]
     if not new:
         return
     raters = Rater.objects.filter(project__in=[row.project for row in new])
@@ -168,26 +182,33 @@ def _take_steps(found: list[Row]) -> None:
         row.steps = steps_of(row.project, row.reading, n_items=row.n_items, n_raters=n_raters)
 
 
-def _shown(questions: list[Question], readings: Mapping[int, Reading]) -> dict[int, Question]:
-    """Project -> its first question that has ratings, or its first."""
-    found: dict[int, Question] = {}
-    for question in questions:
-        stood = found.setdefault(question.project_id, question)
-        if not _n_ratings(readings.get(stood.pk)) and _n_ratings(readings.get(question.pk)):
-            found[question.project_id] = question
-    return found
-
-
-def _n_ratings(reading: Reading | None) -> int:
-    categories = reading.details.get("categories", ()) if reading else ()
-    return sum(category["ratings"] for category in categories)
+def _shown(questions: list[QuestionRow]) -> QuestionRow:
+    """The first question of a project that has ratings, or the first."""
+    return next((one for one in questions if one.n_ratings), questions[0])
 
 
 def draw(shown: list[Row]) -> None:
-    """Give the rows of a page their sparklines."""
-    courses = sparks.lately([row.reading for row in shown if row.reading])
-    for row in shown:
-        row.course = courses.get(row.question.pk) if row.question else None
+    """Give the rows of a page what only they are asked for: the small lines of all their questions,
+    who rates, and when somebody did last."""
+    told = [row for row in shown if row.questions]
+    questions = [one for row in told for one in row.questions]
+    courses = sparks.lately([one.reading for one in questions if one.reading])
+    people = people_of([row.project for row in told])
+    last = _last_rated([one.question for one in questions])
+    for row in told:
+        for one in row.questions:
+            one.course = courses.get(one.question.pk)
+        row.people = people.get(row.project.pk, People())
+        moments = [last.get(one.question.pk) for one in row.questions]
+        row.last_rated = max((one for one in moments if one), default=None)
+
+
+def _last_rated(questions: list[Question]) -> dict[int, datetime.datetime | None]:
+    """Question -> when one of its ratings changed last: a look into an index for each, in one
+    query."""
+    asked = Question.objects.filter(pk__in=[question.pk for question in questions]).order_by()
+    newest = Rating.objects.newest_of(OuterRef("pk")).values("changed_at")[:1]
+    return dict(asked.values_list("pk", Subquery(newest)))
 
 
 @dataclass(frozen=True)
@@ -203,26 +224,34 @@ class Listed:
 
 def listed(user: Any, *, search: str, sort: str, group: str) -> Listed:
     """The newest projects of the user whose names hold ``search``, of one group or, where that is
-    empty, all that are not archived."""
+    empty, all that are not archived. Those that are being deleted stand at the end of these, in no
+    group."""
     visible = Project.objects.visible_to(user).order_by("-id")
     if search:
         visible = visible.filter(name__icontains=search)
+    under_way = Deletion.objects.filter(kind=Deletion.Kind.PROJECT, finished_at=None)
+    going = set(under_way.values_list("target", flat=True))
+    resting = Q(archived_at__isnull=False) & ~Q(pk__in=going)
     archived = group == Group.ARCHIVED
-    chosen = visible.filter(archived_at__isnull=not archived)
-    found = rows(list(chosen[:MOST]), user)
-    others = visible.filter(archived_at__isnull=archived).count()
-    numbers = Counter(row.group for row in found)
+    found = rows(list(visible.filter(resting if archived else ~resting)[:MOST]), user, going)
+    numbers = Counter(row.group for row in found if not row.going)
     if archived:
         return Listed(_sorted(found, sort), [(Group.ARCHIVED, len(found))], search, sort, group)
-    numbers[Group.ARCHIVED] = others
+    numbers[Group.ARCHIVED] = visible.filter(resting).count()
     groups = [(one, numbers[one]) for one in Group if numbers[one]]
-    mine = [row for row in found if not group or row.group == group]
+    mine = [row for row in found if not group or (row.group == group and not row.going)]
     return Listed(_sorted(mine, sort), groups, search, sort, group)
 
 
-def _lowest(row: Row) -> float:
-    value = (row.headline or {}).get("value")
-    return math.inf if value is None else value
+def _lowest(row: Row) -> tuple[bool, float]:
+    """What is too early to say last: an interval over half the scale is no low agreement."""
+    told = row.headline or {}
+    value = told.get("value")
+    if value is None:
+        return True, math.inf
+    scheme = row.project.band_scheme
+    early = bands.too_early(told.get("n_items"), told.get("low"), told.get("high"), scheme)
+    return early, value
 
 
 SORTS: dict[str, tuple[str | Promise, Callable[[Row], Any]]] = {
@@ -237,9 +266,9 @@ SORTS: dict[str, tuple[str | Promise, Callable[[Row], Any]]] = {
 
 
 def _sorted(found: list[Row], sort: str) -> list[Row]:
-    """Those with a star first, whatever the order."""
+    """Those with a star first, whatever the order, and last those that are being deleted."""
     key = SORTS[sort][1]
-    return sorted(found, key=lambda row: (not row.starred, key(row)))
+    return sorted(found, key=lambda row: (row.going, not row.starred, key(row)))
 
 
 def _uncounted(questions: list[int]) -> dict[int, int]:

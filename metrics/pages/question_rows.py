@@ -73,6 +73,14 @@ class QuestionRow:
         return self.reading.headline.get("name", "") if self.reading else ""
 
     @property
+    def enough(self) -> int:
+        """Items with at least as many ratings as the project wants."""
+        numbers = (self.reading.details if self.reading else {}).get("by_ratings", {})
+        return sum(
+            items for number, items in numbers.items() if int(number) >= self.project.overlap
+        )
+
+    @property
     def loose(self) -> bool:
         """Whether the project's words for values were made for another coefficient."""
         told = bool(self.name) and self.name != "percent_agreement"

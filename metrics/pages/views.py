@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from groundwork.table_files import a_page
+from groundwork.table_files import a_page, is_made
 from metrics.example import loading
 from projects.access import get_project, may_create_projects
 from projects.models import Member, Project
@@ -45,7 +45,7 @@ def projects(request: HttpRequest) -> HttpResponse:
         raise Http404(_("No such page."))
     page = paginator.page(number)
     project_list.draw(list(page.object_list))
-    rated = [row.project for row in page.object_list if not row.sees_results]
+    rated = [row.project for row in page.object_list if not row.sees_results and not row.going]
     may_create = may_create_projects(request.user)
     context = {
         "page": page,
@@ -58,6 +58,7 @@ def projects(request: HttpRequest) -> HttpResponse:
         "may_create": may_create,
         "examples": _examples(listed) if may_create else (False, False),
         "archive": group == project_list.Group.ARCHIVED,
+        "as_file": is_made(),
     }
     return render(request, "metrics/projects.html", context)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -119,13 +120,19 @@ def setup(request: HttpRequest, project_id: int) -> HttpResponse:
 @login_required
 @require_POST
 def project_archive(request: HttpRequest, project_id: int) -> HttpResponse:
-    """Let the project rest, or take it up again. What is being deleted stays where it is."""
+    """Let the project rest, or take it up again. What is being deleted stays where it is. Back to
+    the set-up, or to the list of projects as it was (``passed``)."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     archived = request.POST.get("do") != "restore"
+    back = reverse("setup", args=[project.pk])
+    if "passed" in request.POST:
+        passed = QueryDict(request.POST["passed"][:1000], mutable=True)
+        passed.pop("page", None)  # it may have been the last one of its page
+        back = f"{reverse('projects')}?{passed.urlencode()}".removesuffix("?")
     going = Deletion.objects.filter(kind="project", target=project.pk, finished_at=None)
     if not archived and going.exists():
         messages.error(request, _("This project is being deleted."))
-        return redirect("setup", project.pk)
+        return redirect(back)
     projects.archive_project(project=project, archived=archived, by=request.user)
     if archived:
         messages.success(
@@ -133,7 +140,7 @@ def project_archive(request: HttpRequest, project_id: int) -> HttpResponse:
         )
     else:
         messages.success(request, _("The project is taken up again."))
-    return redirect("setup", project.pk)
+    return redirect(back)
 
 
 @login_required
