@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
-from django.db.models import Count, F, QuerySet, Sum, Window
-from django.db.models.functions import Coalesce, RowNumber
+from django.db.models import Case, Count, F, Min, Q, QuerySet, Sum, When, Window
+from django.db.models.functions import RowNumber
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -57,13 +57,19 @@ def star(request: HttpRequest, project_id: int) -> HttpResponse:
     return redirect(f"{reverse('projects')}{'?' if back else ''}{urlencode(back)}")
 
 
+# An account, or the rater that no account is told of: what makes two rows one person.
+Who = tuple[int | None, int | None]
+
+
 @dataclass
 class Person:
-    """A rater over projects: an account, or a key that no account is tied to."""
+    """A rater over projects: an account; or one project's rater (``alone``, the project's name)
+    whom nobody signs in as, for the same key may be somebody else's in another project."""
 
     name: str
     n_projects: int
     n_ratings: int
+    alone: str = ""
     seats: list[tuple[RaterReading, Any]] = field(default_factory=list)  # with kappa with the peers
 
 
@@ -80,16 +86,28 @@ def own_raters(request: HttpRequest) -> HttpResponse:
         readings = readings.filter(person__icontains=search)
     persons = (
         readings.order_by()
-        .values("person")
-        .annotate(n_projects=Count("rater__project", distinct=True), given=Sum("n_ratings"))
+        .values("account", "alone")
+        .annotate(
+            name=Min("person"),
+            n_projects=Count("rater__project", distinct=True),
+            given=Sum("n_ratings"),
+            project=Min("rater__project__name"),
+        )
     )
-    paginator = Paginator(persons.order_by("-given", "person"), a_page(RATERS_A_PAGE))
+    paginator = Paginator(
+        persons.order_by("-given", "name", "account", "alone"), a_page(RATERS_A_PAGE)
+    )
     number = page_number(request)
     if number > paginator.num_pages:
         raise Http404(_("No such page."))
     page = paginator.page(number)
     people = {
-        row["person"]: Person(row["person"], row["n_projects"], row["given"])
+        (row["account"], row["alone"]): Person(
+            row["name"],
+            row["n_projects"],
+            row["given"],
+            row["project"] if row["alone"] is not None else "",
+        )
         for row in page.object_list
     }
     _seat(people, readings)
@@ -98,20 +116,31 @@ def own_raters(request: HttpRequest) -> HttpResponse:
 
 
 def _of_own_projects(user: Any) -> QuerySet[Any]:
-    """Readings of the whole time of people in projects in use that the user leads. `person`: their
-    account, or the key where there is none."""
+    """Readings of the whole time of people in projects in use that the user leads. ``account`` and
+    ``alone``: see Who; ``person``: the account's name, or the key. Whose names a project hides
+    stands there under the pseudonym, alone."""
     led = Project.objects.filter(archived_at=None)
     if not user.is_superuser:
         led = led.filter(members__user=user.pk, members__role=Member.Role.LEAD)
     rows = RaterReading.objects.filter(rater__project__in=led, rater__kind=Rater.Kind.HUMAN)
-    return rows.annotate(person=Coalesce("rater__user__username", "rater__key"))
+    known = Q(rater__user__isnull=False, rater__project__raters_hidden=False)
+    return rows.annotate(
+        account=Case(When(known, then=F("rater__user"))),
+        alone=Case(When(~known, then=F("rater"))),
+        person=Case(When(known, then=F("rater__user__username")), default=F("rater__key")),
+    )
 
 
-def _seat(people: dict[str, Person], readings: QuerySet[Any]) -> None:
+def _seat(people: dict[Who, Person], readings: QuerySet[Any]) -> None:
     """Where each of them rates: SEATS at most, by the weights that go with each headline."""
-    mine = readings.filter(person__in=list(people)).select_related("rater", "question__project")
+    accounts = [account for account, _alone in people if account is not None]
+    alone = [rater for _account, rater in people if rater is not None]
+    mine = readings.filter(Q(account__in=accounts) | Q(alone__in=alone))
+    mine = mine.select_related("rater", "question__project")
     place = Window(
-        RowNumber(), partition_by=F("person"), order_by=[F("n_ratings").desc(), F("pk").asc()]
+        RowNumber(),
+        partition_by=[F("account"), F("alone")],
+        order_by=[F("n_ratings").desc(), F("pk").asc()],
     )
     mine = mine.annotate(place=place).filter(place__lte=SEATS).defer("details")
     rows = list(mine.order_by("-n_ratings", "pk"))
@@ -120,4 +149,4 @@ def _seat(people: dict[str, Person], readings: QuerySet[Any]) -> None:
     weights = dict(whole.values_list("question_id", "headline__weights"))
     for row in rows:
         name = weighted("vs_peers", weights.get(row.question_id) or NONE)
-        people[row.person].seats.append((row, row.coefficients.get(name)))
+        people[row.account, row.alone].seats.append((row, row.coefficients.get(name)))

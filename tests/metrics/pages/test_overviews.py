@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from metrics.work.sweep import bring_up_to_date
-from projects.models import Member, Project, Question
+from projects.models import Member, Project, Question, Rater
 
 pytestmark = pytest.mark.django_db
 
@@ -89,23 +89,50 @@ def test_projects_are_grouped_sorted_and_found(
     assert client.get(f"/?search={'x' * 300}").status_code == 400
 
 
-def test_raters_of_all_projects(
-    several: dict[str, Project], make_project: Any, rate: Any, stranger: Any, lead: Any,
-    client_for: Any,
+@pytest.fixture
+def accounts(several: dict[str, Project], make_user: Any) -> dict[str, Any]:
+    """Rater b of each project is the same account; whoever is called a is another in each."""
+    bea = make_user("bea")
+    Rater.objects.filter(project__in=several.values(), key="b").update(user=bea)
+    return {"bea": bea}
+
+
+def test_raters_of_all_projects_are_joined_by_account(
+    several: dict[str, Project], accounts: Any, make_project: Any, rate: Any, stranger: Any,
+    lead: Any, client_for: Any,
 ) -> None:  # fmt: skip
     other = make_project("Foreign", created_by=stranger)
     rate(other.questions.get(), "i", "elsewhere", "none")
     bring_up_to_date(other.questions.get().pk)
-    page = client_for(lead).get("/raters/")
-    told = {person.name: person for person in page.context["people"]}
-    assert (told["a"].n_projects, told["a"].n_ratings) == (3, 36)
-    assert (told["b"].n_projects, told["b"].n_ratings) == (2, 13)
-    assert "elsewhere" not in told
-    values = {seat.question.project.name: value["value"] for seat, value in told["b"].seats}
+    people = client_for(lead).get("/raters/").context["people"]
+    told = [(one.name, one.alone, one.n_projects, one.n_ratings) for one in people]
+    alone = [("a", name, 1, 12) for name in ("Done", "Running", "Single")]
+    assert [told[0], *sorted(told[1:])] == [("bea", "", 2, 13), *alone]
+    values = {seat.question.project.name: value["value"] for seat, value in people[0].seats}
+    assert set(values) == {"Done", "Running"}
     assert values["Done"] == 1.0
-    found = client_for(lead).get("/raters/?search=B").context["people"]
-    assert [person.name for person in found] == ["b"]
+    found = client_for(lead).get("/raters/?search=BE").context["people"]
+    assert [person.name for person in found] == ["bea"]
     assert client_for(stranger).get("/raters/").context["people"] == []
+
+
+def test_a_key_of_two_projects_is_told_with_its_project(
+    several: dict[str, Project], lead: Any, client_for: Any
+) -> None:
+    text = client_for(lead).get("/raters/").content.decode()
+    for name in ("Done", "Single", "Running"):
+        assert f'a <span class="line-below">{name}</span>' in text
+
+
+def test_who_is_hidden_in_a_project_is_joined_with_nobody(
+    several: dict[str, Project], accounts: Any, lead: Any, client_for: Any
+) -> None:
+    Project.objects.filter(name="Running").update(raters_hidden=True)
+    people = client_for(lead).get("/raters/").context["people"]
+    told = {(one.name, one.alone) for one in people}
+    assert {("bea", ""), ("b", "Running")} <= told
+    (bea,) = [one for one in people if one.name == "bea"]
+    assert bea.n_projects == 1
 
 
 def test_queries_do_not_grow_with_projects(
