@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from zoneinfo import ZoneInfo
 
 from django import template
 from django.utils import timezone
@@ -35,6 +36,16 @@ def moment(value: datetime.datetime | None, form: str = "passed") -> SafeString:
         zone,
         passed(value),
     )
+
+
+@register.filter
+def last_day(end: datetime.datetime, zone: str) -> SafeString:
+    """The day after which something ends, of a moment that is the midnight behind it in ``zone``:
+    the next day's name is not what was chosen. The moment itself is told on top."""
+    here = end.astimezone(ZoneInfo(zone))
+    day = (here - datetime.timedelta(microseconds=1)).date()
+    element = '<time datetime="{}" title="{}">{}</time>'
+    return format_html(element, end.isoformat(), f"{here:%Y-%m-%d %H:%M} {zone}", day.isoformat())
 
 
 def passed(value: datetime.datetime) -> str:

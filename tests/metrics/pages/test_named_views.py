@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 import pytest
+import time_machine
 from django.test import Client
 from django.utils import timezone
 
@@ -274,6 +275,29 @@ def test_a_link_ends_with_its_day(linked: str) -> None:
     assert "Example" not in text  # the project is not named
     assert "severity" not in text
     assert Client().get(f"{linked}trend.json").status_code == 404
+
+
+def test_the_day_that_was_chosen_is_told(
+    rated: Any, lead: Any, project: Any, client_for: Any
+) -> None:
+    """Of a project east of UTC, whose midnight is another day there."""
+    Project.objects.filter(pk=project.pk).update(time_zone="Asia/Tokyo")
+    with time_machine.travel("2026-12-24T12:00:00Z", tick=False):
+        client = client_for(lead)
+        keep(client, project)
+        answer = do(client, NamedView.objects.get(), do="share", until="2026-12-31")
+        link = link_of(answer)
+        day = (
+            '<time datetime="2026-12-31T15:00:00+00:00" title="2027-01-01 00:00 Asia/Tokyo">'
+            "2026-12-31</time>"
+        )
+        assert f"A link that ends after {day}" in answer.content.decode()
+        assert f"to be read until {day}" in Client().get(link).content.decode()
+    with time_machine.travel("2026-12-31T16:00:00Z", tick=False):
+        client = client_for(lead)
+        ended = client.get(f"/projects/{project.pk}/views/").content.decode()
+        assert f"A link that ended after {day}" in ended
+        assert f"It was made to be read until {day}" in Client().get(link).content.decode()
 
 
 def test_a_lead_ends_a_link(linked: str, lead: Any, viewer: Any, client_for: Any) -> None:
