@@ -3,7 +3,10 @@ right."""
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from metrics.counting import backlog
 from metrics.filters import Filter
@@ -52,6 +55,54 @@ class Freshness:
     def backlog(self) -> dict[str, int] | None:
         """How far a backlog is counted, while there is one."""
         return backlog.progress(self.state) if self.state else None
+
+
+class Counted(NamedTuple):
+    """When somebody's ratings were counted last, and how many are."""
+
+    counted_at: datetime.datetime | None
+    ratings: int
+
+
+@dataclass(frozen=True)
+class SeveralFreshness:
+    """How far counting is of several questions together; read by a page as `Freshness` is."""
+
+    states: Mapping[int, CountState]
+    uncounted: int
+    filtered = waiting = False
+
+    @classmethod
+    def of(cls, questions: Sequence[Question]) -> SeveralFreshness:
+        states = CountState.objects.in_bulk([question.pk for question in questions])
+        return cls(states, sweep.waiting_together(questions, states))
+
+    @property
+    def state(self) -> Counted:
+        moments = [state.counted_at for state in self.states.values() if state.counted_at]
+        ratings = sum(state.ratings for state in self.states.values())
+        return Counted(max(moments, default=None), ratings)
+
+    @property
+    def following(self) -> bool:
+        return any(
+            state.bootstrapped != state.version or state.drawn_behind
+            for state in self.states.values()
+        )
+
+    @property
+    def version(self) -> str:
+        """Each question's only rises, and so does their sum."""
+        versions = [state.version for state in self.states.values()]
+        return f"{len(versions)}-{sum(versions)}.{self.uncounted}"
+
+    @property
+    def backlog(self) -> dict[str, int] | None:
+        found = [backlog.progress(state) for state in self.states.values()]
+        open_ones = [one for one in found if one is not None]
+        if not open_ones:
+            return None
+        return {name: sum(one[name] for one in open_ones) for name in ("done", "total")}
 
 
 @dataclass(frozen=True)

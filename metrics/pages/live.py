@@ -20,7 +20,7 @@ from django.shortcuts import render
 
 from projects.models import Project
 
-from .freshness import Freshness
+from .freshness import Freshness, SeveralFreshness
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def awaited(*, waiting: bool) -> HttpResponse:
 
 
 def unchanged(
-    request: HttpRequest, project: Project, fresh: Freshness, live: Live
+    request: HttpRequest, project: Project, fresh: Freshness | SeveralFreshness, live: Live
 ) -> HttpResponse | None:
     """The answer to a page that asks, as long as its numbers are right; else None."""
     if not asks(request):

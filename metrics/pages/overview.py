@@ -7,32 +7,45 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 
 from groundwork import table_files
 from projects.models import Member, Question
 
 from . import getting_started, live, question_rows
+from .freshness import SeveralFreshness
+from .live import Live
 
 TITLE = "questions-title"  # of the table, by which its file is asked for
+PLACES = "questions"  # what the page has a place for begins so
+LIVE = Live(seconds=2, summary=True, fragments=("questions", "getting-started"))
 
 
 def is_asked(request: HttpRequest) -> bool:
     """Whether the address says nothing but the project. Whatever it says more is of the dashboard
     of one question; so is one that was opened when there was one, and now asks what is new."""
-    said = request.GET.dict()
-    return said in ({}, {table_files.PARAMETER: TITLE}) and not live.asks(request)
+    if live.asks(request) and not request.headers.get("X-Places", "").startswith(PLACES):
+        return False
+    return request.GET.dict() in ({}, {table_files.PARAMETER: TITLE})
 
 
 def page(request: HttpRequest, project: Any, questions: Sequence[Question]) -> HttpResponse:
-    rows = question_rows.of_project(project, questions)
+    fresh = SeveralFreshness.of(questions)
+    unchanged = live.unchanged(request, project, fresh, LIVE)
+    if unchanged is not None:
+        return unchanged
+    numbers = {pk: state.ratings for pk, state in fresh.states.items()}
+    rows = question_rows.of_project(project, questions, numbers)
     furthest = max((row.reading for row in rows), key=getting_started.n_double)
+    steps = getting_started.steps(project, furthest)
     context = {
         "project": project,
         "rows": rows,
         "title": TITLE,
         "loose": any(row.loose for row in rows),
-        "steps": getting_started.steps(project, furthest),
+        "steps": steps,
         "may_add": project.role == Member.Role.LEAD and not project.archived_at,
+        "fresh": fresh,
+        "live": LIVE,
+        "places": f"{PLACES}{'-first' if steps else ''}",
     }
-    return render(request, "metrics/overview.html", context)
+    return live.answer(request, "metrics/overview.html", context)

@@ -105,9 +105,11 @@ def numbers_of_ratings(questions: Sequence[Question]) -> dict[int, int]:
     return dict(rows.values_list("question_id", "ratings"))
 
 
-def of_project(project: Any, questions: Sequence[Question]) -> list[QuestionRow]:
-    """All questions of a project, whose categories are at hand."""
-    readings, numbers = read(questions), numbers_of_ratings(questions)
+def of_project(
+    project: Any, questions: Sequence[Question], numbers: Mapping[int, int]
+) -> list[QuestionRow]:
+    """All questions of a project, whose categories are at hand, as are their numbers of ratings."""
+    readings = read(questions)
     courses, apart = sparks.lately(readings.values()), raters_apart(readings)
     confused, waiting = _confused(project, questions), [find(project, questions) for find in WAITS]
     return [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from typing import Any
 
 import pytest
@@ -82,6 +83,28 @@ def test_a_page_that_was_open_before_goes_on(two: Any, lead: Any, client_for: An
     asks = {"X-Shown": "", "X-Places": "trend-3"}
     page = client_for(lead).get(f"/projects/{two.pk}/", headers=asks)
     assert page.context["chosen"].question.key == "severity"
+
+
+def test_an_open_page_follows_the_ratings(
+    two: Any, question: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    client, address = client_for(lead), f"/projects/{two.pk}/"
+    text = client.get(address).content.decode()
+    assert "288 ratings, as of" in text
+    shown = re.search(r'"X-Shown": "([^"]*)", "X-Places": "([^"]*)"', text)
+    assert shown is not None
+    asks = {"X-Shown": shown[1], "X-Places": shown[2]}
+    assert client.get(address, headers=asks).status_code == 204
+    rate(question, "one more", "a", "none")
+    told = client.get(address, headers=asks).content.decode()
+    assert "1 rating not counted yet" in told
+    assert 'id="questions"' not in told
+    bring_up_to_date(question.pk)
+    told = client.get(address, headers=asks).content.decode()
+    assert "289 ratings, as of" in told
+    assert 'id="questions"' in told
+    newer = client.get(address, headers={**asks, "X-Places": "questions-first"})
+    assert newer["HX-Refresh"] == "true"
 
 
 def test_questions_stand_side_by_side(two: Any, lead: Any, client_for: Any) -> None:
@@ -227,4 +250,4 @@ def test_queries_do_not_grow_with_questions(
         assert all(row.course.weeks for row in page.context["rows"])
         return taken()
 
-    assert queries("tone") == queries("more", "again", "once") == 17
+    assert queries("tone") == queries("more", "again", "once") == 18
