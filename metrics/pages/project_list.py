@@ -12,7 +12,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.db import models
-from django.db.models import Count, OuterRef, Q, Subquery
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Abs
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.html import format_html
@@ -194,7 +195,7 @@ def draw(shown: list[Row]) -> None:
     questions = [one for row in told for one in row.questions]
     courses = sparks.lately([one.reading for one in questions if one.reading])
     people = people_of([row.project for row in told])
-    last = _last_rated([one.question for one in questions])
+    last = dict(last_rated([one.question.pk for one in questions]))
     for row in told:
         for one in row.questions:
             one.course = courses.get(one.question.pk)
@@ -203,12 +204,13 @@ def draw(shown: list[Row]) -> None:
         row.last_rated = max((one for one in moments if one), default=None)
 
 
-def _last_rated(questions: list[Question]) -> dict[int, datetime.datetime | None]:
-    """Question -> when one of its ratings changed last: a look into an index for each, in one
-    query."""
-    asked = Question.objects.filter(pk__in=[question.pk for question in questions]).order_by()
-    newest = Rating.objects.newest_of(OuterRef("pk")).values("changed_at")[:1]
-    return dict(asked.values_list("pk", Subquery(newest)))
+def last_rated(questions: Collection[int]) -> QuerySet[Question, tuple[int, Any]]:
+    """(question, when one of its ratings changed last): a look into an index for each, in one
+    query. SQLite takes the index against an expression alone, not against a column; and without
+    the id in the order, for of a file all ratings are of one moment and would be sorted."""
+    newest = Rating.objects.newest_of(Abs(OuterRef("pk"))).order_by("-changed_at")
+    asked = Question.objects.filter(pk__in=questions).order_by()
+    return asked.values_list("pk", Subquery(newest.values("changed_at")[:1]))
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 import time_machine
+from django.db import connection
 from django.utils import timezone
 
 from metrics.agreement import bands
+from metrics.pages import project_list
 from metrics.templatetags.readings import band_sign
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Category, Deletion, Item, Member, Project, Question, Rater
@@ -72,6 +74,11 @@ def test_when_somebody_rated_last_is_told(two: Any, lead: Any, client_for: Any) 
         assert row.last_rated == datetime.datetime(2026, 3, 26, 11, 57, tzinfo=datetime.UTC)
         text = client.get("/").content.decode()
     assert 'title="2026-03-26 11:57 UTC">3 minutes ago</time>' in text
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="its plans do not depend on the rows")
+def test_the_last_rating_is_looked_up(two: Any) -> None:
+    assert "rating_latest" in project_list.last_rated([1, 2]).explain()
 
 
 def test_people_are_four_signs_and_a_number(two: Any, lead: Any, client_for: Any) -> None:
