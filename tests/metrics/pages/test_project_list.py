@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import time_machine
-from django.db import connection
 from django.utils import timezone
 
 from metrics.agreement import bands
@@ -76,7 +75,7 @@ def test_when_somebody_rated_last_is_told(two: Any, lead: Any, client_for: Any) 
     assert 'title="2026-03-26 11:57 UTC">3 minutes ago</time>' in text
 
 
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="its plans do not depend on the rows")
+@pytest.mark.sqlite_only("its plans do not depend on how many rows there are")
 def test_the_last_rating_is_looked_up(two: Any) -> None:
     assert "rating_latest" in project_list.last_rated([1, 2]).explain()
 
