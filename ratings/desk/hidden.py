@@ -158,10 +158,16 @@ def due(rater: Rater) -> Due | None:
     if not rater.project.gold_percent and not rater.project.repeat_percent:
         return None
     [[(handed_out,)]] = bulk.several([(_HANDED_OUT, [rater.pk])])
+    why = drawn(rater, handed_out)
+    return Due(why, handed_out) if why else None
+
+
+def drawn(rater: Rater, handed_out: int) -> str:
+    """What the rater's item behind so many is to be, where there is any such test."""
     why = _wanted(rater, handed_out)
     if why == Why.REPEAT and _wanted(rater, handed_out - 1) == Why.REPEAT:
-        return None
-    return Due(why, handed_out) if why else None
+        return Why.ORDINARY
+    return why
 
 
 def give(rater: Rater, test: Due) -> int | None:

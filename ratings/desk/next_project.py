@@ -6,29 +6,20 @@ from typing import Any
 
 from projects.models import Member, Project, Rater
 
-from . import progress
+from . import left
 
 MOST_LOOKED_AT = 20  # projects; the latest first
 
 
 def next_project(user: Any, *, besides: int) -> Project | None:
-    """Another project of which the user is an annotator and where items may be left for them; by
-    their own figures alone, so that it tells nothing of what others rated."""
+    """Another project of which the user is an annotator and where items are left for them."""
     member = Member.objects.filter(user=user, role=Member.Role.ANNOTATOR)
     projects = (
-        Project.objects.filter(pk__in=member.values("project"))
+        Project.objects.filter(pk__in=member.values("project"), archived_at=None)
         .exclude(pk=besides)
         .order_by("-pk")[:MOST_LOOKED_AT]
     )
-    raters = {
-        rater.project_id: rater
-        for rater in Rater.objects.filter(user=user, project__in=list(projects))
-    }
-    for project in projects:
-        rater = raters.get(project.pk)
-        if rater is None or rater.paused:
-            continue
-        rater.project = project
-        if progress.of_rater(rater).left:
-            return project
-    return None
+    raters = Rater.objects.filter(user=user, paused=False, project__in=list(projects))
+    mine = list(raters.select_related("project").order_by("-project"))
+    number = left.of_raters(mine)
+    return next((rater.project for rater in mine if number[rater.pk]), None)

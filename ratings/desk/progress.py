@@ -1,4 +1,5 @@
-"""How far an annotator has come. Their own figures alone: nothing here moves when others rate."""
+"""How far an annotator has come. Their own figures alone, but for how much is left: of that others
+take their share (ratings.desk.left)."""
 
 from __future__ import annotations
 
@@ -15,8 +16,10 @@ from django.utils import timezone
 
 from groundwork.database import bulk
 from projects.catalogue.sizes import sizes
-from projects.models import Project, Rater
+from projects.models import Rater
 from ratings.models import Apart, Rating
+
+from . import left
 
 REMEMBERED_SECONDS = 600
 RECENT = 5  # items on the strip of the last answers
@@ -38,24 +41,26 @@ class Recent:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """``recent``: the items rated last, the latest first. ``pace``: how many seconds an item took
-    of late (the median), None where that rests on fewer than PACE_FROM items."""
+    """``left``: up to so many items are still given to them. ``items``: that the project asks for.
+    ``recent``: the items rated last, the latest first. ``pace``: how many seconds an item took of
+    late (the median), None where that rests on fewer than PACE_FROM items."""
 
     today: int
     rated: int
     skipped: int
     items: int
+    left: int
     recent: Sequence[Recent] = ()
     pace: float | None = None
 
     @property
-    def left(self) -> int:
-        """At most so many: others take their share of them."""
-        return max(self.items - self.rated - self.skipped, 0)
+    def dealt_with(self) -> int:
+        """Items that were put before the rater and are off the desk."""
+        return self.rated + self.skipped
 
     @property
     def whole(self) -> int:
-        return max(self.rated + self.left, 1)
+        return max(self.dealt_with + self.left, 1)
 
     @property
     def minutes_left(self) -> int | None:
@@ -105,25 +110,19 @@ def of_rater(rater: Rater) -> Progress:
     moments = [connection.ops.adapt_datetimefield_value(moment) for moment in (midnight, until)]
     counting = [(_RATED_SINCE, [rater.pk, moment, moment] * 2) for moment in moments]
     latest = (_RECENT, [*[rater.pk, RATINGS_LOOKED_AT] * 2, RATINGS_LOOKED_AT])
-    [[today]], [[since]], [[skipped]], rows = bulk.several(
-        [*counting, (_SKIPPED, [rater.pk]), latest]
+    [[today]], [[since]], [[skipped]], rows, [[_pk, *held]] = bulk.several(
+        [*counting, (_SKIPPED, [rater.pk]), latest, left.asking_held([rater])]
     )
     recent = _items_of(rows)
     return Progress(
         today=today,
         rated=known + since,
         skipped=skipped,
-        items=_asked(rater.project),
+        items=sizes(rater.project).asked,
+        left=left.of_rater(rater, left.Held(*held)),
         recent=recent[:RECENT],
         pace=_pace(recent),
     )
-
-
-def _asked(project: Project) -> int:
-    """Items, and so many more as raters are asked again: by the project's settings, lest the number
-    moves with a repeat."""
-    items = sizes(project).asked
-    return items + items * project.repeat_percent // (100 - project.repeat_percent)
 
 
 def _items_of(rows: Sequence[tuple[Any, ...]]) -> list[Recent]:

@@ -62,6 +62,8 @@ def context(
     """``chosen`` are codes by question that were said before; ``elsewhere``: what was sent would
     overwrite what the rater said in another window."""
     questions = questions_of(rater.project)
+    if item is None:
+        left.found_none(rater)
     done = progress.of_rater(rater)
     found: dict[str, Any] = {
         "project": rater.project,

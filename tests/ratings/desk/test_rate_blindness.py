@@ -5,6 +5,7 @@ Every address of the site is asked, whatever it is: a page added later is in thi
 """
 
 import datetime
+import itertools
 import logging
 import re
 
@@ -282,7 +283,8 @@ def test_hidden_gold_is_told_from_no_other_item(world, question, client_for, ann
 def test_an_item_that_is_asked_again_is_told_from_no_new_one(
     world, question, rate, client_for, annotator
 ):
-    """One world in which the rater rated other six items long ago, and one in which these six."""
+    """One world in which the rater rated other six items long ago, and one in which these six.
+    Those others have all their ratings: so in neither world they are still to come."""
     client = client_for(annotator)
     keys = [f"n{number}" for number in range(6)]
     others = [f"p{number}" for number in range(6)]
@@ -292,6 +294,9 @@ def test_an_item_that_is_asked_again_is_told_from_no_new_one(
         for key in (*keys, *others, *since)
     }
     asked = {key: items[key] for key in keys}
+    with time_machine.travel("2026-01-02T10:00:00Z", tick=False):
+        for key, other in itertools.product(others, OTHERS):
+            rate(question, key, other, "major")
     _alarm(question)
     told = {}
     for why, before in (("", others), ("repeat", keys)):

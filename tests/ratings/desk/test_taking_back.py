@@ -159,4 +159,4 @@ def test_at_the_end_the_next_project_is_named(
 
 @pytest.mark.parametrize(("pace", "hours"), [(40.0, None), (60.0, 2), (720.0, 20), (None, None)])
 def test_a_long_rest_is_told_in_hours(pace: float | None, hours: int | None) -> None:
-    assert Progress(today=0, rated=0, skipped=0, items=100, pace=pace).hours_left == hours
+    assert Progress(today=0, rated=0, skipped=0, items=200, left=100, pace=pace).hours_left == hours
