@@ -20,15 +20,16 @@ from ratings.models import Apart, Assignment, RaterMessage, Rating
 from . import content, own, progress, rater_messages
 from .forms import questions_of
 
-RATINGS_A_PAGE = 50
+ITEMS_A_PAGE = 50
 MESSAGES = 50  # of those that were read, the latest
 LONGEST_SEARCH = 255
-SKIPPED = "skipped"
+SKIPPED, EXAM = "skipped", "exam"
 SHOWN = {  # of own.SHOWN, and SKIPPED
     "flagged": gettext_lazy("flagged"),
     "comment": gettext_lazy("with a comment"),
     "changed": gettext_lazy("changed later"),
     SKIPPED: gettext_lazy("skipped"),
+    EXAM: gettext_lazy("in an exam"),
 }
 
 
@@ -36,7 +37,7 @@ SHOWN = {  # of own.SHOWN, and SKIPPED
 @never_cache
 @require_GET
 def my_ratings(request: HttpRequest, project_id: int) -> HttpResponse:
-    """The rater's own ratings, latest first."""
+    """What the rater said, item by item, the latest first."""
     project = get_project(request.user, project_id, role=Member.Role.ANNOTATOR)
     rater = own.rater_of(project, request.user)
     search = request.GET.get("search", "").replace("\0", "")[:LONGEST_SEARCH].strip()
@@ -48,9 +49,9 @@ def my_ratings(request: HttpRequest, project_id: int) -> HttpResponse:
         if of_skipped
         else own.listed(rater, search=search, show=show)
     )
-    shown = Paginator(found, RATINGS_A_PAGE).get_page(request.GET.get("page"))
+    shown = Paginator(found, ITEMS_A_PAGE).get_page(request.GET.get("page"))
     questions = questions_of(project)
-    done = progress.of_rater(rater) if rater else None
+    has_exams = rater is not None and rater.exams.exists()
     written = RaterMessage.objects.filter(rater=rater).select_related("by").order_by("-pk")
     context = {
         "project": project,
@@ -58,13 +59,13 @@ def my_ratings(request: HttpRequest, project_id: int) -> HttpResponse:
         "unread": written.filter(read_at=None).order_by("pk") if rater else [],
         "read": written.exclude(read_at=None)[:MESSAGES] if rater else [],
         "page": shown,
-        "rows": [] if of_skipped else _by_item(rater, own.fetched(shown), questions),
+        "rows": _rows(rater, shown, questions) if rater and not of_skipped else [],
         "skipped": [(row, content.in_a_line(row.item.body)) for row in shown if of_skipped],
         "search": search,
         "show": show,
-        "shown": list(SHOWN.items()),
-        "progress": done,
-        "examined": rater is not None and rater.exams.exists(),
+        "shown": [one for one in SHOWN.items() if has_exams or one[0] != EXAM],
+        "has_exams": has_exams,
+        **(_numbers(rater) if rater else {}),
         "several_questions": len(questions) > 1,
     }
     return render(request, "ratings/my_ratings.html", context)
@@ -91,33 +92,45 @@ def read_message(request: HttpRequest, project_id: int, message_id: int) -> Http
     return redirect("rate", project.pk)
 
 
-def _by_item(rater: Rater | None, ratings: list[Any], questions: list[Question]) -> list[Any]:
-    """The ratings as rows of the list, what was said of one item at one time in one row."""
-    if rater is None:
-        return []
+def _numbers(rater: Rater) -> dict[str, Any]:
+    return {
+        "progress": progress.of_rater(rater),
+        "asked_twice": own.asked_twice(rater),
+        "examined": own.answered_in_exams(rater),
+    }
+
+
+def _rows(rater: Rater, shown: Any, questions: list[Question]) -> list[dict[str, Any]]:
+    """The list item by item, what was said of it in the order of the questions at the desk."""
     labels = {
         (c.question_id, c.code): c.label
         for question in questions
         for c in question.categories.all()
     }
-    flagged, changed = own.marks_of(rater, ratings)
-    rows: list[dict[str, Any]] = []
-    for rating in ratings:
-        answer = {
-            "rating": rating,
-            "label": labels.get((rating.question_id, rating.code)),
-            "changed": (isinstance(rating, Apart), rating.pk) in changed,
-        }
-        if rows and rows[-1]["item"].pk == rating.item_id:
-            rows[-1]["answers"].append(answer)
-            continue
-        row = {"item": rating.item, "excerpt": content.in_a_line(rating.item.body)}
-        rows.append(row | {"answers": [answer], "flagged": rating.item_id in flagged})
     places = {question.pk: place for place, question in enumerate(questions)}
-    for row in rows:  # as at the desk
-        row["answers"].sort(
-            key=lambda answer: places.get(answer["rating"].question_id, len(places))
-        )
+    each = own.fetched(rater, shown)
+    flagged, changed = own.marks_of(rater, [rating for ratings in each for rating in ratings])
+    rows = []
+    for ratings in each:
+        ratings.sort(key=lambda rating: places.get(rating.question_id, len(places)))
+        item = ratings[0].item
+        answers = [
+            {
+                "rating": rating,
+                "label": labels.get((rating.question_id, rating.code)),
+                "changed": (isinstance(rating, Apart), rating.pk) in changed,
+            }
+            for rating in ratings
+        ]
+        row = {
+            "item": item,
+            "excerpt": content.in_a_line(item.body),
+            "answers": answers,
+            "last": max(rating.changed_at for rating in ratings),
+            "flagged": item.pk in flagged,
+            "in_exam": getattr(ratings[0], "why", "") == Assignment.Why.EXAM,
+        }
+        rows.append(row)
     return rows
 
 
@@ -132,7 +145,7 @@ def set_aside(request: HttpRequest, project_id: int) -> HttpResponse:
         .select_related("item", "rater")
         .order_by("-closed_at", "-id")
     )
-    page = Paginator(rows, a_page(RATINGS_A_PAGE)).get_page(request.GET.get("page"))
+    page = Paginator(rows, a_page(ITEMS_A_PAGE)).get_page(request.GET.get("page"))
     comments = _comments_of_flagged(list(page))
     context = {
         "project": project,

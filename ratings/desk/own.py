@@ -116,20 +116,24 @@ def went_by(rater: Rater) -> int | None:
     return latest.values_list("guidelines", flat=True).first()
 
 
-SHOWN = ("flagged", "comment", "changed")  # what one may see alone of one's own list
+SHOWN = ("flagged", "comment", "changed", "exam")  # what one may see alone of one's own list
 LOOKED_AT = 2_000  # own items that may say what is searched for, of which each is looked at
 
 
 def listed(rater: Rater | None, *, search: str = "", show: str = "") -> Any:
-    """All that the rater says now, as (whether it stands apart, id, time), the latest first; or of
-    it what a text is in, and what one of SHOWN is true of."""
+    """The items of which the rater says something now, as (whether it stands apart, id, when they
+    last said so), the latest first; or those that say a text, and of which one of SHOWN is true.
+    What an exam asked is told of alone."""
     if rater is None:
         return Rating.objects.none()
     tests = Assignment.objects.apart().filter(rater=rater).values("item")
     ratings: Any = Rating.objects.standing().filter(rater=rater).exclude(item__in=tests)
     apart: Any = Apart.objects.standing().filter(rater=rater, item__in=tests)
-    sides = [ratings, apart]
-    if show == "changed":
+    in_exam = models.Q(why=Assignment.Why.EXAM)
+    sides = [ratings, apart.exclude(in_exam)]
+    if show == "exam":
+        sides = [ratings.none(), apart.filter(in_exam)]
+    elif show == "changed":
         sides = [rows.filter(_changed(rows.model)) for rows in sides]
     elif show == "comment":
         sides = [rows.exclude(comment="") for rows in sides]
@@ -140,10 +144,25 @@ def listed(rater: Rater | None, *, search: str = "", show: str = "") -> Any:
         found = _saying(rater, search)
         sides = [rows.filter(item__in=found) for rows in sides]
     both = [
-        rows.order_by().values_list(models.Value(is_apart), "id", "changed_at")
+        rows.order_by()
+        .values_list(models.Value(is_apart), "item")
+        .annotate(last=models.Max("changed_at"))
         for is_apart, rows in enumerate(sides)
     ]
-    return both[0].union(both[1], all=True).order_by("-changed_at", "-id")
+    return both[0].union(both[1], all=True).order_by("-last", "-item")
+
+
+def asked_twice(rater: Rater) -> int:
+    """Items that the list names once and that count twice: they were asked again."""
+    again = Apart.objects.standing().filter(rater=rater).exclude(why=Assignment.Why.EXAM)
+    first = Rating.objects.standing().filter(rater=rater, item=models.OuterRef("item"))
+    return again.filter(models.Exists(first)).values("item").distinct().count()
+
+
+def answered_in_exams(rater: Rater) -> int:
+    """Items that the rater answered in exams."""
+    said = Apart.objects.standing().filter(rater=rater, why=Assignment.Why.EXAM)
+    return said.values("item").distinct().count()
 
 
 def _changed(model: type[models.Model]) -> Any:
@@ -190,15 +209,17 @@ def marks_of(
     return set(flagged.values_list("item_id", flat=True)), changed
 
 
-def fetched(listed: Iterable[tuple[int, int, Any]]) -> list[Rating | Apart]:
-    """What is listed, with items and questions."""
-    keys = [(is_apart, pk) for is_apart, pk, _changed_at in listed]
-    found: dict[tuple[int, int], Any] = {}
+def fetched(rater: Rater, listed: Iterable[tuple[int, int, Any]]) -> list[list[Rating | Apart]]:
+    """What the rater says of each item that is listed, with item and questions."""
+    keys = [(is_apart, item_id) for is_apart, item_id, _last in listed]
+    found: dict[tuple[int, int], list[Any]] = {key: [] for key in keys}
     models: tuple[Any, Any] = Rating, Apart
     for is_apart, model in enumerate(models):
-        rows = model.objects.filter(pk__in=[pk for which, pk in keys if which == is_apart])
-        found |= {(is_apart, row.pk): row for row in rows.select_related("item", "question")}
-    return [found[key] for key in keys if key in found]
+        items = [item_id for which, item_id in keys if which == is_apart]
+        rows = model.objects.standing().filter(rater=rater, item__in=items)
+        for row in rows.select_related("item", "question"):
+            found[is_apart, row.item_id].append(row)
+    return [found[key] for key in keys if found[key]]
 
 
 def stamp(standing: Mapping[int, Rating]) -> str:

@@ -17,7 +17,7 @@ from django.utils import timezone
 from groundwork.database import bulk
 from projects.catalogue.sizes import sizes
 from projects.models import Rater
-from ratings.models import Apart, Rating
+from ratings.models import Apart, Assignment, Rating
 
 from . import left
 
@@ -77,7 +77,8 @@ class Progress:
 
 
 # rated_at lies at or before changed_at, by which the rater's ratings are indexed.
-# What tests them counts as all else does; an item that was asked again counts twice.
+# What tests them unseen counts as all else does; an item that was asked again counts twice. What an
+# exam asked is no rating and counts for nothing.
 _RATED_SINCE = """
     SELECT (
         SELECT count(DISTINCT item_id) FROM ratings_rating
@@ -85,6 +86,7 @@ _RATED_SINCE = """
     ) + (
         SELECT count(DISTINCT item_id) FROM ratings_apart
         WHERE rater_id = %s AND changed_at >= %s AND rated_at >= %s AND code >= 0 AND stands
+            AND why <> 'exam'
     )
     """
 _LATEST = """
@@ -96,7 +98,7 @@ _LATEST = """
     ) AS said
     """
 _RATINGS = _LATEST.format(table="ratings_rating", rest="", apart=0)
-_APART = _LATEST.format(table="ratings_apart", rest="AND r.stands", apart=1)
+_APART = _LATEST.format(table="ratings_apart", rest="AND r.stands AND r.why <> 'exam'", apart=1)
 _RECENT = f"{_RATINGS} UNION ALL {_APART} ORDER BY 6 DESC, 7 DESC LIMIT %s"
 _SKIPPED = "SELECT count(*) FROM ratings_assignment WHERE rater_id = %s AND state = 'skipped'"
 
@@ -146,7 +148,8 @@ def _known(rater: Rater) -> tuple[int, datetime.datetime]:
     known = cache.get(key)
     if known is None:
         until = timezone.now()
-        said = (Rating.objects.filter(rater=rater), Apart.objects.filter(rater=rater))
+        apart = Apart.objects.filter(rater=rater).exclude(why=Assignment.Why.EXAM)
+        said = (Rating.objects.filter(rater=rater), apart)
         items = (rows.standing().values("item").distinct().count() for rows in said)
         known = (sum(items), until)
         cache.set(key, known, REMEMBERED_SECONDS)

@@ -75,6 +75,7 @@ def context(
         return found | {"message": own.unread_message(rater)}
     mine, ratings, message = own.said_of(rater, item)
     standing = {rating.question_id: rating for rating in ratings}
+    codes = {question_id: rating.code for question_id, rating in standing.items()}
     if form is None:
         initial = AnswerForm.initial_of(standing, questions)
         for question in questions:
@@ -90,9 +91,8 @@ def context(
         "skip_form": skip_form or SkipForm(),
         "mine": mine,
         "said": own.stamp(standing),
-        "elsewhere": own.labels(questions, {q: one.code for q, one in standing.items()})
-        if elsewhere
-        else [],
+        "told": [(question, own.labels([question], codes)) for question in questions],
+        "elsewhere": own.labels(questions, codes) if elsewhere else [],
         "is_new": mine is not None and mine.state == Assignment.State.OPEN,
         "is_rated": mine is None or mine.state == Assignment.State.DONE,
         "may_change": rater.project.corrections,

@@ -106,6 +106,29 @@ def test_eleven_right_answers_pass_and_stand_apart(
     assert (score.n if score else 0) == (item.pk in order)
 
 
+def test_answers_of_an_exam_are_no_ratings_and_are_read_alone(
+    items: list[Item], project: Project, question: Question, desk: Client
+) -> None:
+    sit(desk, project, question, RIGHT, 10)
+    during = desk.get(rate_url(project)).text
+    assert "Exam: answer 11 of 24 at most" in during
+    assert "rated" not in during.split('class="sheet__progress"')[1].split("</div>")[0]
+    sit(desk, project, question, RIGHT, 1)
+    submit(desk, project, desk.get(rate_url(project)).context["item"], question, WRONG)
+    listed = f"/projects/{project.pk}/my-ratings/"
+    page = desk.get(listed)
+    assert "Items rated: 1, of them today: 1." in page.text
+    assert "11 answers of exams stand apart: they are no ratings" in page.text
+    assert len(page.context["rows"]) == 1 and "Change</a>" in page.text
+    page = desk.get(f"{listed}?show=exam")
+    assert len(page.context["rows"]) == 11 and "Change</a>" not in page.text
+    item = page.context["rows"][0]["item"]
+    shown = desk.get(rate_url(project, item)).text
+    assert "You have answered this item in an exam: that stays." in shown
+    assert '<p class="said__answer">minor</p>' in shown
+    assert 'type="radio"' not in shown and "Store the change" not in shown
+
+
 def test_the_sheet_that_ends_an_exam_offers_no_undo(
     items: list[Item], project: Project, question: Question, desk: Client
 ) -> None:

@@ -88,6 +88,8 @@ def test_a_repeat_is_its_own_judgement_and_the_first_one_stands(
     assert set(Item.objects.exclude(key="new").values_list("places_taken", flat=True)) == {1}
     listed = desk.get(f"/projects/{project.pk}/my-ratings/").text
     assert "Items rated: 15" in listed
+    assert "1 of them was asked twice: it counts twice and is listed once" in listed
+    assert listed.count('class="own__row"') == 14
     assert listed.count(f'small">{item.key}<') == 1
     # Not two in a row; then no item comes a third time.
     assert on_desk(desk, project) == Item.objects.get(key="new")

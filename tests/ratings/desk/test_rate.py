@@ -483,6 +483,22 @@ def test_what_was_said_of_an_item_stands_in_one_row(desk, project, items, questi
     assert sorted(answer["label"] for answer in row["answers"]) == ["kind", "minor"]
 
 
+def test_an_item_of_which_one_answer_was_changed_later_is_not_torn(
+    desk, project, items, question, second_question
+):
+    for item in items[:2]:
+        desk.get(rate_url(project))
+        desk.post(rate_url(project, item), answers((question, 1), (second_question, 0)))
+    desk.post(rate_url(project, items[0]), answers((question, 1), (second_question, 1)))
+    listed = f"/projects/{project.pk}/my-ratings/"
+    rows = desk.get(listed).context["rows"]
+    assert [row["item"] for row in rows] == [items[0], items[1]]
+    for asked in ("", "?show=changed"):
+        row = desk.get(listed + asked).context["rows"][0]
+        told = [(answer["label"], answer["changed"]) for answer in row["answers"]]
+        assert told == [("minor", False), ("yes", True)]
+
+
 def test_an_own_rating_from_elsewhere_can_be_changed(desk, project, items, question, rate):
     rate(question, "i0", "ann", "major")
     assert submit(desk, project, items[0], question, 0).status_code == 302
@@ -498,6 +514,8 @@ def test_a_closed_project_takes_new_ratings_and_no_corrections(desk, project, it
     assert submit(desk, project, items[0], question, 1).status_code == 403
     assert Rating.objects.get().code == 2
     assert "Change</a>" not in desk.get(f"/projects/{project.pk}/my-ratings/").content.decode()
+    page = desk.get(rate_url(project, items[0])).text
+    assert 'id="answers"' not in page and '<p class="said__answer">major</p>' in page
 
 
 # --- who may
