@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import transaction
@@ -65,13 +65,25 @@ class NoExam(Exception):
 @dataclass(frozen=True)
 class Standing:
     """How a rater stands with the exam that is due: ``exam`` is the latest try, None before the
-    first; ``tries_left`` may be begun; ``can_begin``: there are gold items enough for one."""
+    first; ``tries_left`` may be begun; the next one asks ``most`` items at most, 0 where there are
+    too few; ``least`` right answers from its start pass."""
 
     question: Question
     rules: ExamRules
     exam: Exam | None
     tries_left: int
-    can_begin: bool
+    most: int = 0
+    least: int = 0
+
+    @property
+    def right_enough(self) -> float:
+        """Who is right so many times in 10 is to pass."""
+        return 10 * self.rules.p_pass
+
+    @property
+    def too_low(self) -> float:
+        """Who is right so many times in 10 is not."""
+        return 10 * self.rules.p_fail
 
     @property
     def state(self) -> str:
@@ -80,7 +92,7 @@ class Standing:
             return "open"
         if not self.tries_left:
             return "over"
-        return "to_begin" if self.can_begin else "too_few"
+        return "to_begin" if self.most else "too_few"
 
 
 # --- what is due
@@ -96,8 +108,12 @@ def standing(rater: Rater) -> Standing | None:
     latest = tries[-1] if tries else None
     left = max(question.exam_rules.tries - len(tries), 0)
     going = latest is not None and latest.state == State.OPEN
-    can_begin = not going and left > 0 and len(drawable(question, rater)) >= least(question)
-    return Standing(question, question.exam_rules, latest, left, can_begin)
+    found = Standing(question, question.exam_rules, latest, left)
+    if going or not left:
+        return found
+    enough, number = least(question), len(drawable(question, rater))
+    most = min(question.exam_rules.most, number) if number >= enough else 0
+    return replace(found, most=most, least=enough)
 
 
 def least(question: Question) -> int:

@@ -25,7 +25,7 @@ def page(
     """The whole desk with this item on it, or its sheet alone."""
     found = context(rater, item, **forms)
     if item is None:
-        found |= _without_item(request, rater)
+        found |= without_item(request, rater)
     if wants_sheet(request):
         return render(request, "ratings/_rate_sheet.html", found, status=status)
     found["went_by"] = own.went_by(rater)
@@ -37,11 +37,11 @@ def sheet(
 ) -> HttpResponse:
     found = context(rater, item, **forms) | {"taken_back": taken_back}
     if item is None:
-        found |= _without_item(request, rater)
+        found |= without_item(request, rater)
     return render(request, "ratings/_rate_sheet.html", found)
 
 
-def _without_item(request: HttpRequest, rater: Rater) -> dict[str, Any]:
+def without_item(request: HttpRequest, rater: Rater) -> dict[str, Any]:
     """Why there is none: an exam comes first, or all is done and another project may go on."""
     return {
         "examining": exams.standing(rater),

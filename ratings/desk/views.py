@@ -22,7 +22,7 @@ from ratings.models import Exam
 from ratings.recording import permitted
 from ratings.recording.judgement import UnknownCode
 
-from . import answering, exams, own, queue, sheets
+from . import answering, own, queue, sheets
 from .forms import AnswerForm, SkipForm, questions_of
 from .taking_back import take_back
 
@@ -201,7 +201,8 @@ def _go_on(request: HttpRequest, rater: Rater, *, ended: Exam | None = None) -> 
     if ended is not None:
         if not sheets.wants_sheet(request):
             return redirect("exam", rater.project_id)
-        context = sheets.context(rater, None) | {"ended": ended, "examining": exams.standing(rater)}
+        context = sheets.context(rater, None) | sheets.without_item(request, rater)
+        context |= {"ended": ended}
         return render(request, "ratings/_rate_sheet.html", context)
     if not sheets.wants_sheet(request):
         return redirect("rate", rater.project_id)

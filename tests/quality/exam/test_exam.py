@@ -80,7 +80,10 @@ def test_eleven_right_answers_pass_and_stand_apart(
     last = submit(desk, project, page.context["item"], question, RIGHT)
     assert last["Location"] == f"/projects/{project.pk}/exam/"
     review = desk.get(last["Location"]).text
-    said = "Passed after 11 answers, 11 of them right; of raters who are right 6 times in 10, at most 1 in 20 passes."
+    said = (
+        "Passed: 11 of your 11 answers were right."
+        " Somebody who is right only 6 times in 10 would pass at most 1 such exam in 20."
+    )
     assert said in " ".join(review.split())
     assert review.count("You said <strong>minor</strong>") == 11
     exam = Exam.objects.get()
@@ -104,6 +107,18 @@ def test_eleven_right_answers_pass_and_stand_apart(
     assert GoldItem.objects.filter(exposures=1).count() == 11 + (item.pk in order)
     score = GoldScore.objects.filter(rater__key="ann").first()
     assert (score.n if score else 0) == (item.pk in order)
+
+
+def test_before_an_exam_it_is_told_what_it_is(
+    items: list[Item], project: Project, desk: Client
+) -> None:
+    for address in (rate_url(project), f"/projects/{project.pk}/exam/"):
+        page = desk.get(address).text
+        assert "known: 24 at most, often fewer." in page
+        assert "11 right ones from the start pass" in page
+        assert "You have 2 tries, each with other items." in page
+        assert f'<a class="button" href="/projects/{project.pk}/guidelines/"' in page
+        assert " more</span>" not in page  # what is left comes after it
 
 
 def test_answers_of_an_exam_are_no_ratings_and_are_read_alone(
@@ -150,7 +165,7 @@ def test_who_fails_sees_the_answers_and_tries_others_until_the_lead_is_told(
 ) -> None:
     last = sit(desk, project, question, WRONG, 5)
     review = desk.get(last["Location"]).text
-    assert "Not passed after 5 answers, 0 of them right" in " ".join(review.split())
+    assert "Not passed: 0 of your 5 answers were right." in " ".join(review.split())
     exam = Exam.objects.get()
     assert review.count("right is <strong>minor</strong>") == 5
     assert all(f"as i{pk}"[:4] in review for pk, *_rest in exam.course)
@@ -162,6 +177,7 @@ def test_who_fails_sees_the_answers_and_tries_others_until_the_lead_is_told(
     assert not {pk for pk, *_ in first.course} & set(second.items)
     page = desk.get(rate_url(project))
     assert "Your lead has been told" in page.text
+    assert " more</span>" not in page.text and 'href="/">My projects</a>' in page.text
     desk.post(f"/projects/{project.pk}/exam/")
     assert Exam.objects.count() == 2
 
