@@ -25,6 +25,7 @@ from metrics.agreement import bands
 from metrics.models import Reading
 from projects.catalogue.sizes import n_items_by_project
 from projects.models import Deletion, Member, Project, Question, Rater
+from ratings.desk.own_projects import OwnProject
 from ratings.models import Rating
 from ratings.recording import waiting
 
@@ -68,6 +69,7 @@ class Row:
     steps: list[Step] = field(default_factory=list)  # that a new project still needs
     people: People = field(default_factory=People)
     last_rated: datetime.datetime | None = None
+    own: OwnProject | None = None  # what waits there for who only rates
 
     @property
     def group(self) -> Group:

@@ -16,7 +16,7 @@ from groundwork.table_files import a_page, is_made
 from metrics.example import loading
 from projects.access import get_project, may_create_projects
 from projects.models import Member, Project
-from ratings.desk import left
+from ratings.desk import own_projects
 
 from . import dashboard as dashboard_page
 from . import live, overview, project_list
@@ -24,6 +24,8 @@ from .filter_bar import FilterBar, nothing_chosen
 from .selection import Selection, one_of, page_number, select
 from .sources import source_of
 from .sources.source import ProjectNumbers
+
+MANY_PROJECTS = 12  # from so many on an annotator's list can be searched
 
 
 @require_safe
@@ -46,6 +48,9 @@ def projects(request: HttpRequest) -> HttpResponse:
     page = paginator.page(number)
     project_list.draw(list(page.object_list))
     rated = [row.project for row in page.object_list if not row.sees_results and not row.going]
+    own = own_projects.of(request.user, rated)
+    for row in page.object_list:
+        row.own = own.get(row.project.pk)
     may_create = may_create_projects(request.user)
     context = {
         "page": page,
@@ -54,13 +59,20 @@ def projects(request: HttpRequest) -> HttpResponse:
         "sorts": [(name, words) for name, (words, _key) in project_list.SORTS.items()],
         "loose": any(row.loose for row in page.object_list),
         "sees_results": any(row.sees_results for row in page.object_list),
-        "done": left.done_by(request.user, rated) if rated else set(),
         "may_create": may_create,
         "examples": _examples(listed) if may_create else (False, False),
         "archive": group == project_list.Group.ARCHIVED,
         "as_file": is_made(),
     }
+    if (page.object_list or search or group) and not may_create and _only_rates(request.user):
+        context["searched"] = bool(search) or paginator.count > MANY_PROJECTS
+        return render(request, "metrics/own_projects.html", context)
     return render(request, "metrics/projects.html", context)
+
+
+def _only_rates(user: Any) -> bool:
+    """Whether the user is an annotator in each of their projects."""
+    return not Member.objects.filter(user=user).exclude(role=Member.Role.ANNOTATOR).exists()
 
 
 def _nothing(chosen: Selection, numbers: ProjectNumbers) -> dict[str, Any] | None:

@@ -24,6 +24,7 @@ from ratings.recording.judgement import UnknownCode
 
 from . import answering, own, queue, sheets
 from .forms import AnswerForm, SkipForm, questions_of
+from .next_project import next_project
 from .taking_back import take_back
 
 REFUSALS = {
@@ -61,9 +62,7 @@ def rate(request: HttpRequest, project_id: int) -> HttpResponse:
         return redirect("rate", project_id)
     rater = own.rater_of(project, request.user)
     if rater is None or rater.paused or project.archived_at or not questions_of(project):
-        message = own.unread_message(rater) if rater else None
-        context = {"project": project, "rater": rater, "message": message}
-        return render(request, "ratings/rate_closed.html", context)
+        return render(request, "ratings/rate_closed.html", _closed(request, project, rater))
     item = queue.next_item(rater)
     return sheets.page(request, rater, item)
 
@@ -83,9 +82,8 @@ def for_raters(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]
         try:
             permitted.refuse_paused(rater.paused, rater.told)
         except permitted.Paused:
-            message = own.unread_message(rater)
-            context = {"project": project, "rater": rater, "message": message}
             template = "_rate_paused" if sheets.wants_sheet(request) else "rate_closed"
+            context = _closed(request, project, rater)
             return render(request, f"ratings/{template}.html", context, status=403)
         return view(request, rater, **place)
 
@@ -177,6 +175,16 @@ def rate_skip(request: HttpRequest, rater: Rater, item_id: int) -> HttpResponse:
 
 
 # --- who and what
+
+
+def _closed(request: HttpRequest, project: Any, rater: Rater | None) -> dict[str, Any]:
+    """A desk without an item: what a lead wrote, and where else there is something to do."""
+    return {
+        "project": project,
+        "rater": rater,
+        "message": own.unread_message(rater) if rater else None,
+        "next_project": next_project(request.user, besides=project.pk),
+    }
 
 
 def _my_item(rater: Rater, item_id: int) -> Item:

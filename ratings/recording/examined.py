@@ -6,6 +6,8 @@ that was passed, or that a lead waived, stands whatever the rules say later.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from groundwork.database import bulk
 
 # The first question whose exam is still to be passed by the rater ``r`` of the statement around it.
@@ -24,12 +26,18 @@ DUE = """
         )
     ORDER BY q.position, q.id LIMIT 1
     """
+_OF_EACH = f"SELECT r.id, ({DUE}) FROM projects_rater r WHERE r.id IN ({{raters}})"  # noqa: S608
 _OF_ONE = f"SELECT ({DUE}) FROM projects_rater r WHERE r.id = %s"  # noqa: S608  # fixed names
 
 
 def asking(rater_id: int) -> bulk.Statement:
     """The statement that finds one row: the id of the question whose exam is due, or NULL."""
     return _OF_ONE, [rater_id]
+
+
+def asking_of_each(rater_ids: Sequence[int]) -> bulk.Statement:
+    """The same of several: (rater, question or NULL)."""
+    return _OF_EACH.format(raters=", ".join(["%s"] * len(rater_ids))), rater_ids
 
 
 def due(rater_id: int) -> int | None:
