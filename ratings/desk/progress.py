@@ -22,6 +22,7 @@ from ratings.models import Apart, Assignment, Rating
 from . import left
 
 REMEMBERED_SECONDS = 600
+SHORT_KEY = 6  # characters
 RECENT = 5  # items on the strip of the last answers
 HOURS_FROM = 100  # minutes
 PACE_FROM = 5  # items
@@ -37,6 +38,11 @@ class Recent:
     key: str
     seconds: float | None
     codes: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def short_key(self) -> str:
+        """Its end, by which keys differ more often than by their beginning."""
+        return self.key if len(self.key) <= SHORT_KEY else f"…{self.key[1 - SHORT_KEY :]}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@
   const texts = desk.dataset;
   const DRAFT_DAYS = 30;
   const TOAST_MS = 8000;
+  const SLOW_MS = 1000; // from then on it is said that an answer is on its way
   const DOUBLE_CLICK_MS = 300; // the second half of one must not answer the next item
 
   let ahead = null; // the sheet after the one that is shown
@@ -25,6 +26,7 @@
   let shownAt = -Infinity;
   let byPointer = false;
   let toastEnds = 0; // the timer that puts a message away
+  let lost = null; // what did not reach the server: a form with what it held
   const readHere = new Set(); // ids of messages
   let lastAnswers = ""; // the questions' answers and keys that were shown last
   let goneBy = ""; // the version of the guidelines that the rater was told of
@@ -119,7 +121,7 @@
   function say(text, { kind = "info", link = null, action = null } = {}) {
     window.clearTimeout(toastEnds);
     status.replaceChildren();
-    if (!text) return;
+    if (!text) return null;
     const notice = document.createElement("div");
     notice.className = `notice notice--${kind} toast`;
     const words = document.createElement("span");
@@ -137,6 +139,7 @@
     notice.append(away);
     status.append(notice);
     if (kind === "info") toastEnds = window.setTimeout(() => putAway(notice), TOAST_MS);
+    return notice;
   }
 
   function toastButton(text, run, style) {
@@ -200,7 +203,7 @@
   function keepMessage(section) {
     const brought = section.querySelector(".message");
     if (!brought) return;
-    brought.closest(".desk__toasts").remove();
+    brought.closest(".desk__message").remove();
     if (!written.firstChild && !readHere.has(brought.dataset.message)) written.append(brought);
   }
 
@@ -276,6 +279,7 @@
     } catch {
       return { problem: "offline" };
     }
+    if (Number(response.headers.get("X-Guidelines")) > Number(goneBy)) lookAtGuidelines();
     if (response.redirected && new URL(response.url).pathname === new URL(texts.signIn, window.location).pathname) {
       return { problem: "signedOut" };
     }
@@ -292,7 +296,8 @@
     if (problem === "signedOut") {
       say(texts.textSignedOut, { kind: "error", link: { href: texts.signIn, text: texts.textSignIn } });
     } else {
-      say(problem === "offline" ? texts.textOffline : texts.textFailed, { kind: "error" });
+      const notice = say(problem === "offline" ? texts.textOffline : texts.textFailed, { kind: "error" });
+      notice.dataset.problem = problem;
     }
   }
 
@@ -330,12 +335,31 @@
     }
     section.classList.add("is-sending");
     if (form.matches(".skip__form")) section.dataset.skipped = "yes";
+    lost = null;
+    let waiting = null;
+    const slow = window.setTimeout(() => {
+      if (!status.firstChild) waiting = say(texts.textStoring, { kind: "waiting" });
+    }, SLOW_MS);
     // keepalive: an answer on its way arrives even when the window is closed.
     sending = ask(form.action, { method: "POST", body, headers, keepalive: true });
     const answer = await sending;
     sending = null;
+    window.clearTimeout(slow);
+    waiting?.remove();
     section.classList.remove("is-sending");
     settle(answer, section, next);
+    if (answer.problem === "offline") lost = { form, held: held(form) };
+  }
+
+  const held = (form) => JSON.stringify([...new FormData(form)].filter(([name]) => name !== "guidelines"));
+
+  /** The network is back: what did not get through is sent again, unless the rater has thought of something else. */
+  function sendAgain() {
+    if (status.querySelector(".notice--error")?.dataset.problem !== "offline") return;
+    say("");
+    const again = lost;
+    lost = null;
+    if (again?.form.isConnected && held(again.form) === again.held) send(again.form);
   }
 
   function settle(answer, section, next) {
@@ -524,6 +548,8 @@
 
   document.addEventListener("keydown", onKey);
   document.addEventListener("keys-switched", showSettings); // in the list of keys (palette.js)
+
+  window.addEventListener("online", sendAgain);
 
   desk.addEventListener("poll", () => lookAtGuidelines());
 
