@@ -85,7 +85,10 @@ def for_raters(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]
             template = "_rate_paused" if sheets.wants_sheet(request) else "rate_closed"
             context = _closed(request, project, rater)
             return render(request, f"ratings/{template}.html", context, status=403)
-        return view(request, rater, **place)
+        response = view(request, rater, **place)
+        if sheets.wants_sheet(request):  # also of an answer without a sheet (204)
+            response["X-Guidelines"] = str(rater.project.guidelines_version)
+        return response
 
     return with_rater
 

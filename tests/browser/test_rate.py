@@ -196,18 +196,17 @@ def test_changed_guidelines_are_told_and_one_key_away(open_desk, annotator, item
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_be_hidden()
     change_project(project=project, by=lead, guidelines="Look *three times*.")
-    # Or it hears of it with the next item.
-    for number in range(2):
-        shown(page, number)
-        page.keyboard.press("1")
-        page.keyboard.press("Enter")
-    expect(news).to_contain_text("Guidelines changed: version 2")
-    shown(page, 2)
+    # Or it hears of it with the answer to an item, though the next one lay ready.
+    expect(page.locator("#desk")).to_have_attribute("data-ready", str(items[1].pk))
     page.keyboard.press("1")
     page.keyboard.press("Enter")
-    expect(page.locator(".sheet__progress")).to_contain_text("3 today")
+    expect(news).to_contain_text("Guidelines changed: version 2")
+    shown(page, 1)
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    expect(page.locator(".sheet__progress")).to_contain_text("2 today")
     read = Rating.objects.order_by("item").values_list("guidelines", flat=True)
-    becomes(lambda: list(read.all())[::2], [1, 2])
+    becomes(lambda: list(read.all()), [1, 2])
 
 
 def test_who_begins_is_led_to_the_guidelines(open_desk, annotator, items, lead, project):
@@ -341,10 +340,39 @@ def test_an_answer_that_cannot_be_stored_comes_back(open_desk, annotator, items)
     expect(page.get_by_role("status")).to_contain_text("Not stored")
     shown(page, 0)
     expect(page.get_by_label("minor")).to_be_checked()
+    page.context.set_offline(False)  # it is sent again by itself
+    shown(page, 1)
+    expect(page.get_by_role("status")).to_be_empty()
+    expect(page.locator(".sheet__progress")).to_contain_text("1 today")
+    becomes(stored, {"i00": 1})
+
+
+def test_an_answer_that_was_changed_offline_waits_for_its_rater(open_desk, annotator, items):
+    page = open_desk(annotator)
+    page.context.set_offline(True)
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status")).to_contain_text("Not stored")
+    page.keyboard.press("3")
     page.context.set_offline(False)
+    expect(page.get_by_role("status")).to_be_empty()
+    shown(page, 0)
     page.keyboard.press("Enter")
     shown(page, 1)
-    expect(page.locator(".sheet__progress")).to_contain_text("1 today")
+    becomes(stored, {"i00": 2})
+
+
+def test_a_slow_answer_is_said_to_be_on_its_way(open_desk, annotator, items):
+    page = open_desk(annotator)
+    expect(page.locator("#desk")).to_have_attribute("data-ready", str(items[1].pk))
+    held = []
+    page.route(f"**/rate/{items[0].pk}/", lambda route: held.append(route))
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    shown(page, 1)
+    expect(page.get_by_role("status")).to_contain_text("Storing …")
+    held[0].continue_()
+    expect(page.get_by_role("status")).to_be_empty()
     becomes(stored, {"i00": 1})
 
 
@@ -384,7 +412,9 @@ def test_a_phone_has_targets_for_a_thumb(open_desk, annotator, items, lead, proj
     page = open_desk(
         annotator, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
     )
-    for target in page.locator(".choice, .sheet .button:visible, .sheet summary:visible").all():
+    targets = ".choice, .sheet .button:visible, .sheet summary:visible"
+    header = ".site-header > :is(a, button):visible, .site-header :is(.site-button, .site-person):visible"
+    for target in page.locator(f"{targets}, {header}").all():
         box = target.bounding_box()
         assert box["height"] >= 44, target.inner_text()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -396,9 +426,25 @@ def test_a_phone_has_targets_for_a_thumb(open_desk, annotator, items, lead, proj
         assert target.bounding_box()["height"] >= 44, name
         target.tap()
     expect(page.get_by_role("dialog")).to_be_hidden()
+    line = page.locator(".sheet__line").bounding_box()["height"]
     page.locator(".choice", has_text="minor").tap()
     page.get_by_role("button", name="Submit").tap()
-    shown(page, 1)
+    for number in (1, 2):
+        shown(page, number)
+        page.keyboard.press("2")
+        page.keyboard.press("Enter")
+    shown(page, 3)
+    # The last ones are told apart, and nothing has moved.
+    expect(page.locator(".strip__one:visible")).to_have_text(
+        ["i02 minor", "i01 minor", "i00 minor"]
+    )
+    assert page.locator(".sheet__line").bounding_box()["height"] == line
+    page.get_by_text("Skip this item").tap()
+    assert page.get_by_label("Why? The lead reads it.").bounding_box()["height"] == 44
+    # There are no keys, but what is sent at once is chosen here, too.
+    page.locator("summary", has_text="Settings").tap()
+    expect(page.locator("#desk-sheet").get_by_text("Single keys work")).to_be_hidden()
+    expect(page.get_by_text("One choice submits at once")).to_be_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

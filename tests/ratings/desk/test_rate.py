@@ -9,6 +9,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from projects.models import Category, Item, Member, Question, Rater
+from projects.setup.projects import change_project
+from ratings.desk import rater_messages
 from ratings.models import Apart, Assignment, Rating, Revision
 from tests import plans
 from tests.journeys import journeys
@@ -658,6 +660,37 @@ def test_undo_by_sheet(desk, project, items, question):
     assert desk.get(rate_url(project, tail="last/"), **SHEET).status_code == 204
     submit(desk, project, items[0], question, 2)
     assert "Text number 0" in desk.get(rate_url(project, tail="last/"), **SHEET).content.decode()
+
+
+def test_every_answer_to_the_script_says_which_guidelines_stand(
+    desk, project, items, question, lead
+):
+    desk.get(rate_url(project))
+    change_project(project=project, by=lead, guidelines="Look twice.")
+    sent = answers((question, 1), showing=items[1].pk)
+    for answer in (
+        desk.post(rate_url(project, items[0]), sent, **SHEET),
+        desk.get(rate_url(project, tail=f"next/?showing={items[3].pk}"), **SHEET),
+    ):
+        assert answer["X-Guidelines"] == "1"
+    assert "X-Guidelines" not in desk.get(rate_url(project))
+
+
+def test_addresses_in_a_message_are_links_and_nothing_else_is(desk, project, items, rater, lead):
+    text = (
+        "See https://example.org/a?b=1&c=<b>, (http://example.org/d).\n"
+        "Not javascript:alert(1), example.org or <script>."
+    )
+    rater_messages.write(raters=[rater], text=text, by=lead)
+    link = '<a href="{0}" target="_blank" rel="noopener noreferrer nofollow">{0}</a>'
+    for address in (rate_url(project), f"/projects/{project.pk}/my-ratings/"):
+        page = desk.get(address).text
+        told = page.split('aria-label="Message">')[1].split("</div>")[0]
+        assert told == (
+            f"See {link.format('https://example.org/a?b=1&amp;c=')}&lt;b&gt;,"
+            f" ({link.format('http://example.org/d')}).<br>"
+            "Not javascript:alert(1), example.org or &lt;script&gt;."
+        )
 
 
 def test_nothing_of_the_desk_is_kept_by_caches(desk, project, items):
