@@ -366,7 +366,11 @@ def test_a_slow_answer_is_said_to_be_on_its_way(open_desk, annotator, items):
     page = open_desk(annotator)
     expect(page.locator("#desk")).to_have_attribute("data-ready", str(items[1].pk))
     held = []
-    page.route(f"**/rate/{items[0].pk}/", lambda route: held.append(route))
+
+    def hold(route):
+        held.append(route)
+
+    page.route(f"**/rate/{items[0].pk}/", hold)
     page.keyboard.press("2")
     page.keyboard.press("Enter")
     shown(page, 1)
