@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -20,17 +21,20 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from groundwork import security
+from projects.catalogue import gold
 from projects.catalogue.sizes import sizes
 from projects.models import Item, Member, Rater
-from ratings.desk import content
+from ratings.desk import aside, content
 from ratings.items import finding
 from ratings.items.finding import Wanted
 
-from . import item_file, item_list, item_order, live
+from . import item_file, item_list, item_order, item_words, live
 from .selection import Selection, by_key, chosen_question, one_of, page_number, place_after
 
 LONGEST_SEARCH = 255
+RATERS_OFFERED = 300  # of more, the key or the name is typed
 NOBODY = 0  # the id of no rater
+SEVERAL = -1  # the id of no rater, too
 FOLDED = ("attribute", "ratings", "said", "and_said", "rater")  # filters that open when asked for
 FILTERS = ("search", "state", "answers", *FOLDED)
 
@@ -66,6 +70,8 @@ def _list(request: HttpRequest, chosen: Selection) -> dict[str, Any]:
         "narrowed": wanted != Wanted(question=chosen.question.pk),
         "folded": not any(request.GET.get(name) for name in FOLDED),
         "unknown_rater": wanted.rater == NOBODY,
+        "several_raters": wanted.rater == SEVERAL,
+        "raters": _offered(chosen),
         "states": item_list.states(with_gold=_is_lead(chosen)),
         "answers": item_list.answers(),
         "sort": order,
@@ -73,31 +79,86 @@ def _list(request: HttpRequest, chosen: Selection) -> dict[str, Any]:
         "numbers": range(10),
         "beside": f"{address}{'&' if '?' in address else '?'}item=",
     }
-    if order:
-        number = page_number(request)
-        found = item_order.sorted_page(
-            chosen.question,
-            chosen.scale,
-            wanted,
-            weights=chosen.weights,
-            order=order,
-            number=number,
-        )
-        return context | {
-            "rows": found.rows,
-            "waiting": found.waiting,
-            "cut": None if found.whole or found.waiting else found,
-            "page": number,
-            "previous": number - 1,
-            "next": number + 1 if found.more else None,
-        }
+    context |= (
+        _sorted(request, chosen, wanted, order) if order else _in_order(request, chosen, wanted)
+    )
+    number = None
+    if context["narrowed"] and not context.get("waiting"):
+        listed = replace(wanted, least=max(wanted.least or 0, 1)) if order else wanted
+        number = finding.number(chosen.project, listed)
+        context["fit"] = item_words.fitting(number, context["sizes"].items)
+    rows, seen = context["rows"], context["seen"]
+    n_listed = context.get("n_listed", context["sizes"].items)
+    context["place"] = item_words.place(seen, len(rows), n_listed, number)
+    context["last"] = None if seen is None else seen + len(rows)
+    return context | _marks(chosen, rows)
+
+
+def _sorted(request: HttpRequest, chosen: Selection, wanted: Wanted, order: str) -> dict[str, Any]:
+    """A page of the items with ratings, by one of ORDERS."""
+    number = page_number(request)
+    found = item_order.sorted_page(
+        chosen.question,
+        chosen.scale,
+        wanted,
+        weights=chosen.weights,
+        order=order,
+        number=number,
+    )
+    cut = None if found.whole or found.waiting else found
+    return {
+        "rows": found.rows,
+        "waiting": found.waiting,
+        "cut": cut,
+        "seen": (number - 1) * item_list.ITEMS_A_PAGE,
+        "n_listed": None if cut else found.n_items,
+        "page": number,
+        "previous": number - 1,
+        "next": number + 1 if found.more else None,
+    }
+
+
+def _in_order(request: HttpRequest, chosen: Selection, wanted: Wanted) -> dict[str, Any]:
+    """A page of the items in the order of their ids, behind the one that the address names."""
     after = place_after(request.GET)
     page = finding.find(chosen.project, wanted, after=after, size=item_list.ITEMS_A_PAGE)
-    return context | {
+    return {
         "rows": item_list.rows(chosen.question, page.items, chosen.scale, chosen.weights),
+        "seen": _seen(request.GET, after),
         "after": after,
         "next_after": page.after,
         "looked_at": finding.LOOKED_AT if page.cut else None,
+    }
+
+
+def _seen(given: QueryDict, after: int) -> int | None:
+    """How many items stand on the pages before, as the link to this one has it; None: not known."""
+    text = given.get("seen", "")
+    if not after:
+        return 0
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
+
+
+def _offered(chosen: Selection) -> list[Rater]:
+    """The raters who can be chosen from; none where they are too many for a list."""
+    found = list(Rater.objects.filter(project=chosen.project)[: RATERS_OFFERED + 1])
+    return found if len(found) <= RATERS_OFFERED else []
+
+
+def _marks(chosen: Selection, rows: list[item_list.ItemRow]) -> dict[str, Any]:
+    """What else is said of the items in the list; to leads alone, who set some aside, and which are
+    gold."""
+    items = [row.item for row in rows]
+    if not _is_lead(chosen):
+        return {"shown_items": items}
+    ids = [item.pk for item in items]
+    golden = gold.in_force(chosen.question, ids).values_list("item_id", flat=True)
+    n_aside = aside.number(chosen.project)
+    return {
+        "shown_items": items,
+        "golden": set(golden),
+        "aside": aside.of_items(ids) if n_aside else {},
+        "set_aside": item_words.set_aside(n_aside, aside.COUNTED) if n_aside else "",
     }
 
 
@@ -118,6 +179,7 @@ def _opened(request: HttpRequest, chosen: Selection) -> dict[str, Any] | None:
             item, chosen.questions, with_gold=_is_lead(chosen), with_history=False
         ),
         "may_decide": project.role in (Member.Role.LEAD, Member.Role.ADJUDICATOR),
+        "aside": aside.of_items([item.pk]).get(item.pk) if _is_lead(chosen) else None,
         "close": _without_item(request),
     }
 
@@ -208,11 +270,16 @@ def _said(given: QueryDict, chosen: Selection) -> tuple[int, ...]:
     return tuple(dict.fromkeys(codes[label] for label in labels if label))
 
 
-def _rater(key: str, chosen: Selection) -> int | None:
-    if not key:
+def _rater(said: str, chosen: Selection) -> int | None:
+    """The rater of this key, else of this name."""
+    if not said:
         return None
-    found = Rater.objects.filter(project=chosen.project, key=key).values_list("pk", flat=True)
-    return found.first() or NOBODY
+    raters = Rater.objects.filter(project=chosen.project).order_by()
+    for asked in ({"key": said}, {"name": said}, {"key__iexact": said}, {"name__iexact": said}):
+        found = list(raters.filter(**asked).values_list("pk", flat=True)[:2])
+        if found:
+            return found[0] if len(found) == 1 else SEVERAL
+    return NOBODY
 
 
 def _text(given: QueryDict, name: str) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from django import template
 
 from metrics.pages import figures
+from projects.models import Item, Question
+from quality.models import ItemLabel, Source
 
 register = template.Library()
 
@@ -22,3 +24,11 @@ def probabilities(distribution: Mapping[str, float]) -> str:
         if share >= LEAST:
             shown.append(f"{label} {figures.figure(share, 2)}")
     return " · ".join(shown)
+
+
+@register.simple_tag
+def decided(question: Question, items: Iterable[Item]) -> set[int]:
+    """Ids of those of a page's items whose label somebody decided."""
+    labels = ItemLabel.objects.filter(question=question, source=Source.DECISION)
+    found = labels.filter(item__in=[item.pk for item in items], code__isnull=False)
+    return set(found.values_list("item_id", flat=True))

@@ -15,9 +15,9 @@ from django.views.decorators.http import require_GET, require_POST
 from groundwork.table_files import a_page
 from projects.access import LARGEST_ID, get_project
 from projects.models import Member, Question, Rater
-from ratings.models import Apart, Assignment, RaterMessage, Rating
+from ratings.models import Apart, Assignment, RaterMessage
 
-from . import content, own, progress, rater_messages
+from . import aside, content, own, progress, rater_messages
 from .forms import questions_of
 
 ITEMS_A_PAGE = 50
@@ -146,29 +146,12 @@ def set_aside(request: HttpRequest, project_id: int) -> HttpResponse:
         .order_by("-closed_at", "-id")
     )
     page = Paginator(rows, a_page(ITEMS_A_PAGE)).get_page(request.GET.get("page"))
-    comments = _comments_of_flagged(list(page))
     context = {
         "project": project,
         "page": page,
         "rows": [
-            (row, content.in_a_line(row.item.body), comments.get((row.item_id, row.rater_id), []))
-            for row in page
+            (one.assignment, content.in_a_line(one.assignment.item.body), one.why)
+            for one in aside.with_why(list(page))
         ],
     }
     return render(request, "ratings/rate_set_aside.html", context)
-
-
-def _comments_of_flagged(rows: list[Assignment]) -> dict[tuple[int, int], list[str]]:
-    """What the raters wrote who flagged an item, by (item, rater), in the order of the questions:
-    of what tests them it stands apart."""
-    keys = {(row.item_id, row.rater_id): bool(row.why) for row in rows if row.flagged}
-    of = {"item__in": {item for item, _rater in keys}, "rater__in": {rater for _i, rater in keys}}
-    found: dict[tuple[int, int], list[str]] = {}
-    models: tuple[Any, Any] = Rating, Apart
-    for is_apart, model in enumerate(models):
-        said = model.objects.standing().filter(**of).exclude(comment="")
-        said = said.order_by("question__position", "question_id")
-        for item, rater, comment in said.values_list("item_id", "rater_id", "comment"):
-            if keys.get((item, rater)) == bool(is_apart):
-                found.setdefault((item, rater), []).append(comment)
-    return found

@@ -9,6 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import npgettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from groundwork import security
@@ -131,15 +132,22 @@ def _confirm(
 
 
 def _in_words(counts: dict[str, int]) -> list[tuple[str, int]]:
+    """How many of each sort go, each as (its word for so many, the number)."""
     words = {
-        "ratings": _("ratings that stand"),
-        "history": _("lines of their history"),
-        "apart": _("answers to hidden gold and blind repeats"),
-        "assignments": _("times that it was given to somebody"),
-        "gold": _("gold answers"),
-        "versions": _("versions of its content"),
-        "items": _("items"),
-        "raters": _("raters"),
-        "questions": _("questions"),
+        "ratings": npgettext_lazy("deleted", "rating that stands", "ratings that stand"),
+        "history": npgettext_lazy("deleted", "line of their history", "lines of their history"),
+        "apart": npgettext_lazy(
+            "deleted",
+            "answer to hidden gold or to a blind repeat",
+            "answers to hidden gold and blind repeats",
+        ),
+        "assignments": npgettext_lazy(
+            "deleted", "time that it was given to somebody", "times that it was given to somebody"
+        ),
+        "gold": npgettext_lazy("deleted", "gold answer", "gold answers"),
+        "versions": npgettext_lazy("deleted", "version of its content", "versions of its content"),
+        "items": npgettext_lazy("deleted", "item", "items"),
+        "raters": npgettext_lazy("deleted", "rater", "raters"),
+        "questions": npgettext_lazy("deleted", "question", "questions"),
     }
-    return [(words[name], number) for name, number in counts.items()]
+    return [(words[name] % number, number) for name, number in counts.items()]

@@ -20,6 +20,8 @@ from ratings.models import Assignment, Rating
 LOOKED_AT = 20_000  # items that one page looks at, in search of those that fit
 FEW, MANY = 200, 5_000  # of these, at a time
 READ_AT_ONCE = 1_000  # items whose texts are looked through by Python
+COUNTED = 10_000  # items that fit are counted up to here,
+COUNTED_TEXTS = 1_000  # and where Python reads their texts, up to here
 STATES = ("asked", "waiting", "withdrawn", "flagged", "skipped", "gold")
 OF_ITSELF = {"asked": ASKED, "waiting": WAITING, "withdrawn": WITHDRAWN}
 ANSWERS = ("differ", "same")
@@ -73,6 +75,16 @@ class Found:
     cut: bool = False
 
 
+@dataclass(frozen=True)
+class Number:
+    """How many items fit. ``more``: there are more than these. ``looked_at``: so many items, and
+    the others were not; None: all were."""
+
+    items: int
+    more: bool = False
+    looked_at: int | None = None
+
+
 def is_name(name: str) -> bool:
     """Whether an attribute of this name can be asked for; the databases take a number for a place
     in a list."""
@@ -109,6 +121,29 @@ def among(project: Project, wanted: Wanted, ids: Sequence[int]) -> Iterator[Item
         fit = {item.pk: item for item in rows if searching.says(item, wanted.search)}
         yield from (fit[pk] for pk in part if pk in fit)
         start, size = start + size, min(2 * size, MANY)
+
+
+def number(project: Project, wanted: Wanted) -> Number:
+    """How many items fit: of the first LOOKED_AT, as one page looks at them; of all, where a page
+    would find them among all."""
+    few = _rated_by(wanted)
+    rows = matching(project, wanted)
+    bound = _bound(project, 0) if wanted.narrow and few is None else None
+    if bound is not None:
+        rows = rows.filter(pk__lte=bound)
+    if wanted.search:
+        fitting = (
+            _read(rows, wanted, 0, READ_AT_ONCE) if few is None else among(project, wanted, few)
+        )
+        n_items, most = sum(1 for _item in islice(fitting, COUNTED_TEXTS + 1)), COUNTED_TEXTS
+    elif few is not None:
+        parts = (few[start : start + MANY] for start in range(0, len(few), MANY))
+        n_items, most = sum(rows.filter(pk__in=part).count() for part in parts), LOOKED_AT
+    else:
+        n_items, most = rows[: COUNTED + 1].count(), COUNTED
+    if n_items > most:
+        return Number(most, more=True)
+    return Number(n_items, looked_at=None if bound is None else LOOKED_AT)
 
 
 def every(project: Project, wanted: Wanted) -> Iterator[Item]:

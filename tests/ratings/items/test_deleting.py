@@ -230,3 +230,19 @@ def test_a_file_into_an_archived_project_is_stopped_with_the_reason(
     assert "The project 'Reviews' is archived: nobody rates in it." in words(wizard.page())
     assert not Rating.objects.exists()
     assert not Item.objects.exists()
+
+
+def test_how_much_goes_is_told_in_the_number_that_it_has(
+    question: Any, client_for: Any, lead: Any
+) -> None:
+    item = Item.objects.create(project=question.project, key="alone", body={"text": "x"})
+    client = client_for(lead)
+    page = client.get(reverse("item_delete", args=[question.project_id, item.pk])).text
+    assert "<strong>1</strong> version of its content" in page
+    assert "<strong>0</strong> gold answers" in page
+    Item.objects.bulk_create(
+        Item(project=question.project, key=f"i{number}", body={}) for number in range(1_200)
+    )
+    page = client.get(reverse("project_delete", args=[question.project_id])).text
+    assert "<strong>1,201</strong> items" in page
+    assert "<strong>1</strong> question<" in page

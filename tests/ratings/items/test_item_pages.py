@@ -325,7 +325,7 @@ def test_a_rater_of_many_ratings_is_searched_in_parts(
     desk: Any, project: Project, answered: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = f"/projects/{project.pk}/items/"
-    assert "has the key “x”" in text_of(desk.get(f"{address}?rater=x"))
+    assert "has the key or the name “x”" in text_of(desk.get(f"{address}?rater=x"))
     monkeypatch.setattr(item_list, "ITEMS_A_PAGE", 1)
     monkeypatch.setattr(finding, "LOOKED_AT", 2)  # r2 has three ratings
     found, after = [], 0
