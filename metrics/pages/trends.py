@@ -51,6 +51,12 @@ class Point:
     def firm(self) -> bool:
         return (self.reading.get("n_items") or 0) >= periods.FIRM
 
+    @property
+    def span(self) -> str:
+        """ "day", "week" or "month"."""
+        days = (self.end - self.start).days
+        return {1: "day", 7: "week"}.get(days, "month")
+
 
 def project_points(
     question: Question, span: str, coefficient: str, *, limit: int = POINTS

@@ -19,8 +19,9 @@ from groundwork import table_files
 from metrics.agreement import bands
 from metrics.pages import figures, getting_started, words
 from metrics.pages.getting_started import Step
-from projects.models import Item
+from projects.models import Item, Project
 from ratings.desk import content
+from ratings.models import ImportRun
 
 register = template.Library()
 
@@ -157,6 +158,13 @@ def explain(context: template.Context, name: str) -> SafeString:
         reverse("all_words"),
         _("All words"),
     )
+
+
+@register.simple_tag
+def came_without_times(project: Project) -> bool:
+    """Whether a file brought ratings without a time: they have that of its import."""
+    runs = ImportRun.objects.filter(project=project, state=ImportRun.State.DONE)
+    return runs.filter(summary__untimed__gt=0).exists()
 
 
 @register.filter

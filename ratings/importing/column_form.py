@@ -83,7 +83,8 @@ class ColumnsForm(FileForm):
     rated_at = _one_column(
         gettext_lazy("Time of the rating"),
         gettext_lazy(
-            "With its zone, like 2026-03-01T09:30:00Z. Without the column: the time of the import."
+            "With its zone, like 2026-03-01T09:30:00Z. Without the column, all count as made at "
+            "the import: the trend shows one point."
         ),
     )
     comment = _one_column(gettext_lazy("Comment"))

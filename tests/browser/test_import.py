@@ -130,3 +130,44 @@ def test_only_the_fields_of_the_layout_are_shown(open_page: Any, project: Any) -
     page.get_by_label("a column for each rater").check()
     expect(page.get_by_label("Comment")).to_be_hidden()
     expect(page.get_by_label("Columns that are no raters")).to_be_visible()
+
+
+DROP = """([box, names]) => {
+  const carried = new DataTransfer();
+  for (const name of names) carried.items.add(new File(["item,rater,label\\ni1,ann,minor"], name));
+  const event = new DragEvent("drop", { dataTransfer: carried, bubbles: true, cancelable: true });
+  return document.querySelector(box).dispatchEvent(event);
+}"""
+NAMES = "() => [...document.querySelector('[data-drop] [type=file]').files].map((f) => f.name)"
+
+
+@pytest.mark.parametrize(
+    ("path", "taken"),
+    [
+        ("data/import/", ["a.csv"]),
+        ("new-item/", ["a.csv"]),
+        ("data/media/", ["a.csv", "b.csv"]),
+    ],
+)
+def test_a_file_is_dropped_into_the_box(
+    open_page: Any, project: Any, question: Any, path: str, taken: list[str]
+) -> None:
+    page = open_page(f"/projects/{project.pk}/{path}")
+    expect(page.get_by_text("in this box.")).to_be_visible()
+    # Beside the box it is refused, and the page stays.
+    assert page.evaluate(DROP, ["h1", ["a.csv"]]) is False
+    assert page.evaluate(NAMES) == []
+    page.evaluate(DROP, ["[data-drop]", ["a.csv", "b.csv"]])
+    assert page.evaluate(NAMES) == taken
+    expect(page.locator("[data-drop-said]")).to_have_text(", ".join(taken))
+    no_violation(page)
+
+
+def test_a_dropped_file_is_uploaded(open_page: Any, project: Any, question: Any) -> None:
+    page = open_page(f"/projects/{project.pk}/new-item/")
+    page.evaluate(DROP, ["[data-drop]", ["a.csv"]])
+    page.get_by_role("button", name="Upload and look at it").click()
+    expect(page.get_by_role("heading", name="What the columns mean")).to_be_visible()
+    expect(page.get_by_role("heading", name="a.csv")).to_be_visible()
+    narrow = page.get_by_label("Seconds spent").bounding_box()
+    assert narrow["width"] > 200

@@ -669,9 +669,31 @@ def test_old_files_are_tidied_up(wizard: Wizard, utc: Any) -> None:
 
 def test_whoever_brings_no_times_is_told_so(wizard: Wizard, question: Any) -> None:
     """The trend of such a file is one point, and nobody said why."""
-    told = "over time they are one point"
+    of_all = "No times in this file: the trend shows one point on the day of the import."
+    of_some = "over time they are one point"
     assert wizard.check(LONG).summary["untimed"] == 3
-    assert told in wizard.page().content.decode()
+    assert of_all in words(wizard.page())
+    assert wizard.check(WIDE).summary["untimed"] == 4
+    assert of_all in words(wizard.page())
     timed = b"item,rater,label,timestamp\ni1,ann,minor,2026-01-02T10:00:00Z\n"
     assert wizard.check(timed).summary["untimed"] == 0
-    assert told not in wizard.page().content.decode()
+    assert of_all not in words(wizard.page())
+    assert of_some not in words(wizard.page())
+    assert wizard.check(timed + b"i1,ben,minor,\n").summary["untimed"] == 1
+    assert of_all not in words(wizard.page())
+    assert of_some in words(wizard.page())
+
+
+def test_the_sample_says_that_there_is_more_than_is_seen(wizard: Wizard, question: Any) -> None:
+    wizard.upload(LONG)
+    assert "The first 3 rows" in words(wizard.page())
+    assert "scroll to see all" not in words(wizard.page())
+    wizard.upload(b"item,rater,label\n" + b"".join(b"i%d,ann,minor\n" % i for i in range(30)))
+    assert "The first 20 rows; scroll to see all" in words(wizard.page())
+
+
+def test_the_page_of_one_item_takes_a_file_of_many(
+    wizard: Wizard, question: Any, project: Any
+) -> None:
+    page = wizard.client.get(f"/projects/{project.pk}/new-item/").text
+    assert f'action="/projects/{project.pk}/data/import/" enctype="multipart/form-data"' in page
