@@ -33,6 +33,14 @@ class Scale(models.TextChoices):
         """No number of a category may be below 0."""
         return self is Scale.RATIO
 
+    def weights_in_force(self, chosen: str) -> Weights:
+        """Those that coefficients take where these are chosen: quadratic ones stand in where there
+        is an order and none are; without one, weights by rank say nothing
+        (metrics.agreement.headline)."""
+        if self.ordered:
+            return Weights.QUADRATIC if chosen == Weights.NONE else Weights(chosen)
+        return Weights.CUSTOM if chosen == Weights.CUSTOM else Weights.NONE
+
 
 class Weights(models.TextChoices):
     NONE = "none", _("none")
@@ -82,6 +90,15 @@ class Question(models.Model):
 
     def __str__(self) -> str:
         return self.text or self.key
+
+    @property
+    def weights_in_force(self) -> Weights:
+        return Scale(self.scale).weights_in_force(self.weights)
+
+    @property
+    def has_values(self) -> bool:
+        """Whether its categories are numbers, whose distances count."""
+        return Scale(self.scale).numeric
 
     def active_categories(self, known: Iterable[Category] | None = None) -> list[Category]:
         """The declared categories in their declared order; of ``known``, all that the question ever

@@ -9,8 +9,9 @@ from django.utils.text import slugify
 
 from projects.models import Project
 
-from .forms import MOST_ROWS, BaseCategories, QuestionForm
+from .forms import MOST_ROWS, BaseCategories, QuestionForm, categories_formset
 from .question_rules import InvalidQuestions, NewQuestion
+from .starts import STARTS, Start
 
 PREFIX = "c"  # of the fields of categories
 LONGEST_LABEL = 200
@@ -38,6 +39,27 @@ def with_added_row(request: HttpRequest) -> QueryDict | None:
     data[f"{PREFIX}-TOTAL_FORMS"] = str(rows)
     data["pasted"] = ""
     return data
+
+
+def is_sent(request: HttpRequest) -> bool:
+    """Whether the form is to be saved, and not to be shown again with more rows."""
+    return request.method == "POST" and not {"add_row", "paste_rows"} & request.POST.keys()
+
+
+def begin_question(request: HttpRequest) -> tuple[Start | None, QuestionForm, BaseCategories]:
+    """The forms of a new question, filled in by the one of STARTS that ``?start=`` names, or as
+    they were sent."""
+    data = with_added_row(request)
+    start = STARTS.get(request.GET.get("start", ""))
+    form = QuestionForm(data)
+    rows = None
+    if start is not None:
+        form.initial.update(text=start.question, scale=start.scale)
+        rows = start.rows
+    extra = 0 if rows else 3
+    initial = rows if data is None else None  # what was typed stands alone
+    made = categories_formset(extra=extra, fixed=True)
+    return start, form, made(data, prefix=PREFIX, initial=initial)
 
 
 def all_valid(*forms: Any) -> bool:

@@ -217,10 +217,13 @@ class BaseCategories(forms.BaseFormSet):
         return sorted(kept, key=lambda form: last if order[form] is None else order[form])
 
     def add_problems(self, rows: list[CategoryForm], problems: Any) -> list[str]:
-        """Put the messages of question_rules beside their fields; those about no single row are
-        returned."""
+        """Put the messages of question_rules beside their fields, one about the whole table beside
+        the first empty row or the last one; those that have no place are returned."""
         if not isinstance(problems, dict):
-            return [str(problems)]
+            empty = [form for form in self.forms if form.is_empty()]
+            for row in [*empty, *self.forms[::-1]][:1]:
+                row.add_error("label", str(problems))
+            return [] if self.forms else [str(problems)]
         loose = []
         for place, found in problems.items():
             if not isinstance(found, dict) or int(place) >= len(rows):

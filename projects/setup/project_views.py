@@ -15,15 +15,16 @@ from projects.models import Deletion, Member
 
 from . import project_rules, projects
 from .form_pages import (
-    PREFIX,
     all_valid,
+    begin_question,
+    is_sent,
     new_question,
     show,
     show_question,
     status_of,
     with_added_row,
 )
-from .forms import ProjectForm, QuestionForm, SetupForm, categories_formset
+from .forms import ProjectForm, SetupForm
 from .guidelines import as_html
 from .project_rules import Refused
 from .question_rules import InvalidQuestions
@@ -47,22 +48,11 @@ PROJECT_FIELDS = (
 def project_new(request: HttpRequest) -> HttpResponse:
     """A project with its first question, on one page; ``?start=`` fills in one of STARTS."""
     refuse_new_projects(request.user)
-    data = with_added_row(request)
-    start = STARTS.get(request.GET.get("start", ""))
-    form, question = ProjectForm(data), QuestionForm(data)
-    rows = None
+    start, question, categories = begin_question(request)
+    form = ProjectForm(with_added_row(request))
     if start is not None:
         form.initial["guidelines"] = start.guidelines
-        question.initial.update(text=start.question, scale=start.scale)
-        rows = start.rows
-    extra = 0 if rows else 3
-    initial = rows if data is None else None  # what was typed stands alone
-    categories = categories_formset(extra=extra, fixed=True)(data, prefix=PREFIX, initial=initial)
-    if (
-        request.method == "POST"
-        and not {"add_row", "paste_rows"} & request.POST.keys()
-        and all_valid(form, question, categories)
-    ):
+    if is_sent(request) and all_valid(form, question, categories):
         try:
             project = projects.create_project(
                 by=request.user, questions=[new_question(question, categories)], **form.cleaned_data

@@ -20,6 +20,8 @@ from . import questions, scales, weight_matrix
 from .form_pages import (
     PREFIX,
     all_valid,
+    begin_question,
+    is_sent,
     new_question,
     show,
     show_question,
@@ -28,7 +30,6 @@ from .form_pages import (
 )
 from .forms import (
     BaseCategories,
-    QuestionForm,
     ScaleForm,
     TextForm,
     WeightsForm,
@@ -36,6 +37,7 @@ from .forms import (
 )
 from .project_rules import Refused
 from .question_rules import InvalidQuestions
+from .starts import STARTS
 
 
 def _question(request: HttpRequest, project_id: int, key: str) -> tuple[Project, Question]:
@@ -47,11 +49,10 @@ def _question(request: HttpRequest, project_id: int, key: str) -> tuple[Project,
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def question_new(request: HttpRequest, project_id: int) -> HttpResponse:
+    """One more question; ``?start=`` fills in one of STARTS."""
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    data = with_added_row(request)
-    form = QuestionForm(data)
-    categories = categories_formset(extra=3, fixed=True)(data, prefix=PREFIX)
-    if request.method == "POST" and "add_row" not in request.POST and all_valid(form, categories):
+    start, form, categories = begin_question(request)
+    if is_sent(request) and all_valid(form, categories):
         try:
             made = questions.add_question(
                 project=project, question=new_question(form, categories, project), by=request.user
@@ -63,7 +64,13 @@ def question_new(request: HttpRequest, project_id: int) -> HttpResponse:
         else:
             messages.success(request, _("The question is added."))
             return redirect("question", project.pk, made.key)
-    context = {"project": project, "question_form": form, "categories": categories}
+    context = {
+        "project": project,
+        "question_form": form,
+        "categories": categories,
+        "starts": STARTS.items(),
+        "start": start,
+    }
     return render(
         request, "projects/question_new.html", context, status=status_of(form, categories)
     )
@@ -159,12 +166,11 @@ def matrix_context(
 ) -> dict[str, Any]:
     """For the preview: ``problem``, or ``preview``: rows of (label, [(weight, tenths), ...]), what
     agreement would be (``agreement``), and a doubt about the order."""
-    if weights != Weights.CUSTOM:
-        matrix: Any = (
-            weight_matrix.usual(weights, len(labels)) if weights in Weights.values else None
-        )
+    used = Scale(found.scale).weights_in_force(weights) if weights in Weights.values else None
+    if used == Weights.CUSTOM:
+        matrix: Any = form.matrix()
     else:
-        matrix = form.matrix()
+        matrix = weight_matrix.usual(used, len(labels)) if used else None
     if matrix is None:
         return {"problem": _("Fill in a weight for each pair of categories."), "labels": labels}
     if wrong := weight_matrix.problem(matrix, len(labels), labels):
@@ -173,6 +179,7 @@ def matrix_context(
     return {
         "preview": preview,
         "labels": labels,
+        "stand_in": used.label if used and used != weights else "",
         "doubt": weight_matrix.rises(matrix, labels) if Scale(found.scale).ordered else None,
         "agreement": changes.weights_preview(found.pk, matrix),
         "project": found.project,

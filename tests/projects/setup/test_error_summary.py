@@ -47,6 +47,42 @@ def test_the_categories_of_a_question(lead: Any, client_for: Any, project: Any) 
     assert "1 thing is to be mended" in said
 
 
+@pytest.mark.parametrize("path", ["/projects/new/", "/projects/{pk}/setup/new-question/"])
+@pytest.mark.parametrize(
+    ("table", "field"),
+    [
+        ({"c-0-label": "fine"}, "id_c-1-label"),  # the row to fill in
+        ({"c-1-label": "fine"}, "id_c-0-label"),
+        ({"c-TOTAL_FORMS": "1", "c-0-label": "fine"}, "id_c-0-label"),
+        ({}, "id_c-0-label"),
+    ],
+)
+def test_too_few_categories_lead_to_a_row(
+    path: str, table: dict[str, str], field: str, lead: Any, client_for: Any, project: Any
+) -> None:
+    sent = {"name": "New", "overlap": "2", "time_zone": "UTC", "text": "Rude?", "scale": "nominal"}
+    answer = client_for(lead).post(path.format(pk=project.pk), sent | ROWS | table)
+    said, fields = summary(answer.content.decode())
+    assert fields == [field]
+    assert said.startswith("Nothing was saved: 1 thing is to be mended.")
+    assert "Label: A question needs two categories at least." in said
+
+
+def test_too_few_categories_are_left_of_a_question(
+    lead: Any, client_for: Any, project: Any, question: Any
+) -> None:
+    kept, *others = question.active_categories()
+    sent = {"scale": "ordinal", "seen_version": "1", "c-INITIAL_FORMS": "0"}
+    sent |= {"c-TOTAL_FORMS": str(1 + len(others))}
+    for number, one in enumerate((kept, *others)):
+        sent |= {f"c-{number}-label": one.label, f"c-{number}-code": str(one.code)}
+        sent |= {f"c-{number}-DELETE": "on"} if number else {}
+    address = f"/projects/{project.pk}/setup/questions/severity/categories/"
+    said, fields = summary(client_for(lead).post(address, sent).content.decode())
+    assert said.startswith("Nothing was saved")
+    assert len(fields) == 1
+
+
 @pytest.mark.parametrize(
     ("path", "sent", "field"),
     [

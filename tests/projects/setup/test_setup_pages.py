@@ -8,7 +8,8 @@ import re
 
 import pytest
 
-from projects.models import Category, Project, Question
+from metrics.agreement.headline import Facts
+from projects.models import Category, Project, Question, Scale, Weights
 from projects.setup.forms import categories_formset
 from projects.setup.starts import STARTS
 from ratings.desk.forms import offered
@@ -114,6 +115,64 @@ def test_answers_are_pasted_one_a_line(client_for, lead):
     ]  # fmt: skip
     assert page.context["form"]["name"].value() == "Translations"
     assert not Project.objects.exists()
+
+
+def test_a_further_question_begins_with_what_many_ask(client_for, lead, project, question):
+    client, address = client_for(lead), f"/projects/{project.pk}/setup/new-question/"
+    page = client.get(f"{address}?start=sentiment")
+    shown = [form.initial["label"] for form in page.context["categories"].forms]
+    assert shown == ["negative", "neutral", "positive"]
+    assert page.context["question_form"]["scale"].value() == "ordinal"
+    assert f'href="{address}"' in text_of(page)  # begin with nothing
+    for name in STARTS:
+        assert client.get(f"{address}?start={name}").status_code == 200
+    sent = rows(*((label, "", "") for label in shown), text="Which tone?", scale="ordinal")
+    assert client.post(f"{address}?start=sentiment", sent).status_code == 302
+    assert labels(project.questions.get(text="Which tone?")) == shown
+
+
+def test_answers_of_a_further_question_are_pasted(client_for, lead, project, question):
+    address = f"/projects/{project.pk}/setup/new-question/"
+    sent = rows(("none", "", ""), ("", "", ""), text="How?", scale="ordinal")
+    page = client_for(lead).post(address, sent | {"pasted": "minor\nmajor", "paste_rows": "1"})
+    assert page.status_code == 200
+    assert [form["label"].value() for form in page.context["categories"].forms] == [
+        "none", "minor", "major",
+    ]  # fmt: skip
+    assert project.questions.count() == 1
+
+
+@pytest.mark.parametrize("chosen", Weights)
+@pytest.mark.parametrize("scale", Scale)
+def test_weights_in_force_are_those_of_the_coefficients(scale, chosen):
+    assert scale.weights_in_force(chosen) == Facts(scale, 3, chosen).weighting
+
+
+@pytest.mark.parametrize(
+    ("scale", "chosen", "said"),
+    [
+        ("ordinal", "none", "weights: quadratic (chosen: none)"),
+        ("ordinal", "linear", "weights: linear"),
+        ("nominal", "none", "weights: none"),
+        ("nominal", "linear", "weights: none (chosen: linear)"),
+        ("interval", "none", "weights: none chosen; distances are those of the values"),
+    ],
+)
+def test_the_list_of_questions_tells_the_weights_in_force(
+    client_for, lead, question, scale, chosen, said
+):
+    Question.objects.update(scale=scale, weights=chosen)
+    page = text_of(client_for(lead).get(f"/projects/{question.project_id}/setup/"))
+    assert re.search(rf"{re.escape(said)}\s*</p>", page)
+
+
+def test_the_picture_of_no_weights_is_that_of_those_which_stand_in(question_page, question):
+    page = text_of(question_page("weights/check", {"weights": "none"}))
+    assert "take these on this scale: quadratic." in page
+    assert "0.89" in page  # one step of three: 1 - 1/9
+    assert "take these on this scale" not in text_of(
+        question_page("weights/check", {"weights": "linear"})
+    )
 
 
 def test_the_desk_is_shown_beside_what_is_typed(client_for, lead):
