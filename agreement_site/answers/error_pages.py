@@ -2,54 +2,75 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from django.core.exceptions import BadRequest
 from django.db import InterfaceError, OperationalError
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from groundwork.rest.errors import Unavailable, body
-from projects.models import Member
+from projects.access import get_project
+from projects.models import Member, Project
 
 LEADS = 3  # who are named
+OF_PROJECT = re.compile(r"/projects/([0-9]{1,19})/")  # also of an address that leads nowhere
+LISTS = {  # pages that list what an address may ask for
+    "items": gettext_lazy("All items"),
+    "raters": gettext_lazy("All raters"),
+    "pair": gettext_lazy("All pairs"),
+    "questions": gettext_lazy("All questions"),
+}
 
 
 def answer(
-    request: HttpRequest, status: int, message: str, hints: Sequence[str] = ()
+    request: HttpRequest, status: int, message: str, hints: Sequence[str] = (), **more: Any
 ) -> HttpResponse:
     """The page of an error in words, or the API's shape of it; ``hints``: what may be done."""
     if request.path.startswith("/api/"):
         return JsonResponse(body(status, message), status=status)
-    context = {"status": status, "message": message, "hints": hints}
+    context = {"status": status, "message": message, "hints": hints, **more}
     return render(request, "error.html", context, status=status)
+
+
+def _project_of(request: HttpRequest) -> Project | None:
+    """The project that the address is of, where whoever asks is a member: the page keeps its frame.
+    Nobody else learns that there is one."""
+    below, user = OF_PROJECT.match(request.path), getattr(request, "user", None)
+    if below is None or user is None or not user.is_authenticated:
+        return None
+    try:
+        return get_project(user, int(below[1]))
+    except Http404:
+        return None
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     # Only our own refusals say in words what is allowed.
     said = str(exception) if type(exception) is BadRequest else ""
-    return answer(request, 400, said or _("This request could not be read."))
+    message = said or _("This request could not be read.")
+    return answer(request, 400, message, project=_project_of(request))
 
 
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     message = str(exception or "") or _("You may not do this.")
-    return answer(request, 403, message, _whom_to_ask(request))
+    project = _project_of(request)
+    hints = _whom_to_ask(request, project) if project else []
+    return answer(request, 403, message, hints, project=project)
 
 
-def _whom_to_ask(request: HttpRequest) -> list[str]:
+def _whom_to_ask(request: HttpRequest, project: Project) -> list[str]:
     """The leads of the page's project, told to its members alone."""
-    match, user = request.resolver_match, getattr(request, "user", None)
-    number = match.kwargs.get("project_id") if match else None
-    if number is None or user is None or not user.is_authenticated:
-        return []
-    members = Member.objects.filter(project=number)
-    if not members.filter(user=user.pk).exists():
-        return []
-    leads = members.filter(role=Member.Role.LEAD).exclude(user=user.pk).select_related("user")
+    leads = Member.objects.filter(project=project, role=Member.Role.LEAD)
+    leads = leads.exclude(user=request.user.pk).select_related("user")
     names = [lead.user.get_full_name() or lead.user.get_username() for lead in leads[:LEADS]]
     if not names:
         return []
@@ -64,14 +85,20 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    mistyped = _("The address may be mistyped, or what it named was renamed or deleted.")
+    if project := _project_of(request):
+        hint, listed_at = (getattr(exception, name, "") for name in ("hint", "listed_at"))
+        hints = [hint] if hint else []
+        if listed_at or not hint:
+            hints.append(mistyped)
+        lists = (LISTS[listed_at], reverse(listed_at, args=[project.pk])) if listed_at else None
+        return answer(
+            request, 404, _("There is nothing here."), hints, project=project, lists=lists
+        )
     # The same words for what does not exist and what is not yours.
-    hints = [
-        _("The address may be mistyped, or what it named was renamed or deleted."),
-        _("You may be signed in by another account than the one that was invited."),
-    ]
-    if hint := getattr(exception, "hint", ""):  # of an address within what the caller may see
-        hints = [hint]
-    return answer(request, 404, _("There is nothing here, or it is not yours to see."), hints)
+    account = _("You may be signed in by another account than the one that was invited.")
+    message = _("There is nothing here, or it is not yours to see.")
+    return answer(request, 404, message, [mistyped, account])
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

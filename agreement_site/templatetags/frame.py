@@ -37,6 +37,12 @@ def other_projects(project: Any, request: HttpRequest) -> list[tuple[str, str]]:
 
 
 @register.simple_tag
+def first_page_of(project: Any) -> str:
+    """Where the caller begins in the project."""
+    return rail.first_page(project.pk, project.role)
+
+
+@register.simple_tag
 def site_lines(request: HttpRequest) -> list[rail.Line]:
     return rail.site_lines(request.user, request.path)
 

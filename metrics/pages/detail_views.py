@@ -19,7 +19,7 @@ from projects.models import Rater
 from . import coefficient_page, live, model_versions, pair_page, rater_page, which_page, words
 from .filter_bar import FilterBar
 from .live import Live
-from .selection import Selection, by_key, chosen_question, one_of, page_number
+from .selection import Selection, Unknown, by_key, chosen_question, one_of, page_number
 from .sources import source_of
 from .sources.sliced import SlicedCoefficients
 
@@ -112,7 +112,7 @@ def pair(request: HttpRequest, project_id: int) -> HttpResponse:
     a = by_key(Rater, chosen.project, request.GET.get("a", ""))
     b = by_key(Rater, chosen.project, request.GET.get("b", ""))
     if a == b:
-        raise Http404(_("A pair is two different raters."))
+        raise Unknown(_("A pair is two different raters."), listed_at="pair")
     numbers = source_of(chosen).pair(a, b)
     unchanged = live.unchanged(request, chosen.project, numbers.fresh, pair_page.LIVE)
     if unchanged is not None:

@@ -23,14 +23,17 @@ from projects.models import Item, Member, Project, Question, Rater
 # Raters of a heat map: those with the most ratings when nothing is said, or with the most or the
 # least agreement with the others.
 WHO = ("highest", "lowest")
+KEY_TOLD = 200  # characters of a key that is not there
 
 
 class Unknown(Http404):
-    """What the address asks for is not among what there is; the page of the error says so."""
+    """What the address asks for is not among what there is; the page of the error says so, and
+    leads to the page ``listed_at``, which lists what there is."""
 
-    @property
-    def hint(self) -> str:
-        return str(self)
+    def __init__(self, hint: str, *, listed_at: str = "") -> None:
+        super().__init__(hint)
+        self.hint = hint
+        self.listed_at = listed_at
 
 
 Named = TypeVar("Named", Item, Rater)
@@ -102,7 +105,8 @@ def select(request: HttpRequest, project: Project, *, filtered: bool = False) ->
     key = request.GET.get("question")
     question = next((q for q in questions if q.key == key), None) if key else questions[0]
     if question is None:
-        raise Http404(_("No such question."))
+        said = _("This project has no question with the key “%(key)s”.")
+        raise Unknown(said % {"key": str(key)[:KEY_TOLD]}, listed_at="questions")
     scale = QuestionScale.of(question)
     allowed = scale.weighting_names()
     return Selection(
@@ -147,11 +151,15 @@ def one_of(given: QueryDict, name: str, allowed: Collection[str]) -> str | None:
 
 
 def by_key(model: type[Named], project: Project, key: str) -> Named:
-    """The project's item or rater of this key, or Http404; PostgreSQL refuses a NUL and is never
+    """The project's item or rater of this key, or Unknown; PostgreSQL refuses a NUL and is never
     asked for one."""
     found = None if "\0" in key else model._default_manager.filter(project=project, key=key).first()
     if found is None:
-        raise Http404(_("There is nothing of this name."))
+        if model is Item:
+            said, listed_at = _("This project has no item with the key “%(key)s”."), "items"
+        else:
+            said, listed_at = _("This project has no rater with the key “%(key)s”."), "raters"
+        raise Unknown(said % {"key": key[:KEY_TOLD]}, listed_at=listed_at)
     return found
 
 

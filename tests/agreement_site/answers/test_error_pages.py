@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 
 import pytest
@@ -25,6 +26,65 @@ def test_who_may_not_is_told_whom_to_ask(project, client_for, annotator, lead, s
     assert "may be mistyped" in page.content.decode()
     Member.objects.filter(project=project, role="lead").delete()
     assert "Ask who leads" not in client_for(annotator).get(address).content.decode()
+
+
+UNKNOWN = [
+    ("items/no-such/", "This project has no item with the key “no-such”.", "items/"),
+    ("raters/nobody/", "This project has no rater with the key “nobody”.", "raters/"),
+    ("pairs/?a=nobody&b=ann", "This project has no rater with the key “nobody”.", "raters/"),
+    ("pairs/?a=ann&b=ann", "A pair is two different raters.", "pairs/"),
+    ("?question=odd", "This project has no question with the key “odd”.", "questions/"),
+    ("?coefficient=odd", "coefficient is one of ", ""),
+    ("no-such-page/", "renamed or deleted", ""),
+    ("setup/questions/odd/", "renamed or deleted", "setup/"),
+    ("items/?attribute=odd", "An attribute is asked for by its name and value", "items/"),
+]
+
+
+@pytest.mark.parametrize(("path", "said", "leads_to"), UNKNOWN)
+def test_what_is_not_there_keeps_the_frame_of_the_project(
+    project, question, rate, client_for, lead, path, said, leads_to
+):
+    rate(question, "i1", "ann", "none")
+    root = f"/projects/{project.pk}/"
+    page = client_for(lead).get(f"{root}{path}")
+    text = html.unescape(page.content.decode())
+    assert page.status_code == (400 if "attribute" in path else 404)
+    assert said in text
+    assert 'id="rail"' in text
+    main = text.split("<main", 1)[1].split("</main>")[0]
+    assert f'href="{root}{leads_to}"' in main
+    assert "not yours" not in main
+
+
+@pytest.mark.parametrize("path", [path for path, *_others in UNKNOWN])
+def test_nobody_else_learns_that_there_is_a_project(project, question, client_for, stranger, path):
+    """Word for word the page of a project that is none."""
+    client = client_for(stranger)
+
+    def read(number):
+        page = client.get(f"/projects/{number}/{path}")
+        assert page.status_code == 404
+        text = re.sub(r'name="(csrfmiddlewaretoken|next)" value="[^"]*"', "", page.content.decode())
+        return text.split("<body", 1)[1]
+
+    assert read(project.pk) == read(project.pk + 999)
+    assert project.name not in read(project.pk)
+    page = Client().get(f"/projects/{project.pk}/no-such/")
+    assert project.name not in page.content.decode()
+
+
+def test_who_may_not_keeps_the_frame_and_goes_back_to_where_they_begin(
+    project, question, client_for, annotator, viewer
+):
+    root = f"/projects/{project.pk}/"
+    page = client_for(annotator).get(f"{root}items/").content.decode()
+    assert 'id="rail"' in page
+    assert f'href="{root}rate/"' in page.split("<main", 1)[1].split("</main>")[0]
+    page = client_for(viewer).get(f"{root}setup/").content.decode()
+    main = page.split("<main", 1)[1].split("</main>")[0]
+    assert f'href="{root}"' in main
+    assert f'href="{root}setup/"' not in main
 
 
 def test_a_form_of_an_ended_session_says_that_nobody_is_signed_in(client_for, lead):
