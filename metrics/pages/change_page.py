@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import NormalDist
 from typing import Any
 
 from django.http import HttpRequest
@@ -16,17 +17,17 @@ from django.utils.translation import gettext as _
 from metrics import periods
 from metrics.models import Attribution, Reading, Span
 from metrics.scale import weighted
-from projects.models import Question, Rater
+from projects.models import Question
 
 from . import words
 from .selection import Selection, one_of
 
 SPANS = (Span.WEEK.value, Span.MONTH.value)
 PERIODS = 260  # the newest so many weeks and months together can be chosen from
-LOOKED_AT = 12  # so many newest periods with enough items are looked at for a clear move
+LOOKED_AT = 53  # so many newest periods with enough items are looked at for the latest real move
+CHANCE = 0.05  # of calling one of those moves real where none is
+MOVED, LAST = "moved", "last"  # what the page opens with: a real move, or the last two periods
 CLEAR = 2.0  # standard errors of the difference from which on a move of agreement is told
-BARS = 20
-SHOWN = 0.005  # a smaller contribution is no bar
 
 
 @dataclass(frozen=True)
@@ -54,28 +55,35 @@ def period_name(span: str, start: datetime.date) -> str:
 
 @dataclass(frozen=True)
 class Change:
-    """The two periods that are compared; ``problem`` says why there are none."""
+    """The two periods that are compared; ``problem`` says why there are none. ``opened``: MOVED or
+    LAST where the page chose them, of ``n_moves`` between periods with enough items."""
 
     span: str
     periods: list[Period]  # of this span, newest first
     before: Period | None = None
     after: Period | None = None
     problem: str | None = None
+    opened: str = ""
+    n_moves: int = 0
 
     @classmethod
     def of(cls, request: HttpRequest, chosen: Selection) -> Change:
-        """What the address asks for; without, the last clear move between two periods with enough
-        items, or the last two. Http404 for an unknown span."""
+        """What the address asks for; without, the latest move beyond chance between neighbouring
+        periods with enough items, or the last two. Http404 for an unknown span."""
         known = _periods(chosen)
         span = one_of(request.GET, "span", SPANS) or _default_span(known)
         mine = [period for period in known if period.span == span]
         if request.GET.get("from") or request.GET.get("to"):
             return _asked_for(request, span, mine)
         firm = [period for period in mine if period.firm][:LOOKED_AT]
-        moved = (two for two in pairwise(firm) if clear_change(two[1].reading, two[0].reading))
-        newest = (next(moved, ()), tuple(firm[:2]), tuple(mine[:2]))
-        after, before = next((two for two in newest if len(two) == 2), (None, None))
-        return cls(span, mine, before, after)
+        if real := latest_move(firm):
+            after, before = real
+            return cls(span, mine, before, after, opened=MOVED, n_moves=len(firm) - 1)
+        last_two = (firm if len(firm) > 1 else mine)[:2]
+        if len(last_two) < 2:
+            return cls(span, mine)
+        after, before = last_two
+        return cls(span, mine, before, after, opened=LAST, n_moves=max(len(firm) - 1, 0))
 
     @property
     def which(self) -> dict[str, Any]:
@@ -99,6 +107,19 @@ def newest_periods(question: Question, name: str, number: int) -> list[Period]:
         told = of_all if people is None or question.headline_pooled else people
         found.append(Period(span, start, told or {}))
     return found
+
+
+def latest_move(newest: Sequence[Period]) -> tuple[Period, Period] | None:
+    """The latest two neighbours, the later one first, between which agreement moved by more than
+    chance moves any of so many neighbours (Bonferroni)."""
+    moves = list(pairwise(newest))
+    errors = NormalDist().inv_cdf(1 - CHANCE / 2 / max(len(moves), 1))
+    for after, before in moves:
+        change = clear_change(before.reading, after.reading)
+        se = math.hypot(before.reading.get("se") or 0.0, after.reading.get("se") or 0.0)
+        if change is not None and abs(change) > errors * se:
+            return after, before
+    return None
 
 
 def clear_change(before: dict[str, Any], after: dict[str, Any]) -> float | None:
@@ -158,108 +179,3 @@ def stored(change: Change, chosen: Selection) -> Attribution | None:
     return Attribution.objects.filter(
         question=chosen.question, weights=chosen.weights, **change.which
     ).first()
-
-
-# --- the stored result, with names
-
-
-@dataclass(frozen=True)
-class Part:
-    """What one rater, category or kind of item explains."""
-
-    kind: str  # what the name is one of: for kinds of items that of the attribute
-    name: str
-    found: Mapping[str, Any]  # explained._entries
-    rater: Rater | None = None
-    of_items: bool = False
-
-    @property
-    def label(self) -> str:
-        return (
-            self.name
-            if self.rater
-            else _("%(kind)s: %(name)s") % {"kind": self.kind, "name": self.name}
-        )
-
-
-@dataclass(frozen=True)
-class Told:
-    """An attribution as the page shows it."""
-
-    result: Mapping[str, Any]
-    raters: list[Part]
-    categories: list[Part]
-    attributes: list[tuple[str, list[Part]]]
-    shifts: list[dict[str, Any]]
-
-    @property
-    def parts(self) -> list[Part]:
-        return [
-            *self.raters,
-            *self.categories,
-            *(part for _name, parts in self.attributes for part in parts),
-        ]
-
-    @property
-    def bars(self) -> list[Part]:
-        """The parts whose contribution shows with two decimals, the largest first."""
-        defined = [part for part in self.parts if abs(part.found["contribution"] or 0.0) >= SHOWN]
-        return sorted(defined, key=lambda part: -abs(part.found["contribution"]))
-
-    @property
-    def clear(self) -> bool:
-        """Whether the move is more than two of its standard errors."""
-        move, se = self.result["move"], self.result["se"]
-        return move is not None and se is not None and abs(move) > 2 * se
-
-
-def told(row: Attribution) -> Told | None:
-    """The stored result with the raters' names; None while there is none."""
-    result = row.result
-    if result is None:
-        return None
-    ids = {entry["name"] for entry in result["raters"]} | {
-        s[side] for s in result["shifts"] for side in "ab"
-    }
-    raters = Rater.objects.in_bulk(ids)
-    return Told(
-        result,
-        [
-            Part("rater", raters[pk].key, entry, raters[pk])
-            for entry in result["raters"]
-            if (pk := entry["name"]) in raters
-        ],
-        [Part(_("category"), entry["name"], entry) for entry in result["categories"]],
-        [
-            (
-                attribute["name"],
-                [
-                    Part(attribute["name"], entry["name"] or _("none given"), entry, of_items=True)
-                    for entry in attribute["values"]
-                ],
-            )
-            for attribute in result["attributes"]
-        ],
-        [
-            {**shift, "a": raters[shift["a"]], "b": raters[shift["b"]]}
-            for shift in result["shifts"]
-            if shift["a"] in raters and shift["b"] in raters
-        ],
-    )
-
-
-def chart_rows(found: Told | None) -> list[dict[str, Any]]:
-    """Rows of the bar chart: label, contribution, kappa without it before and after, the ratings
-    taken out."""
-    return [
-        {
-            "label": part.label,
-            "contribution": part.found["contribution"],
-            "before": part.found["before"],
-            "after": part.found["after"],
-            "ratings_before": part.found["n_ratings"][0],
-            "ratings_after": part.found["n_ratings"][1],
-            "rank": rank,
-        }
-        for rank, part in enumerate(found.bars if found else [], start=1)
-    ]

@@ -8,9 +8,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from groundwork import table_files
 from metrics.on_request import attributing
 
-from . import bar_chart, change_page, change_words, live
+from . import bar_chart, change_page, change_parts, change_words, live
 from .freshness import Freshness
 from .selection import chosen_question
 
@@ -29,8 +30,9 @@ def change(request: HttpRequest, project_id: int) -> HttpResponse:
     row = None
     if asked.which:
         row = attributing.ask(chosen.question, weights=chosen.weights, **asked.which)
-    found = change_page.told(row) if row else None
-    bars = min(len(found.bars), change_page.BARS) if found else 0
+    found = change_parts.told(row) if row else None
+    clear = found is not None and found.clear and asked.opened != change_page.LAST
+    bars = min(len(found.bars), change_parts.BARS) if found else 0
     context = {
         "project": chosen.project,
         "chosen": chosen,
@@ -41,6 +43,9 @@ def change(request: HttpRequest, project_id: int) -> HttpResponse:
         "bars": bars,
         "bars_size": bar_chart.height(bars)[0],
         "sentences": change_words.sentences(asked, found) if found else [],
+        "clear": clear,
+        "pale": None if clear else 1,
+        "folds": found is not None and bool(found.small) and not table_files.is_made(),
         "ordered": chosen.ordered,
         "keep": {"weights": chosen.weights},
     }

@@ -7,9 +7,12 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from metrics.models import Span
+
 from . import words
-from .change_page import Change, Part, Told
-from .figures import figure, interval, signed
+from .change_page import LAST, Change
+from .change_parts import Part, Told
+from .figures import figure, interval, signed, whole
 
 TELLING = 0.2  # what explains a smaller share of the move is not put into a sentence
 
@@ -41,7 +44,9 @@ def sentences(change: Change, found: Told) -> list[str]:
     else:
         said = _("Agreement rose from %(before)s to %(after)s between %(from)s and %(to)s.")
     lines = [said % (numbers | names)]
-    if not found.clear:
+    if change.opened == LAST:
+        lines.append(_chance(change))
+    elif not found.clear:
         lines.append(
             _(
                 "That is within two standard errors: it may be chance, and so may what seems to "
@@ -52,6 +57,31 @@ def sentences(change: Change, found: Told) -> list[str]:
         lines += [_without(part) for part in _telling(found, move)]
         lines += [_against(part) for part in _opposing(found, move)]
     return lines + [_shifted(shift) for shift in found.shifts[:1]]
+
+
+def _chance(change: Change) -> str:
+    """That these are the last two periods, and no move."""
+    if change.n_moves == 0:
+        return _(
+            "One of the two has few items: what moved between them may be chance, and so may what "
+            "seems to explain it."
+        )
+    if change.n_moves == 1:
+        return _(
+            "That is the only move between neighbouring periods with enough items, and it may be "
+            "chance; so may what seems to explain it."
+        )
+    if change.span == Span.MONTH:
+        said = _(
+            "None of the last %(n)s moves from month to month is beyond chance. These are the last "
+            "two months, and what seems to explain their difference may be chance."
+        )
+    else:
+        said = _(
+            "None of the last %(n)s moves from week to week is beyond chance. These are the last "
+            "two weeks, and what seems to explain their difference may be chance."
+        )
+    return said % {"n": whole(change.n_moves)}
 
 
 def _shifted(shift: Mapping[str, Any]) -> str:

@@ -20,7 +20,7 @@ from projects.access import get_project
 from projects.models import Member, Project, Question, Rater
 from ratings.files.formulas import guard
 
-from . import bar_chart, change_page, charts, heat_maps, model_versions, trends, words
+from . import bar_chart, change_page, change_parts, charts, heat_maps, model_versions, trends, words
 from .rater_page import table_of
 from .selection import Selection, by_key, select
 from .sources import source_of
@@ -211,10 +211,11 @@ def _pair_table(request: HttpRequest, chosen: Selection) -> Made:
 
 def _change(request: HttpRequest, chosen: Selection) -> Made:
     row = change_page.stored(change_page.Change.of(request, chosen), chosen)
-    found = change_page.told(row) if row else None
-    rows = change_page.chart_rows(found)
-    sure = found is not None and found.clear
-    title, most = _("part of the move"), change_page.BARS
+    found = change_parts.told(row) if row else None
+    rows = change_parts.chart_rows(found)
+    # The page that opened with the last two periods, for want of a move, draws them pale.
+    sure = found is not None and found.clear and not request.GET.get("pale")
+    title, most = _("part of the move"), change_parts.BARS
     return bar_chart.chart_of(rows, title=title, most=most, sure=sure), rows
 
 

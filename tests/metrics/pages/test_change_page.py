@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import datetime
 import html
 import json
 import re
@@ -13,8 +15,10 @@ from django.test import Client
 
 from metrics import tasks
 from metrics.models import Attribution
-from metrics.pages.change_page import clear_change
+from metrics.pages import change_page, change_words
+from metrics.pages.change_page import Period, clear_change
 from metrics.work.sweep import bring_up_to_date
+from projects.models import Rater
 from tests.metrics.on_request.test_attributing import made_once, moved  # noqa: F401 - fixtures
 
 WEEKS = "span=week&from=2026-05-04&to=2026-05-11"
@@ -184,3 +188,107 @@ def test_it_opens_with_the_last_clear_move(
     assert [one.start.isoformat() for one in found.periods][:2] == ["2026-05-25", "2026-05-18"]
     assert clear_change(found.before.reading, found.after.reading) is not None
     assert found.after.start.isoformat() in ("2026-05-18", "2026-05-11")
+
+
+def reading(value: float, se: float = 0.05, n_items: int = 50) -> dict[str, Any]:
+    return {
+        "value": value,
+        "se": se,
+        "low": value - 2 * se,
+        "high": value + 2 * se,
+        "n_items": n_items,
+    }
+
+
+def weeks(*values: float) -> list[Period]:
+    """The newest first."""
+    start = datetime.date(2026, 5, 4)
+    return [
+        Period("week", start - datetime.timedelta(weeks=place), reading(value))
+        for place, value in enumerate(values)
+    ]
+
+
+def test_the_latest_move_beyond_chance() -> None:
+    known = weeks(0.5, 0.52, 0.5, 0.9, 0.3, 0.5)
+    assert change_page.latest_move(known) == (known[2], known[3])
+    assert change_page.latest_move(known[:3]) is None
+    assert change_page.latest_move(known[:1]) is None
+    assert change_page.latest_move([]) is None
+
+
+def test_a_move_that_one_of_many_makes_by_chance_is_none() -> None:
+    """2.3 standard errors: enough for the one move that there is, not for one of fifty."""
+    values = [0.5, 0.66]
+    assert change_page.latest_move(weeks(*values)) is not None
+    assert change_page.latest_move(weeks(*values, *[0.6] * 50)) is None
+
+
+def test_without_a_move_the_last_two_periods_are_told_as_such(
+    address: str, lead: Any, client_for: Any, monkeypatch: Any
+) -> None:
+    client = client_for(lead)
+    latest = "The latest move between neighbouring periods that is beyond chance."
+    assert latest in text_of(client.get(address))
+    assert latest not in text_of(client.get(f"{address}?{WEEKS}"))
+    tasks.sweep_all()
+    monkeypatch.setattr(change_page, "latest_move", lambda newest: None)
+    page = client.get(address)
+    assert latest not in text_of(page)
+    assert "That is the only move between neighbouring periods" in text_of(page)
+    assert 'class="pic pale"' in page.content.decode()
+    assert "Without c it would" not in text_of(page)
+    (query,) = re.findall(r'data-chart="[^"?]*\?([^"]*pale=1[^"]*)"', page.content.decode())
+    chart = client.get(f"{address.replace('change/', 'charts/change')}.json?{html.unescape(query)}")
+    assert '"opacity": 0.35' in json.dumps(chart.json()["spec"])
+    asked = client.get(f"{address}?{WEEKS}")
+    assert 'class="pic pale"' not in asked.content.decode()
+
+
+def test_of_many_moves_none_is_told_as_real(
+    address: str, lead: Any, client_for: Any, monkeypatch: Any
+) -> None:
+    client = client_for(lead)
+    client.get(address)
+    tasks.sweep_all()
+    monkeypatch.setattr(change_page, "latest_move", lambda newest: None)
+    for span, said in (("week", "from week to week"), ("month", "from month to month")):
+        found = client.get(address).context
+        many = dataclasses.replace(found["change"], n_moves=52, span=span)
+        told = change_words.sentences(many, found["found"])
+        assert told[1].startswith(f"None of the last 52 moves {said} is beyond chance.")
+    few = dataclasses.replace(found["change"], n_moves=0)
+    assert "One of the two has few items" in change_words.sentences(few, found["found"])[1]
+
+
+@pytest.mark.parametrize(
+    ("contributions", "shown", "folded"),
+    [
+        ([-0.4, 0.004, -0.001, 0.0], ["r0"], "3 more, each under 0.005"),
+        ([0.004, -0.001, 0.0], [], "3 raters, each under 0.005"),
+        ([-0.4, 0.004, None, 0.0], ["r0", "r1", "r2", "r3"], ""),
+    ],
+)
+def test_raters_who_explain_next_to_nothing_are_folded_away(
+    address: str, lead: Any, client_for: Any, project: Any,
+    contributions: list[float | None], shown: list[str], folded: str,
+) -> None:  # fmt: skip
+    client = client_for(lead)
+    client.get(address)
+    tasks.sweep_all()
+    row = Attribution.objects.get()
+    result: Any = row.result
+    one = {"reason": "no_items", **result["raters"][0]}
+    raters = [
+        {**one, "name": Rater.objects.create(project=project, key=f"r{n}").pk, "contribution": part}
+        for n, part in enumerate(contributions)
+    ]
+    Attribution.objects.update(result={**result, "raters": raters})
+    page = client.get(address).content.decode()
+    table = page.split('aria-labelledby="raters-title"')[-1].split("</table>")[0]
+    assert (re.findall(r">(r\d)</a>", table) if shown else []) == shown
+    assert ("each under 0.005" in page) == bool(folded)
+    assert folded in page
+    assert ("No single rater explains" in page) == (not shown)
+    lines = client.get(f"{address}?csv=raters-title").content.decode().splitlines()
+    assert len(lines) == len(contributions) + 1
