@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import F, QuerySet
+from django.db.models import Case, F, IntegerField, QuerySet, Value, When
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.models import RaterReading, number_at
+from metrics.readings.pairs import LEAST_ITEMS
 from metrics.scale import weighted
 
 from .selection import Selection
@@ -62,6 +63,10 @@ class Column:
         """A number alone, without an interval and what it rests on."""
         return self.show in ("whole", "tenths")
 
+    def is_agreement(self, chosen: Selection) -> bool:
+        """Whether it compares with the others, on items of which there may be too few."""
+        return self.path(chosen).startswith(COEFFICIENTS)
+
     def value(self, row: RaterRow, chosen: Selection) -> Any:
         """What the cell shows."""
         return row.spark if self.show == "spark" else _at(row.reading, self.path(chosen))
@@ -69,26 +74,39 @@ class Column:
     def sorted_rows(
         self, rows: QuerySet[RaterReading], chosen: Selection, *, descending: bool
     ) -> QuerySet[RaterReading]:
-        """By the database; what has no value comes last, equals by key."""
+        """By the database; what has no value comes last, equals by key. Before them, in either
+        order, comes what rests on too few items: of five one is the worst or the best by chance."""
         path = self.path(chosen)
-        column = F(path)
-        if path.startswith(COEFFICIENTS):
-            rows = rows.annotate(sorted_by=number_at(f"{path}__value"))
-            column = F("sorted_by")
+        column, first = F(path), []
+        if self.is_agreement(chosen):
+            rows = rows.annotate(
+                compared=number_at(f"{path}__n_items"),
+                sorted_by=number_at(f"{path}__value"),
+            ).annotate(
+                few=Case(
+                    When(sorted_by__isnull=True, then=Value(2)),
+                    When(compared__gte=LEAST_ITEMS, then=Value(0)),
+                    default=Value(1),
+                    output_field=IntegerField(),
+                ),
+            )
+            column, first = F("sorted_by"), ["few"]
         order = column.desc(nulls_last=True) if descending else column.asc(nulls_last=True)
-        return rows.order_by(order, "rater__key")
+        return rows.order_by(*first, order, "rater__key")
 
     def sorted_list(
         self, rows: Sequence[RaterReading], chosen: Selection, *, descending: bool
     ) -> list[RaterReading]:
         """The same of rows in hand."""
-        path = self.path(chosen)
-        if path.startswith(COEFFICIENTS):
-            path = f"{path}__value"
+        path = value = self.path(chosen)
+        if self.is_agreement(chosen):
+            value = f"{path}__value"
         by_key = sorted(rows, key=lambda row: row.rater.key)
-        known = [row for row in by_key if _at(row, path) is not None]
-        known.sort(key=lambda row: _at(row, path), reverse=descending)
-        return known + [row for row in by_key if _at(row, path) is None]
+        known = [row for row in by_key if _at(row, value) is not None]
+        known.sort(key=lambda row: _at(row, value), reverse=descending)
+        if self.is_agreement(chosen):
+            known.sort(key=lambda row: (_at(row, f"{path}__n_items") or 0) < LEAST_ITEMS)
+        return known + [row for row in by_key if _at(row, value) is None]
 
 
 def _at(row: RaterReading, path: str) -> Any:

@@ -10,6 +10,7 @@ from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpRequest
 from django.utils.translation import gettext as _
 
+from metrics.readings.pairs import LEAST_ITEMS
 from projects.models import Question, Rater
 
 from .rater_columns import COLUMNS, SORTED_BY, Column, RaterRow
@@ -39,13 +40,15 @@ class Line:
 
 @dataclass(frozen=True)
 class RaterTable:
-    """``sort``: the column that the table is sorted by; a minus before it turns the order round."""
+    """``sort``: the column that the table is sorted by; a minus before it turns the order round.
+    ``floor``: of compared items, below which raters come last in this order; 0: in none."""
 
     page: Page
     sort: str
     columns: list[Column]
     lines: list[Line]
     rows: list[RaterRow]
+    floor: int = 0
 
     @property
     def n_raters(self) -> int:
@@ -75,7 +78,8 @@ def rater_table(request: HttpRequest, chosen: Selection, numbers: ProjectNumbers
     for row in rows:
         rater = row.reading.rater
         lines.append(Line(rater, _cells(row, columns, chosen), marks.get(rater.pk, [])))
-    return RaterTable(page, sort, columns, lines, rows)
+    floor = LEAST_ITEMS if column.is_agreement(chosen) else 0
+    return RaterTable(page, sort, columns, lines, rows, floor)
 
 
 def _marks(chosen: Selection, raters: list[int]) -> dict[int, list[tuple[str, str]]]:

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from django.core.exceptions import BadRequest
+from django.db.models import QuerySet
 from django.http import QueryDict
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -96,7 +97,8 @@ def _at(name: str) -> Callable[[RaterList, Line], Any]:
     return lambda _all, line: getattr(line.standing, name) if line.standing else None
 
 
-# Column -> what it is sorted by; None comes last.
+NOTHING: tuple[float | None, int] = (None, 0)
+# Column -> what it is sorted by; None comes last, and before it whoever of COMPARED has too few.
 SORTED_BY: dict[str, Callable[[RaterList, Line], Any]] = {
     "harm": lambda _all, line: line.harm,
     "rater": lambda _all, line: line.key,
@@ -104,9 +106,16 @@ SORTED_BY: dict[str, Callable[[RaterList, Line], Any]] = {
     "peers": _at("value"),
     "bias": _at("bias"),
     "seconds": _at("seconds"),
-    "gold": lambda every, line: every.gold_values.get(line.pk),
-    "repeats": lambda every, line: every.repeat_values.get(line.pk),
+    "gold": lambda every, line: every.gold_values.get(line.pk, NOTHING)[0],
+    "repeats": lambda every, line: every.repeat_values.get(line.pk, NOTHING)[0],
     "drift": lambda every, line: every.evidence.get(line.pk),
+}
+# Column that compares -> the number of items on which it rests.
+COMPARED: dict[str, Callable[[RaterList, Line], int]] = {
+    "peers": lambda _all, line: line.standing.n_items if line.standing else 0,
+    "bias": lambda _all, line: line.standing.n_items if line.standing else 0,
+    "gold": lambda every, line: every.gold_values.get(line.pk, NOTHING)[1],
+    "repeats": lambda every, line: every.repeat_values.get(line.pk, NOTHING)[1],
 }
 
 
@@ -160,27 +169,35 @@ class RaterList:
         ]
 
     def chosen(self, wanted: Wanted, sort: str = "-harm") -> list[Line]:
-        """By one column, equals by key; what has no value comes last in either order."""
-        column = SORTED_BY[sort.removeprefix("-")]
+        """By one column, equals by key. In either order last comes what has no value, and before
+        it what rests on too few items: of five, one is the worst or the best by chance."""
+        name = sort.removeprefix("-")
+        column, compared = SORTED_BY[name], COMPARED.get(name)
         lines = sorted(filter(wanted.holds, self.lines), key=lambda line: line.key)
         known = [line for line in lines if column(self, line) is not None]
         known.sort(key=lambda line: column(self, line), reverse=sort.startswith("-"))
+        if compared is not None:
+            known.sort(key=lambda line: compared(self, line) < triage.LEAST_ITEMS)
         return known + [line for line in lines if column(self, line) is None]
 
     @cached_property
-    def gold_values(self) -> dict[int, float | None]:
-        rows = GoldScore.objects.filter(question=self.question)
-        return {rater: kappa["value"] for rater, kappa in rows.values_list("rater_id", "kappa")}
+    def gold_values(self) -> dict[int, tuple[float | None, int]]:
+        return _kappas(GoldScore.objects.filter(question=self.question))
 
     @cached_property
-    def repeat_values(self) -> dict[int, float | None]:
-        rows = RepeatScore.objects.filter(question=self.question)
-        return {rater: kappa["value"] for rater, kappa in rows.values_list("rater_id", "kappa")}
+    def repeat_values(self) -> dict[int, tuple[float | None, int]]:
+        return _kappas(RepeatScore.objects.filter(question=self.question))
 
     @cached_property
     def evidence(self) -> dict[int, float | None]:
         rows = DriftStanding.objects.filter(question=self.question)
         return dict(rows.values_list("rater_id", "evidence"))
+
+
+def _kappas(rows: QuerySet[Any]) -> dict[int, tuple[float | None, int]]:
+    """Rater id -> kappa, and the number of items on which it rests."""
+    found = rows.values_list("rater_id", "kappa")
+    return {rater: (kappa["value"], kappa["n_items"] or 0) for rater, kappa in found}
 
 
 def ids_of(texts: Sequence[str]) -> list[int]:

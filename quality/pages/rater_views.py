@@ -30,9 +30,10 @@ from projects.people.raters import pause_raters
 from quality.alarms.kinds import KINDS
 from quality.models import Alarm, GoldAct
 from quality.scorecard.cards import Card, Status, cards
+from quality.scorecard.triage import LEAST_ITEMS
 
 from . import alarm_words, funnel_chart, rater_words
-from .rater_list import SORTED_BY, Line, RaterList, Wanted, ids_of, refused_choice
+from .rater_list import COMPARED, SORTED_BY, Line, RaterList, Wanted, ids_of, refused_choice
 from .writing_views import address_of
 
 LEAD = Member.Role.LEAD
@@ -91,6 +92,7 @@ def raters_of(request: HttpRequest, project: Project) -> HttpResponse:
         "rows": rows,
         "n_lines": len(lines),
         "sorted_by": sort,
+        "floor": LEAST_ITEMS if sort.removeprefix("-") in COMPARED else 0,
         "most_ratings": 200,
         "shown": {
             "gold": bool(every.gold_values),

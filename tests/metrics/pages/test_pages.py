@@ -14,6 +14,7 @@ from django.test import Client
 
 from metrics import tasks
 from metrics.models import CountState
+from metrics.on_request import slices
 from metrics.pages import chart_views
 from metrics.readings import later
 from metrics.work.sweep import bring_up_to_date, work_on
@@ -278,6 +279,39 @@ def test_dashboard_sorts_raters_without_a_value_last(
     bring_up_to_date(rated.pk)
     response = client_for(lead).get(f"/projects/{project.pk}/?sort={sort}")
     assert response.context["rater_page"].rows[-1].reading.rater.key == "alone"
+
+
+@pytest.mark.fresh
+def test_raters_of_few_items_come_last_in_either_order(
+    project: Any, question: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    """Of 825 raters sorted by kappa the first page held those of three items."""
+    labels = ("none", "minor", "major")
+    for number in range(40):
+        for place, rater in enumerate("abc"):
+            other = place == 2 and number % 4 == 0
+            rate(question, f"i{number}", rater, labels[(number + other) % 3])
+    for number in range(5):
+        rate(question, f"i{number}", "best", labels[number % 3])
+        rate(question, f"i{number}", "worst", labels[(number + 1) % 3])
+    rate(question, "own item", "alone", "minor")
+    bring_up_to_date(question.pk)
+    client, orders = client_for(lead), {}
+    for column in ("vs_peers", "pairwise", "bias"):
+        for sort in (column, f"-{column}"):
+            for asked in ("", "&from=2020-01-01"):
+                client.get(f"/projects/{project.pk}/?sort={sort}{asked}")
+                slices.WORK.sweep()
+                page = client.get(f"/projects/{project.pk}/?sort={sort}{asked}")
+                keys = [row.reading.rater.key for row in page.context["rater_page"].rows]
+                assert set(keys[:3]) == {"a", "b", "c"}, (sort, asked)
+                assert keys[5] == "alone", (sort, asked)
+                assert "fewer than 30 items to compare come last" in page.text
+                orders[sort, asked] = keys
+    assert orders["vs_peers", ""][3:5] == ["worst", "best"]
+    assert orders["-vs_peers", ""][3:5] == ["best", "worst"]
+    assert orders["-vs_peers", ""][2] == "c"
+    assert "come last" not in client.get(f"/projects/{project.pk}/?sort=-ratings").text
 
 
 @pytest.mark.fresh

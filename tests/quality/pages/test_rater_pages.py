@@ -99,6 +99,21 @@ def test_who_does_most_harm_comes_first(rated: Question, base: str, client: Clie
     assert (old.status_code, old["Location"]) == (301, f"{base}raters/?sort=rater")
 
 
+def test_raters_of_few_items_come_last_in_either_order(
+    rated: Question, base: str, client: Client
+) -> None:
+    for column in ("peers", "bias"):
+        rising, falling = (
+            client.get(f"{base}raters/?sort={sort}") for sort in (column, f"-{column}")
+        )
+        standing = {row.line.key: row.line.standing for row in rising.context["rows"]}
+        assert standing["few"].value is not None
+        assert keys(rising)[-1] == keys(falling)[-1] == "few"
+        assert keys(rising)[:-1] != keys(falling)[:-1]
+        assert "fewer than 30 items to compare come last" in rising.text
+    assert "come last" not in client.get(f"{base}raters/").text
+
+
 def test_who_lies_below_the_funnel_is_not_said_to_have_nothing(
     rated: Question, base: str, client: Client
 ) -> None:
