@@ -25,7 +25,8 @@ OTHER = {Answer.REAL: _("It is real: resolved"), Answer.EXPLAINED: _("It has ano
 
 @dataclass(frozen=True)
 class Declared:
-    """sentence: what moved, since when, by how much; basis: more sentences, on what it rests;
+    """sentence: what moved, since when, by how much; brief: the same in few words at the name of a
+    rater who is in it, None where none is; basis: more sentences, on what it rests;
     promise: how often it is wrong, at a level of evidence; explanations: what else could be the
     cause; place: address and words of where to act; hint: what an answer does; answers: and how
     each is called; shows: of DIFFERING and USE; chart: what its dots are, None without one.
@@ -42,6 +43,7 @@ class Declared:
     hint: Promise
     shows: frozenset[str] = frozenset()
     chart: Promise | None = None
+    brief: Callable[[Alarm, int], str] | None = None
     about: str = ""
     from_start: bool = False
 
@@ -76,6 +78,7 @@ _of_what_moved = partial(
 KINDS: dict[str, Declared] = {
     Kind.RATER_DRIFT: Declared(
         sentence=drift.sentence,
+        brief=drift.brief,
         basis=drift.basis,
         explanations=drift.explanations,
         place=places.rater,
@@ -96,21 +99,26 @@ KINDS: dict[str, Declared] = {
     ),
     Kind.RATER_SAME: _of_a_rater(
         sentence=raters.same,
+        brief=raters.same_brief,
         basis=raters.same_basis,
         explanations=raters.same_explanations,
     ),
     Kind.RATER_FAST: _of_a_rater(
         sentence=raters.fast,
+        brief=raters.fast_brief,
         basis=raters.fast_basis,
         explanations=raters.fast_explanations,
     ),
     Kind.RATER_APART: _of_a_rater(
         sentence=raters.apart,
+        brief=raters.apart_brief,
         basis=raters.apart_basis,
         explanations=raters.apart_explanations,
     ),
     Kind.QUESTION_FELL: _of_what_moved(sentence=moved.question, place=places.question),
-    Kind.PAIR_DIVERGED: _of_what_moved(sentence=moved.pair, place=places.pair),
+    Kind.PAIR_DIVERGED: _of_what_moved(
+        sentence=moved.pair, brief=moved.pair_brief, place=places.pair
+    ),
     Kind.CATEGORY_COLLAPSED: _of_what_moved(sentence=moved.category, place=places.category),
     Kind.OVERLAP_BEHIND: Declared(
         sentence=counts.overlap,
@@ -131,3 +139,9 @@ KINDS: dict[str, Declared] = {
         hint=_("A gold answer in doubt is in no score until it is kept or retired."),
     ),
 }
+
+
+def briefly(case: Alarm, rater: int) -> str:
+    """What a case says, at the name of one of its raters."""
+    declared = KINDS[case.kind]
+    return declared.brief(case, rater) if declared.brief else declared.sentence(case)

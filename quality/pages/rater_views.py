@@ -27,7 +27,7 @@ from metrics.scale import weighted
 from projects.access import get_project
 from projects.models import Member, Project, Rater
 from projects.people.raters import pause_raters
-from quality.alarms.kinds import KINDS
+from quality.alarms.kinds import briefly
 from quality.models import Alarm, GoldAct
 from quality.scorecard.cards import Card, Status, cards
 from quality.scorecard.triage import LEAST_ITEMS
@@ -138,7 +138,7 @@ def _rows(chosen: Selection, every: RaterList, lines: list[Line]) -> list[Row]:
             status=_("no alarm") if remarks.get(line.pk) else alarm_words.status(card),
             reasons=[*alarm_words.reasons(card), *filter(None, [remarks.get(line.pk)])],
             acts=[act for act in acts if act.rater_id == line.pk],
-            cases=[(case, KINDS[case.kind].sentence(case)) for case in card.alarms],
+            cases=[(case, briefly(case, line.pk)) for case in card.alarms],
         )
         for line in lines
         if (card := known.get(line.pk)) is not None

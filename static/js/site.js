@@ -62,18 +62,26 @@
     dialog.showModal();
   }
 
-  // --- what does not scroll is no stop on the way through the page
+  // --- a table that does not scroll is no stop on the way through the page, and its head stays in sight, below the
+  // bar that does so too
 
-  function stops() {
-    for (const region of document.querySelectorAll(".table-scroll[tabindex]")) {
-      const scrolls = region.scrollWidth > region.clientWidth || region.scrollHeight > region.clientHeight;
-      region.tabIndex = scrolls ? 0 : -1;
+  const MARGIN = 8; // pixels: the target of a sign in the last column reaches into the padding of the card
+
+  function frames() {
+    for (const region of document.querySelectorAll(".table-scroll")) {
+      const wide = region.scrollWidth > region.clientWidth + MARGIN;
+      const tall = region.classList.contains("table-scroll--tall") && region.scrollHeight > region.clientHeight;
+      region.classList.toggle("is-whole", !wide && !region.classList.contains("table-scroll--tall"));
+      if (region.hasAttribute("tabindex")) region.tabIndex = wide || tall ? 0 : -1;
     }
+    const bars = [...document.querySelectorAll(".filters, .triage-acts")];
+    const heights = bars.map((bar) => (getComputedStyle(bar).position === "sticky" ? bar.offsetHeight : 0));
+    document.documentElement.style.setProperty("--over", `${Math.max(0, ...heights)}px`);
   }
 
-  stops();
-  window.addEventListener("resize", stops);
-  document.addEventListener("htmx:afterSettle", stops);
+  frames();
+  window.addEventListener("resize", frames);
+  document.addEventListener("htmx:afterSettle", frames);
 
   // --- a control that shows the same page otherwise leaves the reader where they are
 

@@ -33,6 +33,21 @@ def sentence(alarm: Alarm) -> str:
     return said % told(alarm)
 
 
+def brief(alarm: Alarm, rater: int) -> str:
+    """The same at the name of ``rater``, in a table."""
+    if alarm.other_id is not None:
+        other = alarm.other if alarm.rater_id == rater else alarm.rater
+        said = _("apart from %(name)s by about %(size)s since %(since)s")
+        return said % {**told(alarm), "name": other}
+    if alarm.measure == Measure.AGREEMENT:
+        said = _("agrees less than before, by about %(size)s, since %(since)s")
+    elif alarm.size < 0:
+        said = _("rates lower than before, by about %(size)s, since %(since)s")
+    else:
+        said = _("rates higher than before, by about %(size)s, since %(since)s")
+    return said % told(alarm)
+
+
 def basis(alarm: Alarm) -> list[str]:
     said = _(
         "It rests on %(n)s items of this rater that others rated too, up to %(noticed)s, and on"

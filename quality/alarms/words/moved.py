@@ -25,6 +25,12 @@ def pair(alarm: Alarm) -> str:
     return said % told(alarm)
 
 
+def pair_brief(alarm: Alarm, rater: int) -> str:
+    other = alarm.other if alarm.rater_id == rater else alarm.rater
+    said = _("agrees less with %(name)s than before, by about %(size)s, since %(since)s")
+    return said % {**told(alarm), "name": other}
+
+
 def category(alarm: Alarm) -> str:
     if alarm.measure == Measure.USE:
         said = _(

@@ -24,6 +24,10 @@ def same(alarm: Alarm) -> str:
     return said % {**told(alarm), "left": whole(left)}
 
 
+def same_brief(alarm: Alarm, _rater: int) -> str:
+    return _("answers “%(category)s” nearly always") % told(alarm)
+
+
 def same_basis(alarm: Alarm) -> list[str]:
     said = [
         _("“%(category)s” is %(share)s of all answers of this rater that can be compared."),
@@ -47,6 +51,11 @@ def fast(alarm: Alarm) -> str:
         " take %(usual)s."
     )
     return said % {**told(alarm), **_paces(alarm)}
+
+
+def fast_brief(alarm: Alarm, _rater: int) -> str:
+    said = _("takes %(seconds)s seconds where others take %(usual)s")
+    return said % _paces(alarm)
 
 
 def _paces(alarm: Alarm) -> dict[str, str]:
@@ -79,6 +88,10 @@ def fast_explanations(alarm: Alarm) -> list[str]:
 def apart(alarm: Alarm) -> str:
     said = _("%(rater)s agrees far less with everybody than the others do, from the start.")
     return said % told(alarm)
+
+
+def apart_brief(_alarm: Alarm, _rater: int) -> str:
+    return _("agrees far less than the others do, from the start")
 
 
 def apart_basis(alarm: Alarm) -> list[str]:

@@ -115,6 +115,38 @@ def test_each_kind_says_what_it_is_and_where_to_act(
     assert all(html.escape(KINDS[case.kind].sentence(case)) in listed for case in cases)
 
 
+def test_the_table_of_raters_says_it_in_few_words(
+    of_kind: Callable[..., Alarm], client_for: Any, lead: Any, question: Question
+) -> None:
+    first = of_kind(Kind.RATER_DRIFT)
+    later = [first.noticed + datetime.timedelta(days) for days in (1, 2, 3)]
+    of_kind(Kind.RATER_DRIFT, size=0.5, noticed=later[0])
+    of_kind(Kind.RATER_DRIFT, measure="agreement", noticed=later[1])
+    of_kind(Kind.RATER_SAME)
+    of_kind(Kind.RATER_FAST)
+    of_kind(Kind.RATER_APART)
+    pair = of_kind(Kind.PAIR_DIVERGED)
+    of_kind(Kind.RATER_DRIFT, other=pair.other, noticed=later[2])
+    page = client_for(lead).get(f"/projects/{question.project_id}/raters/")
+    said = {
+        row.line.key: [sentence for _case, sentence in row.cases] for row in page.context["rows"]
+    }
+    told = [" ".join(sentence.split()[:4]) for sentence in said["ann"]]
+    assert told == [
+        "rates lower than before,",
+        "rates higher than before,",
+        "agrees less than before,",
+        "answers “none” nearly always",
+        "takes 2.0 seconds where",
+        "agrees far less than",
+        "agrees less with ben",
+        "apart from ben by",
+    ]
+    assert said["ben"][0].startswith("agrees less with Ann than before")
+    assert said["ben"][1].startswith("apart from Ann by")
+    assert all(html.escape(sentence) in page.text for sentence in said["ann"])
+
+
 def test_an_answer_is_one_of_its_kind(of_kind: Callable[..., Alarm], lead: Any) -> None:
     case = of_kind(Kind.QUESTION_FELL)
     with pytest.raises(answering.Refused, match="one of real, explained"):

@@ -1,0 +1,95 @@
+"""Tables that are longer or wider than the window: their heads stay in sight, and on a phone a row
+stands on lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+from metrics.work.sweep import bring_up_to_date
+from quality import tasks
+from tests.browser.conftest import drawn
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+PHONE = {"width": 390, "height": 800}
+DESK = {"width": 1440, "height": 600}
+# Where the head stands when the tenth line of the table is the first below it.
+HEAD = """(table) => {
+    const row = table.querySelectorAll("tbody tr")[9];
+    row.scrollIntoView({ block: "start" });
+    const head = table.querySelector("thead th").getBoundingClientRect();
+    return [head.top, head.bottom, row.getBoundingClientRect().top];
+}"""
+# Cells that are seen and do not lie within the window.
+OUT_OF_SIGHT = """(table) => [...table.querySelectorAll("th, td")].filter((cell) => {
+    const box = cell.getBoundingClientRect();
+    return box.width && (box.left < 0 || box.right > window.innerWidth);
+}).map((cell) => cell.textContent.trim())"""
+
+
+def head_stays(page: Page, table: str) -> None:
+    drawn(page)
+    assert page.evaluate("document.documentElement.scrollWidth") == page.viewport_size["width"]
+    top, bottom, row = page.locator(table).evaluate(HEAD)
+    assert 0 <= top < bottom <= row + 1
+    # What else stays at the top ends where the head begins.
+    assert top == page.evaluate(
+        "parseFloat(document.documentElement.style.getPropertyValue('--over'))"
+    )
+    assert sum(page.evaluate("window.moved")) < 0.05
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE])
+def test_head_of_the_items_stays_in_sight(
+    size: Any, project: Any, rated: Any, open_page: Any
+) -> None:
+    page = open_page(f"/projects/{project.pk}/items/", viewport=size)
+    head_stays(page, ".table--items")
+    assert page.locator(".table--items").evaluate(OUT_OF_SIGHT) == []
+
+
+@pytest.fixture
+def many(rated: Any, rate: Any) -> Any:
+    """Beside them 20 raters, of two ratings each."""
+    for number in range(20):
+        rate(rated, "i1", f"more-{number:02}", "minor")
+        rate(rated, "i2", f"more-{number:02}", "none")
+    bring_up_to_date(rated.pk)
+    tasks.sweep_raters()
+    return rated
+
+
+def test_head_of_the_raters_stays_under_the_filter(project: Any, many: Any, open_page: Any) -> None:
+    head_stays(open_page(f"/projects/{project.pk}/", viewport=DESK), "#raters table")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESK, PHONE])
+def test_raters_page_shows_whom_and_what_at_any_width(
+    size: Any, scheme: str, project: Any, many: Any, open_page: Any
+) -> None:
+    page = open_page(
+        f"/projects/{project.pk}/raters/?sort=-ratings", viewport=size, color_scheme=scheme
+    )
+    head_stays(page, ".table--triage")
+    table = page.locator(".table--triage")
+    assert table.evaluate(OUT_OF_SIGHT) == []
+    first = table.locator("tbody tr").first.inner_text()
+    assert first.split()[0].startswith("r")
+    assert "[" in first, "the interval of kappa"
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+def test_without_scripts_a_wide_table_scrolls_in_its_frame(
+    project: Any, many: Any, open_page: Any
+) -> None:
+    page = open_page(f"/projects/{project.pk}/", viewport=PHONE, java_script_enabled=False)
+    frame = page.locator("#raters .table-scroll")
+    wide, shown = frame.evaluate("(frame) => [frame.scrollWidth, frame.clientWidth]")
+    assert wide > shown
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
