@@ -1,6 +1,6 @@
 from django.urls import path
 
-from projects.people import member_views, offer_views, token_views
+from projects.people import member_views, offer_views, people_views, token_views
 from projects.setup import guideline_views, project_views, question_views
 
 QUESTION = "projects/<int:project_id>/setup/questions/<str:key>/"
@@ -34,19 +34,16 @@ urlpatterns = [
         guideline_views.guidelines,
         name="guidelines_version",
     ),
-    path(PEOPLE, member_views.people, name="people"),
+    path(PEOPLE, people_views.people, name="people"),
+    path(PEOPLE + "act/", people_views.people_act, name="people_act"),
+    path(PEOPLE + "undo/", people_views.people_undo, name="people_undo"),
     path(PEOPLE + "add/", member_views.member_add, name="member_add"),
     path(PEOPLE + "invite/", member_views.members_invite, name="members_invite"),
     path(PEOPLE + "members/<int:member_id>/link/", member_views.member_link, name="member_link"),
-    path(PEOPLE + "members/<int:member_id>/role/", member_views.member_role, name="member_role"),
-    path(
-        PEOPLE + "members/<int:member_id>/remove/", member_views.member_remove, name="member_remove"
-    ),
     path(
         PEOPLE + "offers/<int:offer_id>/withdraw/",
         offer_views.offer_withdraw,
         name="offer_withdraw",
     ),
     path(PEOPLE + "raters/<int:rater_id>/", member_views.rater_change, name="rater_change"),
-    path(PEOPLE + "raters/<int:rater_id>/pause/", member_views.rater_pause, name="rater_pause"),
 ]

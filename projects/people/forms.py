@@ -128,10 +128,6 @@ class InviteForm(forms.Form):
         return names
 
 
-class RoleForm(forms.Form):
-    role = forms.ChoiceField(label=_("Role"), choices=Member.Role.choices)
-
-
 class RaterForm(forms.Form):
     name = forms.CharField(label=_("Name"), max_length=LONGEST_NAME, required=False)
     kind = forms.ChoiceField(label=_("Kind"), choices=Rater.Kind.choices)

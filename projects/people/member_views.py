@@ -1,4 +1,5 @@
-"""The people of a project: members, invitations, raters."""
+"""How people come into a project, and what is said of a rater by hand. (The list of them:
+people_views.py.)"""
 
 from __future__ import annotations
 
@@ -7,8 +8,6 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.tokens import default_token_generator
-from django.core.paginator import Paginator
-from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -16,52 +15,17 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST
 
 from groundwork import security
-from groundwork.table_files import a_page
 from projects.access import get_project
-from projects.models import Member, Project
+from projects.models import Member
 from projects.setup.form_pages import show
 from projects.setup.project_rules import Refused
 
-from . import members, offers, raters
-from .forms import InviteForm, MemberForm, RaterForm, RoleForm
-
-RATERS_A_PAGE = 50
-
-
-@never_cache
-@login_required
-@require_safe
-def people(request: HttpRequest, project_id: int) -> HttpResponse:
-    project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    return _page(request, project)
-
-
-def _page(
-    request: HttpRequest, project: Project, *, status: int = 200, **more: Any
-) -> HttpResponse:
-    known = project.members.select_related("user").order_by("role", "user__username")
-    wanted = request.GET.get("q", "").strip()[:150]
-    found = project.raters.select_related("user").order_by("key")
-    if wanted:
-        found = found.filter(
-            Q(key__icontains=wanted) | Q(name__icontains=wanted) | Q(group__iexact=wanted)
-        )
-    context = {
-        "project": project,
-        "members": list(known),
-        "offers": list(offers.of_project(project)),
-        "linkable": members.who_may_get_link(project=project, by=request.user),
-        "roles": Member.Role.choices,
-        "form": MemberForm(),
-        "invite_form": InviteForm(prefix="several"),
-        "raters": Paginator(found, a_page(RATERS_A_PAGE)).get_page(request.GET.get("page")),
-        "wanted": wanted,
-        **more,
-    }
-    return render(request, "projects/people.html", context, status=status)
+from . import members, raters
+from .forms import InviteForm, MemberForm, RaterForm
+from .people_views import people_page
 
 
 @never_cache
@@ -83,13 +47,14 @@ def member_add(request: HttpRequest, project_id: int) -> HttpResponse:
             show(form, refused.fields)
         else:
             if member is not None and data["account"] == "new":
-                return _page(request, project, link=_link(request, member), link_for=member.user)
+                link = _link(request, member)
+                return people_page(request, project, link=link, link_for=member.user)
             said = _("%(name)s is a member now.")
             if member is None:
                 said = _("If there is an account “%(name)s”, its owner is asked to join.")
             messages.success(request, said % {"name": data["username"]})
             return redirect("people", project.pk)
-    return _page(request, project, form=form, status=400)
+    return people_page(request, project, form=form, status=400)
 
 
 @never_cache
@@ -115,8 +80,8 @@ def members_invite(request: HttpRequest, project_id: int) -> HttpResponse:
                 said = _("Members now, with the accounts that they have: %(names)s.")
                 messages.success(request, said % {"names": ", ".join(known)})
             links = [(one.user.get_username(), _link(request, one)) for one in new]
-            return _page(request, project, links=links)
-    return _page(request, project, invite_form=form, status=400)
+            return people_page(request, project, links=links)
+    return people_page(request, project, invite_form=form, status=400)
 
 
 @never_cache
@@ -131,7 +96,7 @@ def member_link(request: HttpRequest, project_id: int, member_id: int) -> HttpRe
             request, _("This account has a password already, or belongs to other leads as well.")
         )
         return redirect("people", project.pk)
-    return _page(request, project, link=_link(request, member), link_for=member.user)
+    return people_page(request, project, link=_link(request, member), link_for=member.user)
 
 
 def _link(request: HttpRequest, member: Member) -> str:
@@ -143,47 +108,6 @@ def _link(request: HttpRequest, member: Member) -> str:
         "token": default_token_generator.make_token(user),
     }
     return request.build_absolute_uri(reverse("invitation", kwargs=parts))
-
-
-@login_required
-@require_POST
-def member_role(request: HttpRequest, project_id: int, member_id: int) -> HttpResponse:
-    project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    member = get_object_or_404(project.members.select_related("user"), pk=member_id)
-    form = RoleForm(request.POST)
-    try:
-        members.change_role(member=member, role=form.data.get("role", ""), by=request.user)
-        messages.success(
-            request, _("The role of %(name)s is changed.") % {"name": member.user.get_username()}
-        )
-    except Refused as refused:
-        messages.error(request, str(refused))
-    return _back(request, project, member)
-
-
-@login_required
-@require_POST
-def member_remove(request: HttpRequest, project_id: int, member_id: int) -> HttpResponse:
-    project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    member = get_object_or_404(project.members.select_related("user"), pk=member_id)
-    name = member.user.get_username()
-    try:
-        members.remove_member(member=member, by=request.user)
-        messages.success(
-            request, _("%(name)s is no member any more; the ratings stay.") % {"name": name}
-        )
-    except Refused as refused:
-        messages.error(request, str(refused))
-    return _back(request, project, member)
-
-
-def _back(request: HttpRequest, project: Project, member: Member) -> HttpResponse:
-    """To the people of the project; who is its lead no more may not see them."""
-    lead = (
-        request.user.is_superuser
-        or project.members.filter(user=request.user.pk, role=Member.Role.LEAD).exists()
-    )
-    return redirect("people", project.pk) if lead else redirect("/")
 
 
 @login_required
@@ -225,17 +149,3 @@ def rater_change(request: HttpRequest, project_id: int, rater_id: int) -> HttpRe
     status = 400 if form.is_bound else 200
     context = {"project": project, "rater_shown": rater, "form": form}
     return render(request, "projects/rater_change.html", context, status=status)
-
-
-@login_required
-@require_POST
-def rater_pause(request: HttpRequest, project_id: int, rater_id: int) -> HttpResponse:
-    project = get_project(request.user, project_id, role=Member.Role.LEAD)
-    rater = get_object_or_404(project.raters, pk=rater_id)
-    paused = request.POST.get("paused") == "1"
-    raters.pause_rater(rater=rater, paused=paused, by=request.user)
-    said = (
-        _("%(key)s gets no items until you resume.") if paused else _("%(key)s gets items again.")
-    )
-    messages.success(request, said % {"key": rater.key})
-    return redirect("people", project.pk)

@@ -69,8 +69,10 @@ def write(request: HttpRequest, project_id: int) -> HttpResponse:
 
 
 def _back(project: Project, raters: Sequence[Rater], given: QueryDict) -> str:
-    """The rater's page or the list, as the lead left it."""
+    """The rater's page, the people or the list, as the lead left it."""
     passed = given.get("passed", "")
+    if given.get("back") == "people":
+        return reverse("people", args=[project.pk])
     address = reverse("raters", args=[project.pk])
     if given.get("back") == "rater":
         address = reverse("rater", args=[project.pk, raters[0].key])

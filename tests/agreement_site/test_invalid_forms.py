@@ -48,7 +48,7 @@ SENT: dict[str, dict[str, Any]] = {
 }
 # Sent by a button or a list that offers no other values, and answered with a message.
 # FileForm is the part of the import wizard's forms that every kind of file has.
-WITHOUT_A_PAGE = {"RoleForm", "FileForm"}
+WITHOUT_A_PAGE = {"FileForm"}
 
 
 @pytest.fixture

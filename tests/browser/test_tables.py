@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from metrics.work.sweep import bring_up_to_date
+from projects.models import Member
 from quality import tasks
 from tests.browser.conftest import drawn
 
@@ -93,3 +94,34 @@ def test_without_scripts_a_wide_table_scrolls_in_its_frame(
     wide, shown = frame.evaluate("(frame) => [frame.scrollWidth, frame.clientWidth]")
     assert wide > shown
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+
+
+def test_who_is_chosen_is_removed_and_comes_back(
+    project: Any, many: Any, open_page: Any, make_user: Any
+) -> None:
+    Member.objects.create(project=project, user=make_user("mia"), role="viewer")
+    page = open_page(f"/projects/{project.pk}/people/", viewport=PHONE)
+    head_stays(page, ".table--people")
+    assert page.locator(".table--people").evaluate(OUT_OF_SIGHT) == []
+    remove = page.get_by_role("button", name="Remove")
+    expect(remove).to_be_disabled()
+    box = page.get_by_role("checkbox", name="Choose mia")
+    box.check()
+    expect(page.get_by_text("1 chosen:")).to_be_visible()
+    assert Axe().run(page).violations_count == 0
+    remove.click()
+    expect(page.get_by_text("Not in this project any more: mia.")).to_be_visible()
+    expect(box).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("Taken back.")).to_be_visible()
+    expect(box).to_have_count(1)
+    page.get_by_role("checkbox", name="Choose all of this page").check()
+    expect(page.get_by_role("checkbox", name="Choose r1")).to_be_checked()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_people_are_accessible(scheme: str, project: Any, many: Any, open_page: Any) -> None:
+    page = open_page(f"/projects/{project.pk}/people/", viewport=DESK, color_scheme=scheme)
+    head_stays(page, ".table--people")
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()

@@ -18,11 +18,10 @@ PAGES = {  # address below the project -> the verbs it knows
     "people/": ("get",),
     "people/add/": ("post",),
     "people/members/{member}/link/": ("post",),
-    "people/members/{member}/role/": ("post",),
-    "people/members/{member}/remove/": ("post",),
+    "people/act/": ("post",),
+    "people/undo/": ("post",),
     "people/offers/{offer}/withdraw/": ("post",),
     "people/raters/{rater}/": ("get", "post"),
-    "people/raters/{rater}/pause/": ("post",),
     "people/identities/": ("get",),
     "people/identities/hide/": ("post",),
     "people/identities/look/": ("post",),
@@ -67,11 +66,8 @@ def test_a_lead_and_a_superuser_see_the_page(page, address, client_for, lead, ad
     "page",
     [
         "setup/questions/nothing/",
-        "people/members/999999/remove/",
-        "people/members/999999/role/",
         "people/members/999999/link/",
         "people/offers/999999/withdraw/",
-        "people/raters/999999/pause/",
         "people/raters/999999/",
     ],
 )
@@ -83,9 +79,9 @@ def test_what_does_not_exist_is_404(page, address, client_for, lead):
 @pytest.mark.parametrize(
     "page",
     [
-        "people/members/{member}/remove/",
+        "people/members/{member}/link/",
         "people/offers/{offer}/withdraw/",
-        "people/raters/{rater}/pause/",
+        "people/raters/{rater}/",
     ],
 )
 def test_people_of_another_project_are_not_reached_through_ones_own(
@@ -96,6 +92,25 @@ def test_people_of_another_project_are_not_reached_through_ones_own(
     own = make_project("Own")
     Member.objects.create(project=own, user=stranger, role="lead")
     assert client_for(stranger).post(address(page, own.pk)).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "person", ["m{member}", "r{rater}", "m{member}r{rater}", "m999999", "x", ""]
+)
+def test_nothing_is_done_about_people_of_another_project(
+    person, address, project, client_for, make_project, stranger, viewer
+):
+    from projects.models import Member
+
+    own = make_project("Own")
+    Member.objects.create(project=own, user=stranger, role="lead")
+    ids = {"member": project.members.get(user=viewer).pk, "rater": project.raters.get().pk}
+    client = client_for(stranger)
+    for do in ("remove", "pause", "role", "write"):
+        sent = {"do": do, "role": "lead", "person": person.format(**ids)}
+        assert client.post(address("people/act/", own.pk), sent).status_code == 400
+    assert project.members.get(user=viewer).role == "viewer"
+    assert not project.raters.get().paused
 
 
 @pytest.mark.parametrize("page", ["/projects/new/", "/tokens/", "/password/"])

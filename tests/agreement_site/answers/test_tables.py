@@ -192,5 +192,5 @@ def test_an_answer_to_a_form_has_no_link(project: Any, lead: Any, client_for: An
     assert Tables(client_for(lead).get(address).text).links
     refused = client_for(lead).post(f"{address}add/", {"username": ""})
     assert refused.status_code in (200, 400, 422)
-    assert "members-title" in refused.text
+    assert "people-title" in refused.text
     assert not Tables(refused.text).links

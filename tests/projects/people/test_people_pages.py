@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import datetime
 import html
 import re
 
 import pytest
+import time_machine
 from django.contrib.auth.models import User
 from django.test import Client
+from django.utils import timezone
 
-from projects.models import ApiToken, Member, Rater
+from metrics.models import RaterReading
+from metrics.work.sweep import bring_up_to_date
+from projects.catalogue import identities
+from projects.models import ApiToken, Member, Question, Rater
 from projects.people import tokens
 from projects.people.forms import MOST_TOKENS
 from tests.cast import PASSWORD, make_project
@@ -31,6 +37,13 @@ def people(client_for, lead, project):
 
 def member_of(project, name):
     return project.members.get(user__username=name)
+
+
+def person_of(project, name):
+    """What the box of a member sends."""
+    member = member_of(project, name)
+    rater = project.raters.filter(user=member.user).first()
+    return f"m{member.pk}" + (f"r{rater.pk}" if rater else "")
 
 
 def test_an_account_that_the_lead_knows_is_added(people, project, colleague):
@@ -177,26 +190,28 @@ def test_a_lead_gets_no_link_to_an_account_that_belongs_to_other_leads_too(
 
 
 def test_the_last_lead_stays(people, project):
-    pk = member_of(project, "lead").pk
-    for path, data in ((f"members/{pk}/remove/", {}), (f"members/{pk}/role/", {"role": "viewer"})):
-        assert "needs a lead" in text_of(people(path, data, follow=True))
+    both = [person_of(project, name) for name in ("annotator", "lead")]
+    for data in ({"do": "remove"}, {"do": "role", "role": "viewer"}):
+        assert "needs a lead" in text_of(people("act/", data | {"person": both}, follow=True))
     assert member_of(project, "lead").role == "lead"
+    assert member_of(project, "annotator").role == "annotator"  # all of them, or nobody
 
 
 def test_a_lead_may_leave_once_there_is_another(people, project):
-    people(f"members/{member_of(project, 'viewer').pk}/role/", {"role": "lead"})
-    response = people(f"members/{member_of(project, 'lead').pk}/remove/")
+    people("act/", {"do": "role", "role": "lead", "person": person_of(project, "viewer")})
+    response = people("act/", {"do": "remove", "person": person_of(project, "lead")})
     assert response["Location"] == "/"
     assert not project.members.filter(user__username="lead").exists()
 
 
 def test_a_role_is_changed_and_an_unknown_one_refused(people, project):
-    pk = member_of(project, "viewer").pk
-    people(f"members/{pk}/role/", {"role": "annotator"})
+    sent = {"do": "role", "role": "annotator", "person": person_of(project, "viewer")}
+    people("act/", sent)
     assert member_of(project, "viewer").role == "annotator"
     assert project.raters.filter(user__username="viewer").exists()
-    response = people(f"members/{pk}/role/", {"role": "king"}, follow=True)
-    assert "one of lead, annotator, viewer" in text_of(response)
+    for role in ("king", ""):
+        response = people("act/", sent | {"role": role}, follow=True)
+        assert "one of lead, annotator, viewer" in text_of(response)
 
 
 def test_who_is_removed_is_shut_out_and_the_ratings_stay(
@@ -204,17 +219,161 @@ def test_who_is_removed_is_shut_out_and_the_ratings_stay(
 ):
     rate(question, "i1", "ann", "minor")
     client = client_for(annotator)
-    people(f"members/{member_of(project, 'annotator').pk}/remove/")
+    people("act/", {"do": "remove", "person": person_of(project, "annotator")})
     assert client.get(f"/projects/{project.pk}/people/").status_code == 404
     assert question.ratings.count() == 1
 
 
 def test_a_rater_is_paused_and_resumed(people, project):
     rater = project.raters.get()
-    for paused in ("1", "0"):
-        people(f"raters/{rater.pk}/pause/", {"paused": paused})
+    for do in ("pause", "resume"):
+        people("act/", {"do": do, "person": f"r{rater.pk}"})
         rater.refresh_from_db()
-        assert rater.paused == (paused == "1")
+        assert rater.paused == (do == "pause")
+
+
+def undo_in(response):
+    """What the button sends, if there is one."""
+    found = re.search(r'name="undo" value="([^"]+)"', response.text)
+    return html.unescape(found[1]) if found else None
+
+
+def test_who_was_removed_comes_back_as_they_were(people, project, client_for, annotator, lead):
+    Member.objects.filter(user=annotator).update(starred=True)
+    both = [person_of(project, name) for name in ("annotator", "viewer")]
+    done = people("act/", {"do": "remove", "person": both, "passed": "q=n&page=1&x=2"}, follow=True)
+    assert "Not in this project any more: annotator, viewer. The ratings stay." in text_of(done)
+    assert done.redirect_chain[-1][0].startswith(f"/projects/{project.pk}/people/?q=n&page=1&undo=")
+    assert set(project.members.values_list("user__username", flat=True)) == {"lead"}
+    assert "Taken back." in text_of(people("undo/", {"undo": undo_in(done)}, follow=True))
+    back = project.members.exclude(user=lead).order_by("user__username")
+    found = [(one.user.username, one.role, one.starred) for one in back]
+    assert found == [("annotator", "annotator", True), ("viewer", "viewer", False)]
+    assert project.raters.get().user == annotator
+    # Once more changes nothing: they are there.
+    assert "Taken back." in text_of(people("undo/", {"undo": undo_in(done)}, follow=True))
+    assert project.members.count() == 3
+
+
+@pytest.mark.parametrize(
+    ("sent", "now"),
+    [({"do": "pause"}, ("annotator", True)), ({"do": "role", "role": "viewer"}, ("viewer", False))],
+)
+def test_what_was_done_is_taken_back(people, project, sent, now):
+    def stands():
+        return (member_of(project, "annotator").role, project.raters.get().paused)
+
+    done = people("act/", sent | {"person": person_of(project, "annotator")}, follow=True)
+    assert stands() == now
+    people("undo/", {"undo": undo_in(done)})
+    assert stands() == ("annotator", False)
+
+
+def test_only_who_did_it_takes_it_back_and_not_for_ever(
+    people, project, client_for, admin, make_project, lead
+):
+    done = people("act/", {"do": "remove", "person": person_of(project, "viewer")}, follow=True)
+    undo = {"undo": undo_in(done)}
+    elsewhere = make_project("Elsewhere")
+    Member.objects.create(project=elsewhere, user=lead, role="lead")
+    path = "/projects/{}/people/undo/"
+    for client, number in ((client_for(admin), project.pk), (client_for(lead), elsewhere.pk)):
+        answer = client.post(path.format(number), undo, follow=True)
+        assert "cannot be taken back any more" in text_of(answer)
+    for wrong in ("", "x", undo["undo"] + "x"):
+        answer = people("undo/", {"undo": wrong}, follow=True)
+        assert "cannot be taken back any more" in text_of(answer)
+    with time_machine.travel(timezone.now() + datetime.timedelta(hours=2), tick=False):
+        client = client_for(lead)
+        answer = client.post(path.format(project.pk), undo, follow=True)
+        assert "cannot be taken back any more" in text_of(answer)
+        assert undo_in(client.get(f"/projects/{project.pk}/people/", undo)) is None
+    assert not project.members.filter(user__username="viewer").exists()
+
+
+def test_who_does_not_fit_an_act_is_told(people, project):
+    viewer, rater = person_of(project, "viewer"), Rater.objects.create(project=project, key="r7")
+    for sent, said in (
+        ({"do": "pause"}, "Choose somebody first."),
+        ({"do": "write"}, "Choose somebody first."),
+        ({"do": "pause", "person": viewer}, "None of them rates."),
+        ({"do": "write", "person": viewer}, "None of them rates."),
+        ({"do": "remove", "person": f"r{rater.pk}"}, "None of them has a role here."),
+    ):
+        done = people("act/", sent, follow=True)
+        assert said in text_of(done)
+        assert undo_in(done) is None
+    assert people("act/", {"do": "dance"}).status_code == 400
+    assert people("act/", {"do": "pause", "person": ["r1"] * 101}).status_code == 400
+
+
+def test_one_writes_to_the_chosen_and_comes_back(people, project):
+    to = people("act/", {"do": "write", "person": person_of(project, "annotator")})["Location"]
+    rater = project.raters.get()
+    assert to == f"/projects/{project.pk}/write/?rater={rater.pk}&back=people"
+
+
+def rows_of(response):
+    return {person.name: person for person in response.context["found"].people}
+
+
+def test_an_account_and_its_rater_are_one_line(client_for, lead, project, annotator):
+    rater = project.raters.get()
+    Rater.objects.filter(pk=rater.pk).update(name="Ann Other", group="Vendor A")
+    Rater.objects.create(project=project, key="r10")
+    Rater.objects.create(project=project, key="r9")
+    client = client_for(lead)
+    page = client.get(f"/projects/{project.pk}/people/")
+    assert list(rows_of(page)) == ["lead", "viewer", "Ann Other", "r9", "r10"]
+    ann = rows_of(page)["Ann Other"]
+    assert (ann.member.user, ann.rater, ann.account) == (annotator, rater, "annotator")
+    assert "account annotator" in text_of(page)
+    for text in ("OTHER", "annotat", "vendor a", "ann"):
+        assert "Ann Other" in rows_of(client.get(f"/projects/{project.pk}/people/?q={text}"))
+    nobody = client.get(f"/projects/{project.pk}/people/?q=nobody")
+    assert "Nobody has this in a name, or as the group." in text_of(nobody)
+
+
+def test_where_raters_are_hidden_an_account_and_its_pseudonym_are_two_lines(
+    client_for, lead, project, annotator
+):
+    project.raters_hidden = True
+    project.save(update_fields=["raters_hidden"])
+    identities.settle(project.pk)
+    page = client_for(lead).get(f"/projects/{project.pk}/people/")
+    found = rows_of(page)
+    pseudonym = project.raters.get().key
+    assert found["annotator"].rater is None
+    assert (found[pseudonym].member, found[pseudonym].account) == (None, "")
+    searched = rows_of(client_for(lead).get(f"/projects/{project.pk}/people/?q=annotator"))
+    assert list(searched) == ["annotator"]
+
+
+def test_the_list_tells_what_is_stored_of_who_rates(client_for, lead, project, question, rate, utc):
+    labels = ("none", "minor", "major")
+    for number in range(40):
+        for rater in ("ann", "ben"):
+            label = labels[(number + (rater == "ben" and number % 5 == 0)) % 3]
+            moment = utc(2026, 3, 1 + number % 5, 12)
+            rate(question, f"i{number}", rater, label, rated_at=moment, seconds=12.5)
+    bring_up_to_date(question.pk)
+    page = client_for(lead).get(f"/projects/{project.pk}/people/")
+    heads = [str(column.heading) for column in page.context["found"].columns]
+    assert heads == ["Ratings", "Kappa with peers", "Seconds per item", "Last rating"]
+    reading = RaterReading.objects.get(rater__key="ben")
+    ben = dict(zip(heads, (value for _show, value in rows_of(page)["ben"].cells), strict=True))
+    assert (ben["Ratings"], ben["Seconds per item"]) == (40, 12.5)
+    kappa = reading.coefficients["vs_peers_quadratic"]  # the weights of what is read first
+    assert ben["Kappa with peers"] == kappa
+    assert f"{kappa['value']:.2f}" in page.text
+    assert (
+        ben["Last rating"]
+        == question.ratings.filter(rater__key="ben").latest("changed_at").changed_at
+    )
+    assert "first question" not in page.text
+    Question.objects.create(project=project, key="second", text="And this?", position=1)
+    told = client_for(lead).get(f"/projects/{project.pk}/people/").text
+    assert f"are of the first question: {question.text}" in told
 
 
 def test_a_rater_is_named_and_tied(people, project, viewer):
@@ -266,7 +425,7 @@ def test_raters_are_found_and_paged(client_for, lead, project):
     )
     client = client_for(lead)
     page = text_of(client.get(f"/projects/{project.pk}/people/?page=2"))
-    assert "Page 2 of 3" in page
+    assert "51 to 100 of 123" in page
     found = text_of(client.get(f"/projects/{project.pk}/people/?q=ER117"))
     assert "worker117" in found
     assert "worker116" not in found
@@ -282,7 +441,8 @@ def test_the_people_page_asks_the_database_a_fixed_number_of_times(
         Member.objects.create(project=project, user=user, role="annotator")
         Rater.objects.create(project=project, key=f"user{number}", user=user)
     client = client_for(lead)
-    with django_assert_max_num_queries(11):
+    # Who is in the list, and the page of it; five more for what is told of who rates.
+    with django_assert_max_num_queries(17):
         client.get(f"/projects/{project.pk}/people/")
 
 

@@ -120,7 +120,8 @@ def test_by_rule_at_once_and_resumed_among_the_people(
     assert (ann.paused, ann.told) == (True, "paused")
     says(WRONG, 1)
     assert GoldAct.objects.count() == 1
-    leads.post(f"/projects/{gold.project_id}/people/raters/{ann.pk}/pause/", {"paused": "0"})
+    resumed = {"do": "resume", "person": f"r{ann.pk}"}
+    leads.post(f"/projects/{gold.project_id}/people/act/", resumed)
     says(RIGHT, 1)
     act.refresh_from_db()
     assert (act.state, act.reason) == ("overridden", acting.RESUMED)
