@@ -6,6 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from projects.models import Question
 
@@ -95,14 +96,28 @@ class KnownPassword(models.Model):
 
 
 class Preference(models.Model):
-    """What a user has chosen about the site itself; without a row everything is as the browser asks
-    for it."""
+    """What a user has chosen about the site itself; what is empty, and all without a row, is as the
+    browser asks for it."""
+
+    class Theme(models.TextChoices):
+        LIGHT = "light", _("light")
+        DARK = "dark", _("dark")
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="preference"
     )
     # one of settings.LANGUAGES; a new one there is no migration here
-    language = models.CharField(max_length=10)
+    language = models.CharField(max_length=10, blank=True, default="", db_default="")
+    theme = models.CharField(
+        max_length=5, choices=Theme.choices, blank=True, default="", db_default=""
+    )
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(theme__in=["", "light", "dark"]), name="preference_theme_known"
+            )
+        ]
 
     def __str__(self) -> str:
-        return self.language
+        return " ".join(filter(None, (self.language, self.theme)))

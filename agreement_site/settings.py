@@ -429,6 +429,7 @@ _host = "__Host-" if HTTPS else ""
 SESSION_COOKIE_NAME = f"{_host}sessionid"
 CSRF_COOKIE_NAME = f"{_host}csrftoken"
 LANGUAGE_COOKIE_NAME = f"{_host}django_language"
+THEME_COOKIE_NAME = f"{_host}theme"
 MESSAGE_STORAGE = "agreement_site.answers.messages.Messages"
 # An open browser that nobody has used for so long has to sign in again; none outlives 14 days.
 SESSION_ENGINE = "agreement_site.accounts.session_store"

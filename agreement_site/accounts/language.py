@@ -1,5 +1,5 @@
 """Which language a page speaks: the one that its user chose, else the cookie's, else the one that
-the browser asks for.
+the browser asks for. (And in which colours: theme.py.)
 
 The API speaks English whoever asks: programs read it.
 """
@@ -21,7 +21,7 @@ from django.views.i18n import set_language
 from agreement_site.models import Preference
 from groundwork import security
 
-from . import sign_in_limit
+from . import sign_in_limit, theme
 
 
 class Accounts(ModelBackend):
@@ -63,6 +63,7 @@ class LanguageMiddleware(LocaleMiddleware):
             language = settings.LANGUAGE_CODE
         else:
             language = chosen_by(request) or translation.get_language_from_request(request)
+            request.theme = theme.chosen_by(request)  # type: ignore[attr-defined]  # for base.html
         translation.activate(language)
         request.LANGUAGE_CODE = language
 
@@ -89,10 +90,8 @@ def choose(request: HttpRequest) -> HttpResponse:
     language = request.POST.get("language", "")
     if language and language not in dict(settings.LANGUAGES):
         raise BadRequest("unknown language")
-    if request.user.is_authenticated and language:
+    if request.user.is_authenticated:
         Preference.objects.update_or_create(user=request.user, defaults={"language": language})
-    elif request.user.is_authenticated:
-        Preference.objects.filter(user=request.user).delete()
     response = set_language(request)
     if not language:
         response.delete_cookie(settings.LANGUAGE_COOKIE_NAME)

@@ -5,7 +5,7 @@ from allauth.mfa.webauthn import views as webauthn_views
 from allauth.socialaccount import views as social_views
 from django.urls import path, re_path
 
-from . import language, mailed, outside, saml, second_factor, sessions, sign_in
+from . import language, mailed, outside, saml, second_factor, sessions, sign_in, theme
 
 urlpatterns = [
     path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
@@ -18,6 +18,7 @@ urlpatterns = [
     path("password/", sign_in.ChangePassword.as_view(), name="change_password"),
     path("invitations/<uidb64>/<token>/", sign_in.Invitation.as_view(), name="invitation"),
     path("language/", language.choose, name="choose_language"),
+    path("theme/", theme.choose, name="choose_theme"),
     # who is there?
     path("account/confirm/", sign_in.ConfirmPassword.as_view(), name="account_reauthenticate"),
     path(

@@ -27,16 +27,15 @@ from .around import Around
 
 register = template.Library()
 
-# Of every page, in the order in which they stand.
+# Of every page, in the order in which they stand: dark where the system is, or as the user chose.
+DARK = "css/dark.css"
+PAGE = ("css/tokens.css", "css/frame.css", "css/blocks.css", "css/tables.css", "css/forms.css")
 TOGETHER = {
-    "css/page.css": (
-        "css/tokens.css",
-        "css/frame.css",
-        "css/blocks.css",
-        "css/tables.css",
-        "css/forms.css",
-    )
+    "css/page.css": (*PAGE, DARK),
+    "css/page-light.css": PAGE,
+    "css/page-dark.css": (*PAGE, DARK),
 }
+BY_SYSTEM = ("css/page.css", DARK)
 TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 
 
@@ -53,7 +52,10 @@ def _made(name: str) -> Fixed:
         path = finders.find(one)
         if path is None:
             raise FileNotFoundError(one)
-        parts.append(Path(path).read_bytes())
+        part = Path(path).read_bytes()
+        if (name, one) == BY_SYSTEM:
+            part = b"@media (prefers-color-scheme: dark) {\n" + part + b"}\n"
+        parts.append(part)
     body = b"\n".join(parts)
     if name.endswith(".css"):
         body = _without_comments(body)

@@ -101,6 +101,36 @@ def test_chart_follows_the_colour_scheme(project: Any, rated: Any, open_page: An
     expect(words).not_to_have_attribute("fill", before or "")
 
 
+def test_colours_that_were_chosen_beat_the_system(project: Any, rated: Any, open_page: Any) -> None:
+    page = open_page(f"/projects/{project.pk}/", color_scheme="light")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(ground)
+    drawn(page)
+    before = page.locator(".chart svg .role-axis-label text").first.get_attribute("fill")
+    page.get_by_role("button", name="lead").click()
+    page.get_by_role("button", name="Dark", exact=True).click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    dark = page.evaluate(ground)
+    assert dark != light
+    drawn(page)
+    words = page.locator(".chart svg .role-axis-label text").first
+    expect(words).not_to_have_attribute("fill", before or "")
+    page.get_by_role("button", name="lead").click()
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    page.goto(page.url + "raters/")
+    assert page.evaluate(ground) == dark
+
+
+def test_colours_are_chosen_without_scripts(project: Any, open_page: Any) -> None:
+    page = open_page("/tokens/", color_scheme="dark", java_script_enabled=False)
+    ground = "getComputedStyle(document.body).backgroundColor"
+    dark = page.evaluate(ground)
+    page.locator("main").get_by_role("button", name="Light", exact=True).click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "light")
+    assert page.evaluate(ground) != dark
+
+
 @pytest.mark.parametrize("form", ["SVG", "PNG"])
 def test_chart_downloads(form: str, project: Any, rated: Any, open_page: Any) -> None:
     page = open_page(f"/projects/{project.pk}/")
