@@ -14,6 +14,7 @@ from metrics.agreement import glossary, registry
 from metrics.filters import one_line
 from metrics.readings import disputes
 from metrics.readings import pairs as pair_list
+from metrics.scale import weighted
 from projects.models import Rater
 
 from . import coefficient_page, live, model_versions, pair_page, rater_page, which_page, words
@@ -135,6 +136,7 @@ def pair(request: HttpRequest, project_id: int) -> HttpResponse:
         "differing": differing[:shown],
         "table_size": _table_size(chosen),
         "keep": {"a": a.key, "b": b.key},
+        "coefficient": weighted("cohen_kappa", chosen.weights),
         "number": number,
         "previous": number - 1,
         "next": number + 1,
@@ -165,6 +167,7 @@ def _all_pairs(request: HttpRequest, chosen: Selection) -> HttpResponse:
         "chosen": chosen,
         "fresh": numbers.fresh,
         "live": PAIRS_LIVE,
+        "coefficient": weighted("cohen_kappa", chosen.weights),
         "places": f"{numbers.waiting}-{bool(shown)}",
         "waiting": numbers.waiting,
         "filter_bar": FilterBar.of(request, chosen),
