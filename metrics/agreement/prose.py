@@ -349,11 +349,12 @@ raised with; when later ratings would not raise it any more, it says so. Effects
 those of all ratings so far, which the promise takes as known. A question with more than 5,000,000
 comparisons (`too_many_comparisons`) is not looked through.
 
-**The status of a rater**: *act* while an alarm is open or looked at (`drift_alarm`), and while the
-evidence on gold is at the threshold of a pause (`gold_below_bar`); *watch* while
-one is muted (`alarm_muted`), and from evidence 250 on (`drift_watched`); *unknown* below 30
+**The status of a rater**: *ask them* (`act`) while an alarm is open or looked at
+(`drift_alarm`), and while the evidence on gold is at the threshold of a pause
+(`gold_below_bar`); *watch* while one is muted (`alarm_muted`), and from evidence 250 on
+(`drift_watched`); *unknown* below 30
 compared items (`too_few_items`); else *nothing found* (`fine`): not that
-the rater is good; a page says *no alarm* instead, and that chance alone does not explain it,
+the rater is good; a page says *agrees less* instead, and that chance alone does not explain it,
 where the whole interval of kappa with the others lies below the funnel. What a case is about stands
 beside (`apart_from_peers`, `one_answer`, `too_fast`), as long as it is not resolved and today's
 ratings would raise it still.

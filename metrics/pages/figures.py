@@ -62,10 +62,10 @@ def about(value: float | None) -> str:
     return "< 1" if 0 < value <= 0.5 else whole(round(value))
 
 
-def percent(value: float | None) -> str:
+def percent(value: float | None, places: int = 0) -> str:
     if value is None or table_files.is_made():
         return figure(value)
-    return _("%(number)s %%") % {"number": figure(100 * value, 0)}
+    return _("%(number)s %%") % {"number": figure(100 * value, places)}
 
 
 def interval(reading: Reading | None) -> str:

@@ -11,7 +11,7 @@ from quality.scorecard.cards import Card, Status
 STATUS: dict[str, Promise] = {
     Status.FINE: gettext_lazy("nothing found"),
     Status.WATCH: gettext_lazy("watch"),
-    Status.ACT: gettext_lazy("act"),
+    Status.ACT: gettext_lazy("ask them"),
     Status.UNKNOWN: gettext_lazy("too little known"),
 }
 REASONS: dict[str, Promise] = {

@@ -16,7 +16,6 @@ from quality.pages.rater_list import Line
 POINTS = 400  # raters who are drawn one by one
 BINS = (24, 30)  # squares along the two axes
 STEPS = 60  # of the funnel's edge
-LOOK_HERE = "#c2703d"
 LOWEST = -0.5  # that is shown; what lies below stands at the edge
 
 Rows = list[dict[str, Any]]
@@ -147,7 +146,7 @@ def spec(*, title: str) -> charts.Spec:
     kinds = (
         ("!datum.outside && !datum.same", {**point, "style": "faint", "opacity": 0.9}),
         ("datum.outside && !datum.same", {**point, "style": "accent", "opacity": 0.85}),
-        ("datum.same", {**point, "shape": "diamond", "size": 80, "color": LOOK_HERE}),
+        ("datum.same", {**point, "shape": "diamond", "size": 80, "style": "look"}),
     )
     for test, mark in kinds:
         of_kind = {"filter": f"datum.kind == 'rater' && {test}"}

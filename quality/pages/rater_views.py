@@ -135,7 +135,7 @@ def _rows(chosen: Selection, every: RaterList, lines: list[Line]) -> list[Row]:
             line=line,
             card=card,
             # "Nothing found" would be read as "good" of whom the chart shows far below.
-            status=_("no alarm") if remarks.get(line.pk) else alarm_words.status(card),
+            status=_("agrees less") if remarks.get(line.pk) else alarm_words.status(card),
             reasons=[*alarm_words.reasons(card), *filter(None, [remarks.get(line.pk)])],
             acts=[act for act in acts if act.rater_id == line.pk],
             cases=[(case, briefly(case, line.pk)) for case in card.alarms],

@@ -18,6 +18,7 @@ function colours() {
     faint: get("--line-strong"),
     surface: get("--surface"),
     accent: get("--accent"),
+    look: get("--warn"),
     font: getComputedStyle(document.body).fontFamily,
   };
 }
@@ -36,6 +37,7 @@ function config(c) {
     style: {
       accent: { color: c.accent },
       faint: { color: c.faint },
+      look: { color: c.look },
       text: { color: c.text },
       tile: { stroke: c.surface, strokeWidth: 1 },
       figure: {},

@@ -51,6 +51,11 @@ def test_head_of_the_items_stays_in_sight(
     page = open_page(f"/projects/{project.pk}/items/", viewport=size)
     head_stays(page, ".table--items")
     assert page.locator(".table--items").evaluate(OUT_OF_SIGHT) == []
+    # What is done with the ticked items waits until one is.
+    ask = page.get_by_role("button", name="Ask for one rating more")
+    expect(ask).to_be_disabled()
+    page.get_by_role("checkbox", name="Item i").first.check()
+    expect(ask).to_be_enabled()
 
 
 @pytest.fixture

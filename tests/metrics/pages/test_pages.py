@@ -482,6 +482,23 @@ def test_rater_page_shows_bias_by_category(
     assert use["critical"].own > use["critical"].peers == 0
 
 
+@pytest.mark.fresh
+def test_rater_page_tells_shares_that_differ_by_little_apart(
+    project: Any, question: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    """57 % beside 58 % and a difference of 0 was read as a mistake."""
+    for number in range(200):
+        rate(question, f"i{number}", "a", "none" if number < 115 else "minor")
+        rate(question, f"i{number}", "b", "none" if number < 114 else "minor")
+    bring_up_to_date(question.pk)
+    text = page(client_for(lead), f"/projects/{project.pk}/raters/a/")
+    use = text[text.index('id="use"') :]
+    row = re.findall(r'<td class="num">([^<]*)</td>', use)[:3]
+    assert row == ["57.5 %", "57.0 %", "+0.5"]
+    table = client_for(lead).get(f"/projects/{project.pk}/raters/a/?csv=use-title").text
+    assert "none,0.575,0.57,0.005" in table.replace("0.0050000000000000044", "0.005")
+
+
 @pytest.mark.parametrize("address", ["/projects/{}/", "/projects/{}/raters/b/"])
 def test_no_bias_where_categories_have_no_order(
     address: str, project: Any, question: Any, rated: Any, lead: Any, client_for: Any

@@ -204,7 +204,7 @@ def test_the_scorecard_as_a_page_and_a_file(
     answer = client.get(f"{base}raters/")
     text = words(answer)
     assert {row.card.rater.key: row.status for row in answer.context["rows"]} == {
-        "dan": "act", "ben": "watch", "ann": "nothing found", "cleo": "nothing found",
+        "dan": "ask them", "ben": "watch", "ann": "nothing found", "cleo": "nothing found",
     }  # fmt: skip
     assert "an alarm is open" in text
     assert "+0.30 [0.10, 0.50]" in text

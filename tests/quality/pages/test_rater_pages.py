@@ -77,7 +77,7 @@ def test_who_does_most_harm_comes_first(rated: Question, base: str, client: Clie
     page = client.get(f"{base}raters/")
     assert keys(page)[:2] == ["gus", "dan"]
     gus = page.context["rows"][0]
-    assert gus.status == "act"
+    assert gus.status == "ask them"
     assert "nearly always the same answer" in gus.reasons
     [(case, sentence)] = gus.cases
     assert case.kind == "rater_same"
@@ -122,7 +122,7 @@ def test_who_lies_below_the_funnel_is_not_said_to_have_nothing(
     page = client.get(f"{base}raters/")
     standings = page.context["every"].standings
     rows = {row.line.key: row for row in page.context["rows"]}
-    assert (rows["gus"].status, rows["gus"].card.status) == ("no alarm", "fine")
+    assert (rows["gus"].status, rows["gus"].card.status) == ("agrees less", "fine")
     assert rows["gus"].reasons == ["agrees less with the others than chance alone explains"]
     for key, row in rows.items():
         if not row.line.standing.enough:
@@ -130,8 +130,8 @@ def test_who_lies_below_the_funnel_is_not_said_to_have_nothing(
             continue
         low, _high = standings.funnel.limits(np.array([row.line.standing.n_items]))
         below = row.line.standing.high < low[0]
-        assert (row.status == "no alarm") == bool(row.reasons) == below, key
-    assert {row.status for row in rows.values()} >= {"no alarm", "nothing found"}
+        assert (row.status == "agrees less") == bool(row.reasons) == below, key
+    assert {row.status for row in rows.values()} >= {"agrees less", "nothing found"}
 
 
 def test_who_answers_alike_is_told_as_long_as_the_case_lives(
