@@ -112,3 +112,10 @@ def test_the_admin_begins_with_people_and_ends_with_internals(client_for, admin)
     said = [group["name"] for group in page.context["app_list"]]
     said += [model["name"] for group in page.context["app_list"] for model in group["models"]]
     assert [str(name) for name in said if re.search(r"ss$|[^aeo]ys$|_", str(name))] == []
+    # What staff come for stands open, all else is folded; and there is a way back.
+    assert re.findall(r"<details class=\"app-(\w+)", text)[-1] == "internals"
+    assert text.count('<details class="app-') == len(groups) - 1
+    assert "<details open" not in text and "app-first" not in text[text.index("<details") :]
+    assert '<a class="way-back" href="/">Back to the projects</a>' in text
+    inner = client_for(admin).get("/admin/auth/user/").text
+    assert 'class="way-back"' in inner
