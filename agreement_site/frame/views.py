@@ -12,9 +12,23 @@ from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from metrics.pages.getting_started import Step
 from projects.access import get_project
 
 from . import finding
+
+# What stands in the blocks that are made of numbers.
+STYLE: dict[str, Any] = {
+    "levels": range(6),
+    "reading": {"value": 0.43, "low": 0.32, "high": 0.54},
+    "wide": {"value": 0.1, "low": -0.3, "high": 0.5},
+    "course": [0.31, 0.42, None, 0.4, 0.52, 0.61],
+    "steps": [
+        Step("Guidelines", "written", done=True, action="", url=""),
+        Step("People", "1", done=False, action="Invite people", url="#buttons"),
+    ],
+    "options": [{"label": "fine", "key": "1"}, {"label": "toxic", "key": "2"}],
+}
 
 
 @login_required
@@ -46,4 +60,4 @@ def style(request: HttpRequest) -> HttpResponse:
     """Every block of the pages in its states, for those who write pages."""
     if not request.user.is_staff:
         raise Http404
-    return render(request, "style.html", {"levels": range(6)})
+    return render(request, "style.html", STYLE)
