@@ -20,7 +20,8 @@ from metrics.scale import QuestionScale
 from projects.models import Question, Rater
 from ratings.recording.days import EPOCH, date_of
 
-from .change_page import CLEAR, SHOWN
+from .change_page import CLEAR
+from .change_parts import SHOWN
 
 WEEKS = 12
 COMPARED = datetime.timedelta(weeks=4)  # against as many before them
