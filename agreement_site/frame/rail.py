@@ -44,6 +44,7 @@ PLACES = (
         ("", "change", "coefficients", "first", "pairs", "reports", "views", "which"),
         key="d",
     ),
+    Place("questions", _("Questions"), RESULTS, key="q"),
     Place("raters", _("Raters"), RESULTS, ("write",), key="r"),
     Place("items", _("Items"), RESULTS, ("item", "new-item", "chosen-items", "set-aside"), key="i"),
     Place("labels", _("Labels"), RESULTS, ("adjudicate", "appeals", "plan"), key="l"),

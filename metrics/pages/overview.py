@@ -28,7 +28,10 @@ def is_asked(request: HttpRequest) -> bool:
     return request.GET.dict() in ({}, {table_files.PARAMETER: TITLE})
 
 
-def page(request: HttpRequest, project: Any, questions: Sequence[Question]) -> HttpResponse:
+def page(
+    request: HttpRequest, project: Any, questions: Sequence[Question], *, heading: str = ""
+) -> HttpResponse:
+    """``heading``: what the page is called where it is not the first of the project."""
     fresh = SeveralFreshness.of(questions)
     unchanged = live.unchanged(request, project, fresh, LIVE)
     if unchanged is not None:
@@ -39,6 +42,7 @@ def page(request: HttpRequest, project: Any, questions: Sequence[Question]) -> H
     steps = getting_started.steps(project, furthest)
     context = {
         "project": project,
+        "heading": heading,
         "rows": rows,
         "title": TITLE,
         "loose": any(row.loose for row in rows),

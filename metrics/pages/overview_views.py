@@ -1,4 +1,5 @@
-"""The raters of a lead over all projects, and what a reader makes of the list of projects."""
+"""The questions of a project, the raters of a lead over all projects, and what a reader makes of
+the list of projects."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ from projects.access import get_project
 from projects.models import Member, Project, Rater
 from projects.people import members
 
-from . import project_list
+from . import overview, project_list
 from .selection import page_number
 
 RATERS_A_PAGE = 50
@@ -35,10 +36,12 @@ SEATS = 8  # questions told of a person: those with the most ratings
 @login_required
 @require_safe
 def questions(request: HttpRequest, project_id: int) -> HttpResponse:
-    """The address of earlier releases for all questions of a project: they stand on its first
-    page."""
+    """All questions of a project side by side, however few."""
     project = get_project(request.user, project_id, role=Member.Role.VIEWER)
-    return redirect("dashboard", project.pk)
+    asked = list(project.questions.all())
+    if not asked:
+        return render(request, "metrics/no_question.html", {"project": project})
+    return overview.page(request, project, asked, heading=_("Questions"))
 
 
 @login_required

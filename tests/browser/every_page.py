@@ -107,7 +107,6 @@ NO_PAGE = {
     "rate_last": "the sheet alone, for rate.js",
     "import_project_progress": "a part of a page, of a project that is made of a file",
     "scorecard": "was a page, and leads to the raters",
-    "questions": "was a page, and leads to the project's first page",
     "mfa_login_webauthn": "data for the passkey's script",
     "mfa_reauthenticate_webauthn": "data for the passkey's script",
     "openid_connect_login": "leads to the provider",

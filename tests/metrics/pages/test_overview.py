@@ -221,12 +221,20 @@ def test_the_table_is_a_file(two: Any, lead: Any, client_for: Any) -> None:
     assert len(lines) == 3
 
 
-def test_the_address_of_earlier_releases_leads_here(
-    two: Any, lead: Any, stranger: Any, annotator: Any, client_for: Any
+def test_the_questions_have_a_page_of_their_own_however_few(
+    two: Any, project: Any, question: Any, lead: Any, stranger: Any, annotator: Any, client_for: Any
 ) -> None:
     Member.objects.get_or_create(project=two, user=annotator, defaults={"role": "annotator"})
     address = f"/projects/{two.pk}/questions/"
-    assert client_for(lead).get(address)["Location"] == f"/projects/{two.pk}/"
+    page = client_for(lead).get(address)
+    assert [row.question for row in page.context["rows"]] == list(two.questions.all())
+    assert "<h1>Questions</h1>" in page.content.decode()
+    alone = client_for(lead).get(f"/projects/{project.pk}/questions/")
+    assert alone.status_code == 200
+    assert "Add a question" in alone.content.decode()
+    empty = Project.objects.create(name="Empty")
+    Member.objects.create(project=empty, user=lead, role="lead")
+    assert client_for(lead).get(f"/projects/{empty.pk}/questions/").status_code == 200
     assert client_for(annotator).get(address).status_code == 403
     assert client_for(stranger).get(address).status_code == 404
 
