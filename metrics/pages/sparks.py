@@ -21,10 +21,10 @@ from projects.models import Question, Rater
 from ratings.recording.days import EPOCH, date_of
 
 from .change_page import CLEAR
-from .change_parts import SHOWN
 
 WEEKS = 12
 COMPARED = datetime.timedelta(weeks=4)  # against as many before them
+SEEN = 0.005  # a smaller change is written as none
 
 Line = list[float | None]
 
@@ -39,7 +39,7 @@ class Change:
     @property
     def unsure(self) -> bool:
         """Whether what is seen may be chance: of no change it is not said."""
-        return not self.sure and abs(self.value) >= SHOWN
+        return not self.sure and abs(self.value) >= SEEN
 
 
 @dataclass(frozen=True)

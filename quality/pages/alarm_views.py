@@ -35,10 +35,16 @@ CASES_A_PAGE = 50
 @login_required
 @require_safe
 def alarms(request: HttpRequest, project_id: int) -> HttpResponse:
-    """The cases of a project, newest first; those that are not resolved unless told otherwise."""
+    """The cases of a project, or of one of its questions, newest first; those that are not resolved
+    unless told otherwise."""
     project = get_project(request.user, project_id, role=VIEWER)
     state = one_of(request.GET, "state", State.values)
-    cases = _of(project)
+    cases, question = _of(project), None
+    if key := request.GET.get("question"):
+        question = next((one for one in project.questions.all() if one.key == key), None)
+        if question is None:
+            raise Http404(_("No such question."))
+        cases = cases.filter(question=question)
     cases = cases.filter(state=state) if state else cases.exclude(state=State.RESOLVED)
     paginator = Paginator(cases.newest(), a_page(CASES_A_PAGE))
     number = page_number(request)
@@ -52,6 +58,7 @@ def alarms(request: HttpRequest, project_id: int) -> HttpResponse:
         "page": page,
         "cases": [(case, KINDS[case.kind].sentence(case)) for case in page.object_list],
         "state": state or "",
+        "question": question,
         "decisions": _decisions(project),
         "states": State.choices,
         "watched": watched.select_related("rater", "question").order_by("-evidence")[:20],

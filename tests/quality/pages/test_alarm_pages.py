@@ -64,6 +64,21 @@ def test_the_list_the_case_and_every_place_that_tells_of_it(
     assert "1 open case" in listed
 
 
+def test_the_cases_of_one_question(case: Any, client: Client) -> None:
+    project = case.question.project
+    base = f"/projects/{project.pk}/alarms/"
+    project.questions.create(key="tone", text="Which tone?", position=1)
+    assert client.get(f"{base}?question=tone").context["cases"] == []
+    page = client.get(f"{base}?question={case.question.key}&state=open")
+    assert [one for one, _sentence in page.context["cases"]] == [case]
+    text = page.content.decode()
+    assert f"Of the question “{case.question}”." in text
+    assert f'<input type="hidden" name="question" value="{case.question.key}">' in text
+    assert '<a href="?state=open">All questions</a>' in text
+    for unknown in ("none", "%00"):
+        assert client.get(f"{base}?question={unknown}").status_code == 404
+
+
 def test_a_case_says_what_it_rests_on_and_what_else_it_could_be(
     case: Any, base: str, client: Client
 ) -> None:
