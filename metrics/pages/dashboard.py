@@ -125,10 +125,8 @@ class Confusion:
 
 
 def confusions(chosen: Selection, numbers: ProjectNumbers) -> list[Confusion]:
-    """Which categories are confused most; of two there is nothing to tell."""
+    """Which categories are confused most."""
     labels = chosen.scale.labels
-    if len(labels) < 3:
-        return []
     found = []
     for one, other, share in numbers.confusions():
         a, b = labels[one], labels[other]

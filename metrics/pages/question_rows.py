@@ -130,16 +130,15 @@ def of_project(
 
 
 def _confused(project: Project, questions: Sequence[Question]) -> dict[int, Confused]:
-    """Where two categories stand out (the finding that the dashboard tells, too)."""
+    """As it was told with the findings, unless a category went since."""
     stored = Diagnosis.objects.filter(question__in=questions)
-    findings = dict(stored.values_list("question_id", "findings"))
+    told = dict(stored.values_list("question_id", "confusions"))
     found = {}
     for question in questions:
-        for one in findings.get(question.pk, ()):
-            told, labels = one["figures"], QuestionScale.of(question).labels
-            if one["name"] != "confused_categories" or told["category_b"] >= len(labels):
-                continue  # or said of categories that are no longer there
-            a, b = labels[told["category_a"]], labels[told["category_b"]]
-            url = said_both(project.pk, question.key, a, b)
-            found[question.pk] = Confused(a, b, told["share"], url)
+        labels = QuestionScale.of(question).labels
+        for one, other, share in told.get(question.pk, ())[:1]:
+            if other < len(labels):
+                a, b = labels[one], labels[other]
+                url = said_both(project.pk, question.key, a, b)
+                found[question.pk] = Confused(a, b, share, url)
     return found

@@ -185,9 +185,12 @@ def _overlap(n: npt.NDArray[np.float64], n2: npt.NDArray[np.float64]) -> Finding
 def confusions(counts: npt.ArrayLike, n_items: npt.ArrayLike) -> list[tuple[int, int, float]]:
     """Patterns (P, k) and n_items (P,) -> (category, other category, their share of all
     disagreement), the largest first, those that nobody confuses left out: what stands above the
-    diagonal of the coincidence matrix (Krippendorff 2011, Computing alpha-reliability)."""
+    diagonal of the coincidence matrix (Krippendorff 2011, Computing alpha-reliability). None of two
+    categories, which have one pair, and where there is too little disagreement to tell."""
     apart = _apart(np.asarray(counts, float), np.asarray(n_items, float))
     total = apart.sum()
+    if len(apart) < 3 or total < FEW_ITEMS:
+        return []
     order = np.argsort(-apart, axis=None, kind="stable")
     pairs = [divmod(int(place), apart.shape[1]) for place in order]
     return [(a, b, float(apart[a, b] / total)) for a, b in pairs if apart[a, b]]
@@ -202,10 +205,10 @@ def _apart(counts: npt.NDArray[np.float64], n_items: npt.NDArray[np.float64]) ->
 
 
 def _confused(counts: npt.NDArray[np.float64], n_items: npt.NDArray[np.float64]) -> Finding | None:
-    k, total = counts.shape[1], float(_apart(counts, n_items).sum())
-    if k < 3 or total < FEW_ITEMS:
+    found, k = confusions(counts, n_items), counts.shape[1]
+    if not found:
         return None
-    a, b, share = confusions(counts, n_items)[0]
+    a, b, share = found[0]
     if share < max(CONFUSED_SHARE, CONFUSED_TIMES * 2 / (k * (k - 1))):
         return None
     return Finding(

@@ -166,7 +166,8 @@ def test_weeks_of_few_items_are_left_out(
 def test_what_is_confused_most_leads_to_its_items(two: Any, lead: Any, client_for: Any) -> None:
     page = overview(client_for(lead), two)
     confused = page.context["rows"][0].confused
-    assert {confused.a, confused.b} <= set(LABELS)
+    # Of the last four weeks' items one rater says minor as none, and major as minor, alike often.
+    assert (confused.a, confused.b, confused.share) == ("none", "minor", 0.5)
     assert f"said={confused.a}&and_said={confused.b}" in confused.url
     assert client_for(lead).get(confused.url).status_code == 200
 
