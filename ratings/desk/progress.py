@@ -66,7 +66,7 @@ class Progress:
 
     @property
     def whole(self) -> int:
-        return max(self.dealt_with + self.left, 1)
+        return self.dealt_with + self.left
 
     @property
     def minutes_left(self) -> int | None:

@@ -68,6 +68,14 @@ def test_items_that_others_have_filled_are_not_to_come(
     assert said(desk, project) == (0, 1.0)
 
 
+def test_who_was_given_nothing_has_no_bar(
+    items: list[Item], project: Project, desk: Client
+) -> None:
+    Item.objects.update(places_taken=project.overlap)
+    page = desk.get(rate_url(project)).text
+    assert "Nothing left for you" in page and "<progress" not in page
+
+
 def test_what_is_skipped_is_dealt_with(items: list[Item], project: Project, desk: Client) -> None:
     for place in range(12):
         assert said(desk, project) == (12 - place, place / 12)
