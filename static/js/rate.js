@@ -226,6 +226,7 @@
     } catch {
       return undefined; // without a connection: another time
     }
+    sendAgain(); // a server that was away tells nobody that it is back
     if (response.status !== 200 || response.redirected) return undefined;
     const parsed = new DOMParser().parseFromString(await response.text(), "text/html");
     const text = parsed.getElementById("guidelines-text");

@@ -347,6 +347,19 @@ def test_an_answer_that_cannot_be_stored_comes_back(open_desk, annotator, items)
     becomes(stored, {"i00": 1})
 
 
+def test_a_server_that_is_back_gets_what_it_missed(open_desk, annotator, items):
+    page = open_desk(annotator)
+    page.route("**/rate/**", lambda route: route.abort())
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status")).to_contain_text("Not stored")
+    page.unroute("**/rate/**")
+    page.locator("#desk").dispatch_event("poll")  # the page asks by itself, now and then
+    shown(page, 1)
+    expect(page.get_by_role("status")).to_be_empty()
+    becomes(stored, {"i00": 1})
+
+
 def test_an_answer_that_was_changed_offline_waits_for_its_rater(open_desk, annotator, items):
     page = open_desk(annotator)
     page.context.set_offline(True)
