@@ -112,6 +112,15 @@ period's items, its interval that of t(n - 1). A drift is told at the period tha
 course most clearly, when the means before and after are more than three standard errors and 0.15
 apart.
 
+## A question in the last weeks
+
+Lists of questions show what is read first in the last 12 weeks, from Monday to Sunday, as the trend
+does; weeks of fewer than 10 items are left out. The change in 4 weeks is the mean of the last four
+of them, each by its items, less that of the four before. An item is in one week alone, so its
+standard error is that of two independent means; "may be chance" is said of up to two of them.
+Confused most are the two of three or more categories with the largest share of all disagreement
+(the coincidence matrix), however large it is.
+
 ## What explains a move
 
 Leave-one-out: with the move of Fleiss' kappa between two periods on all ratings, the contribution
