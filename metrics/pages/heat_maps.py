@@ -11,6 +11,7 @@ from .charts import QUIET, Spec, chart, field, two_digits, whole, within_express
 
 # Agreement on viridis from 0 (chance) to 1; below chance looks like chance, the tooltip says more.
 AGREEMENT = {"scheme": "viridis", "domain": [0, 1], "clamp": True}
+INK = {"name": "inkOnGround", "value": "#1d2126"}  # that of the page (static/js/charts.js)
 MANY_NAMES = 12  # raters of a heat map from which on names stand upright, and figures go
 
 
@@ -72,12 +73,11 @@ def pair_matrix(raters: list[str], apart: Sequence[tuple[str, str]] = ()) -> Spe
                 ".2f",
             )
         )
-    params = [{"name": "inkOnGround", "value": "#1d2126"}]
     # Shared by cells and figures: a figure lies over its cell.
     encoding = {"x": x, "y": y, "href": {"field": "url"}, "tooltip": tooltip}
     return chart(
         matrix_height(len(raters))[1],
-        params=params,
+        params=[INK],
         encoding=encoding,
         layer=layers,
         resolve={"legend": {"stroke": "independent"}},  # the outline's is switched off
@@ -109,25 +109,27 @@ def _figures(color: Spec, name: str, form: str) -> Spec:
 
 
 def confusion(labels: list[str], *, rows_title: str, columns_title: str) -> Spec:
-    """A k x k table. rows: own, other, n, share (of the row), apart (0 on the diagonal). Colour
-    is the share of the disagreement, lest a rare row shines; what is the same is grey."""
+    """A k x k table with its sums. rows: own, other, n, share (of the row), apart (0 on the
+    diagonal). Colour is the share of the disagreement, lest a rare row shines; what is the same is
+    grey."""
     axis = {**QUIET, "labelLimit": 140, "titlePadding": 10}
     own, other = within_expressions(rows_title), within_expressions(columns_title)
     angle = 0 if len(labels) <= 6 else -45
+    places = [*labels, _together(labels)]
     x = field(
         "other",
         "nominal",
         other,
-        sort=labels,
-        scale={"domain": labels},
+        sort=places,
+        scale={"domain": places},
         axis={**axis, "title": columns_title, "orient": "top", "labelAngle": angle},
     )
     y = field(
         "own",
         "nominal",
         own,
-        sort=labels,
-        scale={"domain": labels},
+        sort=places,
+        scale={"domain": places},
         axis={**axis, "title": rows_title},
     )
     tooltip = [
@@ -160,8 +162,36 @@ def confusion(labels: list[str], *, rows_title: str, columns_title: str) -> Spec
         "n",
         ",d",
     )
+    sums = [_sums(x, y, places[-1], tooltip, of=of) for of in ({"own"}, {"other"}, set())]
     return chart(
-        46 * len(labels) + 104 if len(labels) <= 8 else 480,
+        46 * len(labels) + 150 if len(labels) <= 8 else 526,
+        params=[INK],
         encoding={"x": x, "y": y, "tooltip": tooltip},
-        layer=[rect, text],
+        layer=[rect, text, *sums],
     )
+
+
+def _together(labels: list[str]) -> str:
+    """What the sums are called: no category is."""
+    name = _("together")
+    while name in labels:
+        name += "*"
+    return name
+
+
+def _sums(x: Spec, y: Spec, place: str, tooltip: list[Spec], *, of: set[str]) -> Spec:
+    """The sum of each row (``of`` own), of each column (other), or of all (neither), as a figure
+    at ``place``."""
+    sides = {"x": x, "y": y}
+    for side, name in (("x", "other"), ("y", "own")):
+        if name not in of:
+            rest = {key: value for key, value in sides[side].items() if key != "field"}
+            sides[side] = {**rest, "datum": place}
+    total = {"aggregate": [{"op": "sum", "field": "n", "as": "n"}], "groupby": sorted(of)}
+    figures = _figures({"value": {"expr": "inkOnGround"}}, "n", ",d")
+    told = [part for part in tooltip if part["field"] in of | {"n"}]
+    return {
+        "transform": [total],
+        "mark": figures["mark"],
+        "encoding": {**figures["encoding"], **sides, "tooltip": told},
+    }

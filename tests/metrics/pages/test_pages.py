@@ -474,6 +474,15 @@ def test_chart_csv_is_safe_in_a_spreadsheet(
     assert "'=cmd" in text
 
 
+def test_the_tests_of_a_pair_are_folded(
+    project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
+    text = page(client_for(lead), f"/projects/{project.pk}/pairs/?a=a&b=b")
+    before = text[: text.index('id="tests"')]
+    fold = before[before.rindex("<details") :]
+    assert fold.startswith("<details>") and "Is it more than chance?" in fold
+
+
 def test_rater_page_shows_bias_by_category(
     project: Any, rated: Any, lead: Any, client_for: Any
 ) -> None:
