@@ -20,7 +20,7 @@ from projects.models import Member, Project, Rater
 MOST_CHOSEN = 100  # people, in one act
 _CHOICE = re.compile(r"(?:m(?P<member>\d{1,18}))?(?:r(?P<rater>\d{1,18}))?", re.ASCII)
 # Who decides comes first; the others, with a role or without one, by their names.
-_PLACES = {Member.Role.LEAD: 0, Member.Role.ADJUDICATOR: 1, Member.Role.VIEWER: 2}
+_PLACES: dict[str, int] = {Member.Role.LEAD: 0, Member.Role.ADJUDICATOR: 1, Member.Role.VIEWER: 2}
 
 
 @dataclass(frozen=True)

@@ -247,10 +247,11 @@ def test_what_happens_at_the_doors_is_said(
     client.post("/sign-in/", {"username": "lead", "password": PASSWORD})
     member = project.members.get(user=viewer)
     people = f"/projects/{project.pk}/people"
-    client.post(f"{people}/members/{member.pk}/role/", {"role": "annotator"})
-    client.post(f"{people}/members/{member.pk}/remove/")
+    person = f"m{member.pk}"
+    client.post(f"{people}/act/", {"do": "role", "role": "annotator", "person": person})
+    client.post(f"{people}/act/", {"do": "remove", "person": person})
     client.post(f"{people}/add/", {"username": "new", "role": "viewer", "account": "new"})
-    client.post(f"{people}/raters/{project.raters.first().pk}/pause/", {"paused": "1"})
+    client.post(f"{people}/act/", {"do": "pause", "person": f"r{project.raters.first().pk}"})
     client.get(f"/projects/{project.pk}/data/export.csv")
     client.post("/tokens/", {"scope": "read", "days": "30", "password": PASSWORD})
     client.post(f"/tokens/{lead.api_tokens.get().pk}/revoke/")

@@ -32,8 +32,9 @@ def test_a_role_is_changed_by_somebody_from_somewhere(
     client_for: Any, project: Any, lead: User, viewer: User
 ) -> None:
     member = project.members.get(user=viewer)
-    path = f"/projects/{project.pk}/people/members/{member.pk}/role/"
-    answer = client_for(lead).post(path, {"role": "annotator"}, REMOTE_ADDR="10.1.2.3")
+    path = f"/projects/{project.pk}/people/act/"
+    sent = {"do": "role", "role": "annotator", "person": f"m{member.pk}"}
+    answer = client_for(lead).post(path, sent, REMOTE_ADDR="10.1.2.3")
     line = last()
     assert (line.what, line.actor_id, line.actor) == ("role_changed", lead.pk, "lead")
     assert line.before == {"member": "viewer", "role": "viewer"}

@@ -219,7 +219,7 @@ def _retire_gold(world: World) -> None:
 
 def _resume(world: World) -> None:
     Rater.objects.filter(project=world.project).update(paused=True)
-    world.post(f"people/raters/{world.rater().pk}/pause/", {"paused": "0"})
+    world.post("people/act/", {"do": "resume", "person": f"r{world.rater().pk}"})
 
 
 def _pause_by_api(world: World) -> None:
@@ -360,14 +360,17 @@ DONE: list[tuple[str, Callable[[World], Any], bool, Any, Any]] = [
     ("link_made", _invite, True, None, {"member": "new"}),
     (
         "role_changed",
-        lambda w: w.post(f"people/members/{w.member('viewer').pk}/role/", {"role": "annotator"}),
+        lambda w: w.post(
+            "people/act/",
+            {"do": "role", "role": "annotator", "person": f"m{w.member('viewer').pk}"},
+        ),
         True,
         ROLE,
         {"member": "viewer", "role": "annotator"},
     ),
     (
         "member_removed",
-        lambda w: w.post(f"people/members/{w.member('viewer').pk}/remove/"),
+        lambda w: w.post("people/act/", {"do": "remove", "person": f"m{w.member('viewer').pk}"}),
         True,
         ROLE,
         None,
@@ -376,7 +379,7 @@ DONE: list[tuple[str, Callable[[World], Any], bool, Any, Any]] = [
     ("raters_put", _tie_by_api, True, {}, ANYTHING),
     (
         "rater_paused",
-        lambda w: w.post(f"people/raters/{w.rater().pk}/pause/", {"paused": "1"}),
+        lambda w: w.post("people/act/", {"do": "pause", "person": f"r{w.rater().pk}"}),
         True,
         {"rater": "ann", "paused": False},
         {"rater": "ann", "paused": True},
