@@ -12,6 +12,7 @@ from metrics.pages import (
     report_views,
     shared_views,
     views,
+    word_views,
 )
 
 PROJECT = "projects/<int:project_id>/"
@@ -19,7 +20,8 @@ PROJECT = "projects/<int:project_id>/"
 urlpatterns = [
     path("", views.projects, name="projects"),
     path("example/", example_views.load_example, name="load_example"),
-    path("words/", detail_views.all_words, name="all_words"),
+    path("words/", word_views.all_words, name="all_words"),
+    path("words/statistics/", word_views.statistics, name="statistics"),
     path("raters/", overview_views.own_raters, name="own_raters"),
     path(PROJECT, views.dashboard, name="dashboard"),
     path(f"{PROJECT}star/", overview_views.star, name="star"),

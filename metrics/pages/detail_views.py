@@ -10,14 +10,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from groundwork.table_files import a_page
-from metrics.agreement import glossary, registry
 from metrics.filters import one_line
 from metrics.readings import disputes
 from metrics.readings import pairs as pair_list
 from metrics.scale import weighted
 from projects.models import Rater
 
-from . import coefficient_page, live, model_versions, pair_page, rater_page, which_page, words
+from . import coefficient_page, live, model_versions, pair_page, rater_page, which_page
 from .filter_bar import FilterBar
 from .live import Live
 from .selection import Selection, Unknown, by_key, chosen_question, one_of, page_number
@@ -91,16 +90,6 @@ def which(request: HttpRequest, project_id: int) -> HttpResponse:
     context = which_page.context(chosen, reading)
     context |= {"project": chosen.project, "chosen": chosen}
     return render(request, "metrics/which.html", context)
-
-
-@require_safe
-def all_words(request: HttpRequest) -> HttpResponse:
-    """What each coefficient, column and sign says; where no popover opens, buttons lead here."""
-    context = {
-        "coefficients": [(name, *words.explained(name)) for name in registry.SAID],
-        "terms": [(name, *words.explained(name)) for name in glossary.TERMS],
-    }
-    return render(request, "metrics/words.html", context)
 
 
 @login_required

@@ -62,7 +62,8 @@ def _step(chosen: Selection, name: str, headline: dict[str, Any]) -> SafeString 
     if bands.too_early(headline["n_items"], headline.get("low"), headline.get("high"), scheme):
         return None
     found = bands.band_of(headline["value"], scheme)
-    word = format_html("<strong>{}</strong>", words.band(found))
+    told = format_html("<strong>{}</strong>", words.band(found))
+    word = _link(f"{reverse('all_words')}#bands", told)
     return format_html(_("Agreement is {word}: {number}."), word=word, number=number)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext, pgettext_lazy
@@ -140,6 +142,10 @@ _BANDS: dict[str, Promise] = {
 def band(found: bands.Band | None) -> str | Promise:
     """What a chance-corrected coefficient in this band is called; empty for an undefined one."""
     return "" if found is None else _BANDS[found.name]
+
+
+def all_bands() -> Collection[Promise]:
+    return _BANDS.values()
 
 
 def explained(name: str) -> tuple[str | Promise, str]:

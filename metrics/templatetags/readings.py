@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django import template
-from django.urls import reverse
+from django.template.loader import render_to_string
 from django.utils.formats import number_format
 from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from groundwork import table_files
 from metrics.agreement import bands
-from metrics.pages import figures, getting_started, words
+from metrics.pages import advice, figures, getting_started, words
 from metrics.pages.getting_started import Step
 from projects.models import Item, Project
 from ratings.desk import content
@@ -27,6 +27,7 @@ register = template.Library()
 
 Reading = Mapping[str, Any]
 BAND_STEPS = 5  # between the six colours of bands (tokens.css): no scheme has more words
+SUMS = 0.005
 
 register.filter("figure", figures.figure)
 register.filter("signed", figures.signed)
@@ -133,12 +134,19 @@ def coefficient_name(name: str) -> str | Promise:
 
 
 @register.simple_tag(takes_context=True)
-def explain(context: template.Context, name: str) -> SafeString:
-    """A button that says what a coefficient, a column or a sign is: the text opens beside it
-    without a script, and stands on a page of its own with all others. A page says each text once,
-    however many buttons there are."""
+def explain(context: template.Context, name: str, own: Reading | None = None) -> SafeString:
+    """A button that says what a coefficient, a column or a sign is, and where the reading ``own``
+    lies on its scale: the text opens beside it without a script, and stands on a page of its own
+    with all others. A page says each text once, however many buttons there are."""
     title, text = words.explained(name)
+    found, project = advice.of(name), context.get("project")
+    if found is None or project is None or not own or own.get("value") is None:
+        own = None
     key = words.plain(name)
+    if own is not None:
+        title = words.coefficient(name)
+        figure_said = "-".join(f"{own.get(end) or 0:.2f}" for end in ("value", "low", "high"))
+        key = f"{name}-{figure_said.replace('.', '')}"
     button = format_html(
         '<button type="button" class="help" popovertarget="help-{}" aria-label="{}">?</button>',
         key,
@@ -149,15 +157,27 @@ def explain(context: template.Context, name: str) -> SafeString:
     if key in said:
         return button
     said.add(key)
-    return button + format_html(
-        '<span popover class="help__text" id="help-{0}" role="note"><strong>{1}</strong> {2} '
-        '<a href="{3}#{0}">{4}</a></span>',
-        key,
-        title,
-        text,
-        reverse("all_words"),
-        _("All words"),
-    )
+    panel = {
+        "key": key,
+        "plain": words.plain(name),
+        "title": title,
+        "text": text,
+        "own": own,
+        "sums_up": own is not None and _sums_up(own),
+        "scheme": project.band_scheme if project else "",
+        "advice": found,
+        "weighted": advice.weighted(name) if found else None,
+        "has_formula": found is not None,
+    }
+    return button + render_to_string("metrics/_explained.html", panel)
+
+
+def _sums_up(own: Reading) -> bool:
+    """Whether the value is what chance leaves of the observed agreement, as printed."""
+    observed, expected = own.get("observed"), own.get("expected")
+    if observed is None or expected is None or expected >= 1:
+        return False
+    return bool(abs((observed - expected) / (1 - expected) - own["value"]) < SUMS)
 
 
 @register.simple_tag

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import re
+
 import pytest
 from django.template import RequestContext, Template
 from django.test import Client, RequestFactory
@@ -21,9 +24,9 @@ from metrics.agreement.registry import (
 )
 from metrics.agreement.scales import SCALES
 from metrics.agreement.weights import WEIGHTINGS, weighted
-from metrics.pages import figures, words
+from metrics.pages import advice, figures, words
 from metrics.templatetags import drawings, readings
-from projects.models import Scale, Weights
+from projects.models import Project, Scale, Weights
 
 
 @pytest.mark.parametrize("reason", [name for name in REASONS if name])
@@ -190,3 +193,102 @@ def test_the_page_of_words_needs_no_account(client: Client) -> None:
     with translation.override(None):  # the language of a request stays with its thread
         chinese = client.get("/words/", headers={"Accept-Language": "zh-hans"}).content.decode()
     assert "超出偶然的一致性" in chinese
+
+
+# --- the panel beside a number
+
+
+def panel(name: str, value: dict[str, object] | None, project: Project | None) -> str:
+    request = RequestFactory().get("/")
+    template = Template("{% load readings %}{% explain name value %}")
+    context = {"name": name, "value": value, "project": project}
+    return html.unescape(" ".join(template.render(RequestContext(request, context)).split()))
+
+
+READ = {
+    "value": 0.6, "low": 0.5, "high": 0.7, "se": 0.05, "observed": 0.8, "expected": 0.5,
+    "n_items": 100, "reason": "",
+}  # fmt: skip
+
+
+def test_the_panel_shows_where_the_own_number_lies_and_how_it_is_made() -> None:
+    text = panel("fleiss_kappa", READ, Project())
+    assert "Here: <span" in text
+    assert '<svg class="band-scale"' in text
+    assert 'cx="239.2"' in text  # 0.6 of 392, from 4
+    assert "Observed 0.800, by chance 0.500: (0.800 − 0.500) / (1 − 0.500) = 0.60" in text
+    assert "What moves it:" in text
+    assert "When to distrust it:" in text
+    assert 'href="/words/statistics/#fleiss_kappa"' in text
+    assert "Quadratic weights" not in text
+
+
+@pytest.mark.parametrize(
+    ("value", "project", "shows"),
+    [
+        (READ | {"observed": 0.9}, Project(), ["band-scale"]),  # another sum
+        (READ | {"observed": None}, Project(), ["band-scale"]),
+        (READ | {"value": None, "reason": "single_category"}, Project(), []),
+        (READ, None, []),
+        (None, Project(), []),
+    ],
+)
+def test_the_panel_shows_no_more_than_is_known(
+    value: dict[str, object] | None, project: Project | None, shows: list[str]
+) -> None:
+    text = panel("fleiss_kappa", value, project)
+    assert [name for name in ("band-scale", "by chance") if name in text] == shows
+    assert "When to distrust it:" in text
+
+
+def test_the_panel_of_weighted_kappa_says_what_the_weights_are() -> None:
+    text = panel("cohen_kappa_quadratic", READ, Project())
+    assert "<strong>Cohen’s kappa, quadratic weights</strong>" in text
+    assert "one step off counts as 0.89 agreed" in text
+    assert "/words/#weighted_kappa" in text
+    assert "counts as 0.67" in panel("fleiss_kappa_linear", READ, Project())
+
+
+def test_each_number_of_a_page_has_the_panel_of_its_own() -> None:
+    request = RequestFactory().get("/")
+    template = Template(
+        "{% load readings %}{% for value in values %}{% explain 'cohen_kappa' value %}{% endfor %}"
+    )
+    values = [READ, READ | {"value": 0.2, "low": 0.1, "high": 0.3}, READ]
+    context = {"values": values, "project": Project()}
+    text = template.render(RequestContext(request, context))
+    ids = re.findall(r' id="([^"]+)"', text)
+    targets = re.findall(r'popovertarget="([^"]+)"', text)
+    assert len(ids) == 2
+    assert targets == [ids[0], ids[1], ids[0]]
+
+
+@pytest.mark.parametrize("name", [name for name in SHOWN if advice.of(name)])
+def test_advice_is_of_coefficients_whose_scale_ends_at_1(name: str) -> None:
+    assert words.plain(name) in registry.SAID
+    assert not name.endswith("bias")
+
+
+def test_the_page_of_words_says_the_same_and_names_the_bands(client: Client) -> None:
+    text = html.unescape(client.get("/words/").content.decode())
+    for one in advice.ADVICE.values():
+        assert str(one.moves) in text
+        assert str(one.distrust) in text
+    for sentence in advice.WEIGHTED.values():
+        assert str(sentence) in text
+    assert 'id="bands"' in text
+    assert "below: unreliable · from 0.667: tentative · from 0.8: reliable" in text
+    assert 'class="band-scale"' not in text
+
+
+def test_the_document_on_statistics_has_a_place_for_each_coefficient(client: Client) -> None:
+    text = client.get("/words/statistics/").content.decode()
+    for name in (*COEFFICIENTS, *advice.ADVICE):
+        if not name.startswith(("vs_peers", "mean_")):
+            assert f'<h3 id="{words.plain(name)}">' in text, name
+    assert "Fleiss 1971, Psychological Bulletin 76, 378-382" in text
+    ids = re.findall(r'<h[23] id="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+    with translation.override(None):
+        chinese = client.get("/words/statistics/", headers={"Accept-Language": "zh-hans"})
+    assert '<h3 id="percent_agreement">一致率</h3>' in chinese.content.decode()
