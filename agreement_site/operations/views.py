@@ -38,9 +38,15 @@ def operations(request: HttpRequest) -> HttpResponse:
         "workers": [
             (name, now - datetime.timedelta(seconds=ago)) for name, ago in found["workers"].items()
         ],
+        "oldest_at": _before(now, found["oldest_uncounted_seconds"]),
+        "audited_at": _before(now, (found["audit"] or {}).get("seconds_ago")),
         "backlogs": _backlogs(found["backlogs"]),
     }
     return render(request, "agreement_site/operations.html", context)
+
+
+def _before(now: datetime.datetime, seconds: float | None) -> datetime.datetime | None:
+    return None if seconds is None else now - datetime.timedelta(seconds=seconds)
 
 
 def _backlogs(progress: dict[str, Any]) -> list[tuple[Question, dict[str, int]]]:

@@ -1,9 +1,18 @@
-"""What moved, in words: the names of fields as lines of the trail keep them. A name that is not
-here is shown as it is kept, and so is what people named themselves."""
+"""What moved, in words: the names of fields as lines of the trail keep them, and their values. A
+name that is not here is shown as it is kept, and so is what people named themselves."""
 
 from __future__ import annotations
 
+import datetime
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
+
+from projects.models import Deletion, Member, Rater, Scale, Weights
 
 # Acts whose lines name items or raters, not fields.
 NAMED_BY_PEOPLE = ("gold_changed", "raters_put")
@@ -63,6 +72,73 @@ NAMES = {
     "reason": _("reason"),
     "user": _("account"),
     "was": _("was"),
-    "what_of": _("of what"),
+    "what_of": _("what"),
     "who": _("whom (number)"),
+    # what else is told beside them
+    "act": _("Act"),
+    "address": _("address"),
+    "how": _("how"),
+    "kept_as": _("kept as"),
+    "message": _("number of the message"),
+    "name_sha256": _("sign of the name"),
+    "project": _("project"),
+    "question": _("question"),
+    "target": _("number"),
+    "token_id": _("number of the token"),
+    "why": _("why"),
+    "gold": _("gold answer"),
+    "history": _("lines of history"),
+    "assignments": _("times given to somebody"),
+    "versions": _("versions"),
+    "questions": _("Questions"),
+    "apart": _("answers to tests"),
+    "hotkey": _("hotkey"),
+    "value": _("value"),
+    "matrix": _("table of weights"),
+    "headline": _("read first"),
+    "headline_note": _("why it is read first"),
+    "queue_order": _("order of items"),
 }
+
+# Values of a few names, as the pages call them.
+VALUES: dict[str, Mapping[Any, Any]] = {
+    "role": dict(Member.Role.choices),
+    "scale": dict(Scale.choices),
+    "weights": dict(Weights.choices),
+    "kind": {**dict(Deletion.Kind.choices), **dict(Rater.Kind.choices), "csv": "CSV"},
+    "what_of": {
+        "items": _("the list of items"),
+        "labels": _("the labels"),
+        "raters": _("the list of raters"),
+        "ratings": _("the ratings"),
+        "trail": _("the audit trail"),
+    },
+}
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
+
+
+def in_words(name: str, value: Any, zone: datetime.tzinfo) -> str:
+    """A value as a line of text; moments are those of ``zone``."""
+    if isinstance(value, list):
+        return ", ".join(in_words(name, one, zone) for one in value)
+    if isinstance(value, dict):
+        parts = ((NAMES.get(key, key), in_words(key, one, zone)) for key, one in value.items())
+        return " · ".join(f"{called}: {said}" for called, said in parts if said)
+    if isinstance(value, bool):
+        return _now("yes") if value else _now("no")
+    if name == "what_of" and str(value).startswith("table "):
+        return _now("a table of a page")
+    found = VALUES.get(name, {}).get(value)
+    return str(found) if found is not None else _moment(value, zone)
+
+
+def _moment(value: Any, zone: datetime.tzinfo) -> str:
+    """A moment as pages write it; whatever else it is as it stands."""
+    text = "" if value is None else str(value)
+    try:
+        moment = parse_datetime(text) if MOMENT.match(text) else None
+    except ValueError:  # of a day that there is not
+        return text
+    if moment is None or moment.tzinfo is None:
+        return text
+    return f"{moment.astimezone(zone):%Y-%m-%d %H:%M %Z}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import json
+import datetime
+from collections.abc import Mapping
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
@@ -24,7 +26,7 @@ from projects.models import Member, Project
 from . import reading
 from .acts import ACTS
 from .hidden import Mask, mask_for
-from .names import NAMED_BY_PEOPLE, NAMES
+from .names import NAMED_BY_PEOPLE, NAMES, in_words
 
 LINES_A_PAGE = 50
 LONGEST_SHOWN = 300  # characters of a value; files have all of it
@@ -54,7 +56,9 @@ def trail(request: HttpRequest, project_id: int | None = None) -> HttpResponse:
     else:
         mask = mask_for(project, request.user)
         lines = list((found.filter(pk__lt=before) if before else found)[: LINES_A_PAGE + 1])
-        context["lines"] = [shown(line, mask) for line in lines[:LINES_A_PAGE]]
+        zone = ZoneInfo(project.time_zone if project else "UTC")
+        called = {} if project else _projects(lines)
+        context["lines"] = [shown(line, mask, zone, called) for line in lines[:LINES_A_PAGE]]
         context["next_after"] = lines[LINES_A_PAGE - 1].pk if len(lines) > LINES_A_PAGE else None
     given = {name: request.GET.get(name, "")[:200] for name in reading.NAMES}
     chosen = {name: value for name, value in given.items() if value}
@@ -89,7 +93,15 @@ def trail_file(request: HttpRequest, project_id: int | None = None) -> Any:
     )
 
 
-def shown(line: TrailLine, mask: Mask) -> dict[str, Any]:
+def _projects(lines: list[TrailLine]) -> dict[int, str]:
+    """id -> name of the projects that the lines are of and that there still are."""
+    ids = {line.project_id for line in lines if line.project_id is not None}
+    return dict(Project.objects.filter(pk__in=ids).values_list("pk", "name"))
+
+
+def shown(
+    line: TrailLine, mask: Mask, zone: datetime.tzinfo, called: Mapping[int, str]
+) -> dict[str, Any]:
     """A line as the page writes it: what moved as (name, that in words, before, after), and what
     else is known."""
     before, after, details = (
@@ -97,18 +109,25 @@ def shown(line: TrailLine, mask: Mask) -> dict[str, Any]:
     )
     words = {} if line.what in NAMED_BY_PEOPLE else NAMES
     act: str | Promise = ACTS.get(line.what, line.what)
+
+    def text(name: str, value: Any) -> str:
+        said = in_words(name if words else "", value, zone)
+        return said if len(said) <= LONGEST_SHOWN else f"{said[:LONGEST_SHOWN]}…"
+
+    moved = []
+    for name in {**before, **after}:
+        stood, stands = _apart(before.get(name), after.get(name))
+        moved.append((name, words.get(name, ""), text(name, stood), text(name, stands)))
     return {
         "at": line.at,
         "act": act,
         "actor": line.actor,
         "address": line.address,
         "project_id": line.project_id,
-        "moved": [
-            (name, words.get(name, ""), *map(_text, _apart(before.get(name), after.get(name))))
-            for name in {**before, **after}
-        ],
+        "project_name": called.get(line.project_id or 0, ""),
+        "moved": moved,
         "details": [
-            (name, NAMES.get(name, ""), _text(value))
+            (name, NAMES.get(name, ""), text(name, value))
             for name, value in details.items()
             if name not in before and name not in after
         ],
@@ -120,10 +139,3 @@ def _apart(before: Any, after: Any) -> tuple[Any, Any]:
     if not (isinstance(before, list) and isinstance(after, list)) or before == after:
         return before, after
     return [one for one in before if one not in after], [one for one in after if one not in before]
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"

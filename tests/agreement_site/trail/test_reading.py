@@ -223,3 +223,42 @@ def test_what_moved_is_named_in_words_and_what_people_named_is_left(
     page = client_for(lead).get(f"/projects/{project.pk}/trail/").content.decode()
     assert "<b>角色</b>" in page
     assert page.count("<code>role</code>") == 1  # an item of that key
+
+
+@pytest.mark.parametrize(
+    ("what", "told", "said"),
+    [
+        ("export", {"details": {"what_of": "table list-title", "kind": "csv"}}, "a table of a page"),
+        ("export", {"details": {"what_of": "ratings", "kind": "csv"}}, "the ratings"),
+        ("rater_paused", {"before": {"paused": False}, "after": {"paused": True}}, "<ins>yes</ins>"),
+        ("view_shared", {"after": {"expires_at": "2026-03-01T09:30:12+00:00"}}, "2026-03-01 10:30 CET"),
+        ("deletion_asked", {"details": {"kind": "rater"}}, "rater"),
+        ("scale_changed", {"after": {"categories": [{"label": "x", "value": 1.5}]}}, "label: x · value: 1.5"),
+        ("scale_changed", {"after": {"weights": "quadratic"}}, "<ins>quadratic</ins>"),
+        ("project_changed", {"after": {"description": "2026-02-30T00:00 none"}}, "2026-02-30T00:00 none"),
+        ("project_changed", {"after": {"description": "2026-02-30T00:00Z"}}, "2026-02-30T00:00Z"),
+        ("project_changed", {"after": {"description": "2026-02-03T00:00"}}, "2026-02-03T00:00"),
+    ],
+)  # fmt: skip
+def test_values_are_written_as_the_pages_call_them(
+    what: str, told: dict[str, Any], said: str, project: Project, client_for: Any, lead: User
+) -> None:
+    Project.objects.filter(pk=project.pk).update(time_zone="Europe/Berlin")
+    line(project, what, **told)
+    page = client_for(lead).get(f"/projects/{project.pk}/trail/").content.decode()
+    table = page.split("<tbody>")[1].split("</table>")[0]
+    assert said in table
+    for raw in ("true", "false", "+00:00", "list-title", "<code>"):
+        assert raw not in table
+
+
+def test_the_trail_of_the_site_names_projects(
+    project: Project, other: Project, client_for: Any, admin: User
+) -> None:
+    line(project), line(other), line(None, "sign_in")
+    TrailLine.objects.create(what="export", project_id=4_711)
+    client = client_for(admin)
+    page = client.get("/trail/").content.decode()
+    for said in ("in Reviews", "in Another", "in project 4711, which is gone"):
+        assert f">{said}</span>" in page
+    assert "in Reviews" not in client.get(f"/projects/{project.pk}/trail/").content.decode()
