@@ -84,6 +84,11 @@ class TooMany(Around):
 class ChosenPassword(SetPasswordForm):
     """What is wrong with a password is said where it was typed first, not where it was repeated."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        again = self.fields["new_password2"]
+        again.label, again.help_text = _("The new password once more"), ""
+
     def validate_password_for_user(self, user: Any, password_field_name: str = "") -> None:
         super().validate_password_for_user(user, "new_password1")
 

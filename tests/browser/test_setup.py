@@ -75,7 +75,7 @@ def test_a_lead_makes_a_project_and_a_guest_joins(visitor, lead):
     guest = visitor()
     guest.goto(link)
     guest.get_by_label("New password", exact=True).fill(SECRET)
-    guest.get_by_label("New password confirmation").fill(SECRET)
+    guest.get_by_label("The new password once more").fill(SECRET)
     guest.get_by_role("button", name="Set the password").click()
     welcome = guest.get_by_text("Welcome. Your password is set")
     expect(welcome).to_be_visible()

@@ -100,3 +100,22 @@ def test_short_forms_too(
     answer = client_for(lead).post(address, sent)
     assert answer.status_code == 400
     assert field in summary(answer.content.decode())[1]
+
+
+def test_what_is_wrong_with_a_password_is_told_once(lead: Any, client_for: Any) -> None:
+    sent = {"old_password": "wrong", "new_password1": "lead1", "new_password2": "lead1"}
+    page = client_for(lead).post("/password/", sent).content.decode()
+    said, fields = summary(page)
+    assert fields == ["id_old_password", "id_new_password1"]
+    assert said.startswith("Nothing was saved")
+    assert "too short" not in said
+    main = html.unescape(page.split("<main", 1)[1])
+    for complaint in (
+        "entered incorrectly",
+        "This password is too short",
+        "similar to the username",
+    ):
+        assert main.count(complaint) == 1
+    assert re.search(r'id="id_new_password1_helptext" hidden', main)
+    assert "The new password once more" in main
+    assert "confirmation" not in main
