@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from metrics.agreement import bands, glossary, registry
-from projects.models import Project
+from projects.models import BandScheme
 from projects.setup.guidelines import as_html
 
 from . import advice, words
@@ -40,7 +40,7 @@ class Section:
 @require_safe
 def all_words(request: HttpRequest) -> HttpResponse:
     """What each coefficient, column and sign says; where no popover opens, buttons lead here."""
-    schemes = dict(Project._meta.get_field("band_scheme").choices)
+    schemes = dict(BandScheme.choices)
     context = {
         "coefficients": [(name, *words.explained(name), advice.of(name)) for name in registry.SAID],
         "terms": [(name, *words.explained(name)) for name in glossary.TERMS],
