@@ -3,15 +3,13 @@ that the list can be searched, sorted, and told by what is to be done."""
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db import models
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Abs
 from django.urls import reverse
@@ -22,18 +20,17 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from metrics.agreement import bands
-from metrics.models import Reading
 from projects.catalogue.sizes import n_items_by_project
 from projects.models import Deletion, Member, Project, Question, Rater
-from ratings.desk.own_projects import OwnProject
 from ratings.models import Rating
 from ratings.recording import waiting
 
 from . import sparks
 from .figures import whole
 from .findings import apart_sentences, raters_apart
-from .getting_started import Step, starts, steps_of
+from .getting_started import starts, steps_of
 from .people_signs import People, people_of
+from .project_rows import Group, Row
 from .question_rows import QuestionRow, Wait, numbers_of_ratings, read
 
 PROJECTS_A_PAGE = 50
@@ -44,87 +41,6 @@ LONGEST_SEARCH = 200
 # What finds what waits: project -> the reader's role there, to project -> what waits. A higher room
 # adds its own when the site starts.
 WAITS: list[Callable[[Mapping[int, str]], Mapping[int, Sequence[Wait]]]] = []
-
-
-class Group(models.TextChoices):
-    ATTENTION = "attention", gettext_lazy("needs attention")
-    RUNNING = "running", gettext_lazy("running")
-    FINISHED = "finished", gettext_lazy("finished")
-    ARCHIVED = "archived", gettext_lazy("archived")
-
-
-@dataclass
-class Row:
-    project: Project
-    role: str
-    going: bool = False  # it is being deleted: nothing is told of it
-    starred: bool | None = None  # None: the user is no member, and has no star to give
-    questions: list[QuestionRow] = field(default_factory=list)
-    shown: QuestionRow | None = None  # the question whose numbers stand in the project's own line
-    n_items: int = 0
-    attention: list[str | SafeString] = field(default_factory=list)
-    apart: bool = False  # some raters agree less than all do
-    uncounted: int = 0
-    waits: list[Wait] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)  # that a new project still needs
-    people: People = field(default_factory=People)
-    last_rated: datetime.datetime | None = None
-    own: OwnProject | None = None  # what waits there for who only rates
-
-    @property
-    def group(self) -> Group:
-        """What is to be done with the project."""
-        if self.project.archived_at is not None:
-            return Group.ARCHIVED
-        if self.waits or self.apart or self.is_single:
-            return Group.ATTENTION
-        done = self.n_items and self.enough >= self.n_items and not self.uncounted
-        return Group.FINISHED if done else Group.RUNNING
-
-    @property
-    def is_single(self) -> bool:
-        """Whether all items that were rated have one rating: nothing can be compared."""
-        details = self.reading.details if self.reading else {}
-        return bool(details.get("rated")) and not details["with_two_or_more"]
-
-    @property
-    def sees_results(self) -> bool:
-        return self.role != Member.Role.ANNOTATOR
-
-    @property
-    def leads(self) -> bool:
-        return self.role == Member.Role.LEAD
-
-    @property
-    def reading(self) -> Reading | None:
-        return self.shown.reading if self.shown else None
-
-    @property
-    def course(self) -> sparks.Lately | None:
-        return self.shown.course if self.shown else None
-
-    @property
-    def headline(self) -> dict[str, Any] | None:
-        return self.shown.headline if self.shown else None
-
-    @property
-    def name(self) -> str:
-        """Of the coefficient that is read first."""
-        return self.shown.name if self.shown else ""
-
-    @property
-    def loose(self) -> bool:
-        return any(one.loose for one in self.questions)
-
-    @property
-    def n_ratings(self) -> int:
-        """Of all questions."""
-        return sum(one.n_ratings for one in self.questions)
-
-    @property
-    def enough(self) -> int:
-        """Items with at least as many ratings as the project wants."""
-        return self.shown.enough if self.shown else 0
 
 
 def rows(projects: list[Project], user: Any, going: Collection[int] = ()) -> list[Row]:

@@ -21,6 +21,7 @@ from ratings.desk import own_projects
 from . import dashboard as dashboard_page
 from . import live, overview, project_list
 from .filter_bar import FilterBar, nothing_chosen
+from .project_rows import Group
 from .selection import Selection, one_of, page_number, select
 from .sources import source_of
 from .sources.source import ProjectNumbers
@@ -36,9 +37,9 @@ def projects(request: HttpRequest) -> HttpResponse:
     search = (request.GET.get("search") or "").strip()
     if "\0" in search or len(search) > project_list.LONGEST_SEARCH:
         raise BadRequest(_("Search for a shorter text."))
-    group = one_of(request.GET, "group", project_list.Group.values) or ""
+    group = one_of(request.GET, "group", Group.values) or ""
     if request.GET.get("archive") == "1":  # the address of earlier releases
-        group = project_list.Group.ARCHIVED.value
+        group = Group.ARCHIVED.value
     sort = one_of(request.GET, "sort", list(project_list.SORTS)) or "newest"
     listed = project_list.listed(request.user, search=search, sort=sort, group=group)
     paginator = Paginator(listed.rows, a_page(project_list.PROJECTS_A_PAGE))
@@ -61,7 +62,7 @@ def projects(request: HttpRequest) -> HttpResponse:
         "sees_results": any(row.sees_results for row in page.object_list),
         "may_create": may_create,
         "examples": _examples(listed) if may_create else (False, False),
-        "archive": group == project_list.Group.ARCHIVED,
+        "archive": group == Group.ARCHIVED,
         "as_file": is_made(),
     }
     if (page.object_list or search or group) and not may_create and _only_rates(request.user):
