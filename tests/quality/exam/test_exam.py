@@ -12,6 +12,7 @@ from django.test import Client
 from events.models import Event
 from projects.catalogue.gold import retire_gold, set_gold
 from projects.models import Item, Project, Question, Rater
+from projects.setup.projects import change_project
 from quality.exam import settings
 from quality.gold import renew
 from quality.models import GoldItem, GoldScore
@@ -110,14 +111,17 @@ def test_eleven_right_answers_pass_and_stand_apart(
 
 
 def test_before_an_exam_it_is_told_what_it_is(
-    items: list[Item], project: Project, desk: Client
+    items: list[Item], project: Project, desk: Client, lead: User
 ) -> None:
+    guidelines = f'<a class="button" href="/projects/{project.pk}/guidelines/"'
+    assert guidelines not in desk.get(rate_url(project)).text  # there are none
+    change_project(project=project, by=lead, guidelines="Look twice.")
     for address in (rate_url(project), f"/projects/{project.pk}/exam/"):
         page = desk.get(address).text
         assert "known: 24 at most, often fewer." in page
         assert "11 right ones from the start pass" in page
         assert "You have 2 tries, each with other items." in page
-        assert f'<a class="button" href="/projects/{project.pk}/guidelines/"' in page
+        assert guidelines in page
         assert " more</span>" not in page  # what is left comes after it
 
 
