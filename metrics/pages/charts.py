@@ -108,6 +108,7 @@ def trend(
     marks: Sequence[tuple[str, str]] = (),
 ) -> Spec:
     """A line with its interval as a band; points on few items in grey; the running total dashed.
+    One below the other shares its time axis: labels at the left take the same room.
 
     rows: start, end, value, low, high, firm, n_items and, for a project, cumulative. ``marks``:
     (day, what came then).
@@ -116,6 +117,7 @@ def trend(
     y: Spec = {
         "type": "quantitative",
         "scale": {"domain": _domain(rows, bias=bias), "zero": False, "nice": False},
+        "axis": {"minExtent": 40},
     }
     tooltip = [
         field("start", "temporal", _("from"), format="%Y-%m-%d"),
@@ -177,7 +179,7 @@ def trend(
         layers.append(
             {"transform": [condition], "mark": mark, "encoding": {**line, "tooltip": tooltip}}
         )
-    return chart(260, layer=layers)
+    return chart(180 if bias else 260, layer=layers)
 
 
 def versions(rows: list[dict[str, Any]], names: Sequence[str], *, title: str, period: str) -> Spec:

@@ -145,16 +145,13 @@ def share_bar(part: int, of: int) -> SafeString:
 
 
 @register.simple_tag
-def bias_bar(difference: float) -> SafeString:
-    """A bar from zero to the right (more often) or to the left; the whole width is 40 percentage
-    points either way."""
-    width = min(abs(difference), 0.4) / 0.4 * 58
-    side, start = ("more", 60.0) if difference > 0 else ("less", 60 - width)
+def paired_bars(own: float, others: float) -> SafeString:
+    """Two shares below each other; the whole width is one."""
     return format_html(
-        '<svg class="bias-bar" viewBox="0 0 120 16" aria-hidden="true">'
-        '<rect class="bias-bar__{}" x="{}" y="3" width="{}" '
-        'height="10"/><path class="whisker__axis" d="M60 1V15"/></svg>',
-        side, f"{start:.1f}", f"{width:.1f}",
+        '<svg class="paired-bars" viewBox="0 0 120 16" aria-hidden="true">'
+        '<rect class="paired-bars__own" y="2" width="{}" height="5"/>'
+        '<rect class="paired-bars__others" y="9" width="{}" height="5"/></svg>',
+        f"{120 * own:.1f}", f"{120 * others:.1f}",
     )  # fmt: skip
 
 
