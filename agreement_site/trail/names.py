@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.utils.dateparse import parse_datetime
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from projects.models import Deletion, Member, Rater, Scale, Weights
@@ -125,9 +125,9 @@ def in_words(name: str, value: Any, zone: datetime.tzinfo) -> str:
         parts = ((NAMES.get(key, key), in_words(key, one, zone)) for key, one in value.items())
         return " · ".join(f"{called}: {said}" for called, said in parts if said)
     if isinstance(value, bool):
-        return _now("yes") if value else _now("no")
+        return gettext("yes") if value else gettext("no")
     if name == "what_of" and str(value).startswith("table "):
-        return _now("a table of a page")
+        return gettext("a table of a page")
     found = VALUES.get(name, {}).get(value)
     return str(found) if found is not None else _moment(value, zone)
 

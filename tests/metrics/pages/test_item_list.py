@@ -138,6 +138,16 @@ def test_the_list_says_who_set_an_item_aside_and_why(
     assert "set-aside" not in others
 
 
+def test_what_was_set_aside_often_is_counted_to_a_bound(
+    page: Any, items: Any, monkeypatch: Any
+) -> None:
+    put_aside(items[0], state="skipped")
+    assert ">skipped or flagged once</a>" in page()
+    put_aside(items[1], state="skipped")
+    monkeypatch.setattr("ratings.desk.aside.COUNTED", 2)
+    assert ">skipped or flagged 2 times and more</a>" in page()
+
+
 def test_what_is_decided_and_what_is_gold_is_marked(
     page: Any, items: Any, question: Any, lead: Any, project: Any, client_for: Any, viewer: Any
 ) -> None:
