@@ -61,6 +61,14 @@ def test_a_filter_says_how_many_items_fit(page: Any, query: str, words: str) -> 
     assert f"<strong>{words}</strong>" in page(query)
 
 
+def test_a_sorted_list_counts_the_items_with_ratings_which_it_lists(
+    page: Any, project: Any
+) -> None:
+    Item.objects.create(project=project, key="unrated", body={"text": "Text"})
+    assert "71 of 71 items fit" in page("?state=asked")
+    assert "70 of 71 items fit" in page("?state=asked&sort=ratings")
+
+
 def test_without_a_filter_nothing_is_said_to_fit(page: Any) -> None:
     assert "items fit" not in page()
 
