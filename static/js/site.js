@@ -69,7 +69,8 @@
 
   function frames() {
     for (const region of document.querySelectorAll(".table-scroll")) {
-      const wide = region.scrollWidth > region.clientWidth + MARGIN;
+      // What is folded away has no width, and is looked at when it opens.
+      const wide = region.scrollWidth > region.clientWidth + MARGIN || !region.clientWidth;
       const tall = region.classList.contains("table-scroll--tall") && region.scrollHeight > region.clientHeight;
       region.classList.toggle("is-whole", !wide && !region.classList.contains("table-scroll--tall"));
       if (region.hasAttribute("tabindex")) region.tabIndex = wide || tall ? 0 : -1;
@@ -81,6 +82,7 @@
 
   frames();
   window.addEventListener("resize", frames);
+  document.addEventListener("toggle", frames, true);
   document.addEventListener("htmx:afterSettle", frames);
 
   // --- a control that shows the same page otherwise leaves the reader where they are

@@ -91,6 +91,18 @@ def test_raters_page_shows_whom_and_what_at_any_width(
     assert found.violations_count == 0, found.generate_report()
 
 
+def test_a_wide_table_that_is_unfolded_scrolls_in_its_frame(
+    project: Any, many: Any, open_page: Any
+) -> None:
+    page = open_page(f"/projects/{project.pk}/pairs/?a=r1&b=r2", viewport=PHONE)
+    for summary in page.locator("main summary").all():
+        if summary.is_visible():
+            summary.click()
+    expect(page.locator("#pair-table-table")).to_be_visible()
+    page.locator("#tests td").first.scroll_into_view_if_needed()
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+
+
 def test_without_scripts_a_wide_table_scrolls_in_its_frame(
     project: Any, many: Any, open_page: Any
 ) -> None:
