@@ -83,6 +83,7 @@
   frames();
   window.addEventListener("resize", frames);
   document.addEventListener("toggle", frames, true);
+  document.addEventListener("change", frames); // a bar may stay in sight once something is ticked
   document.addEventListener("htmx:afterSettle", frames);
 
   // --- a control that shows the same page otherwise leaves the reader where they are

@@ -125,6 +125,9 @@ def test_who_is_chosen_is_removed_and_comes_back(
     box = page.get_by_role("checkbox", name="Choose mia")
     box.check()
     expect(page.get_by_text("1 chosen:")).to_be_visible()
+    top, _bottom, _row = page.locator(".table--people").evaluate(HEAD)
+    assert top > 0  # under the bar, which stays in sight now
+    box.scroll_into_view_if_needed()
     assert Axe().run(page).violations_count == 0
     remove.click()
     expect(page.get_by_text("Not in this project any more: mia.")).to_be_visible()
