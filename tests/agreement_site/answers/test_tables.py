@@ -50,7 +50,8 @@ class Tables(HTMLParser):
         is_typed_into = any(outer == "form" for outer, _known in self.open)
         if tag == "table" and "table" in known.get("class", "").split() and not is_typed_into:
             self.tables.append(self._headings())
-        if tag == "tr":
+        # The lines of a project's questions are told beneath it; each has its own page and file.
+        if tag == "tr" and "of-question" not in known.get("class", ""):
             *_outer, heading = ["", *self._headings()]
             self.rows[heading] = self.rows.get(heading, 0) + 1
         if tag == "a" and known.get("id", "").endswith("-csv"):
