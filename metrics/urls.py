@@ -1,4 +1,5 @@
 from django.urls import path
+from django.views.generic import RedirectView
 
 from metrics.pages import (
     change_views,
@@ -19,6 +20,7 @@ PROJECT = "projects/<int:project_id>/"
 
 urlpatterns = [
     path("", views.projects, name="projects"),
+    path("projects/", RedirectView.as_view(pattern_name="projects"), name="projects_below"),
     path("example/", example_views.load_example, name="load_example"),
     path("words/", word_views.all_words, name="all_words"),
     path("words/statistics/", word_views.statistics, name="statistics"),

@@ -54,7 +54,7 @@ class Wait:
                 n,
             ),
             APPEALS: ngettext("%(number)s open appeal", "%(number)s open appeals", n),
-            DISPUTED: ngettext("%(number)s disputed item", "%(number)s disputed items", n),
+            DISPUTED: ngettext("%(number)s item in doubt", "%(number)s items in doubt", n),
         }
         return forms[self.what] % {"number": figures.whole(n)}
 

@@ -168,7 +168,7 @@ def _of_question(
         RatingRow(
             rating,
             labels.get(rating.code, ""),
-            [other.rater.key for other in standing if rating.code not in (NOTHING, other.code)],
+            [str(other.rater) for other in standing if rating.code not in (NOTHING, other.code)],
             [(labels.get(revision.code, ""), revision) for revision in revisions[rating.pk]],
         )
         for rating in mine

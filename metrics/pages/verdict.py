@@ -120,7 +120,7 @@ def _apart(chosen: Selection, numbers: ProjectNumbers) -> list[SafeString]:
     if len(keys) > NAMED:  # of many, most are a little below the middle: their number says nothing
         every = "#raters" if chosen.filter else _address("raters", chosen)
         links = format_html("{} ({})", links, _link(every, _("all raters")))
-    return [format_html(_("Furthest from the others: {raters}."), raters=links)]
+    return [format_html(_("To look at first: {raters}."), raters=links)]
 
 
 def _first(chosen: Selection) -> tuple[str, str] | None:

@@ -43,13 +43,19 @@ PROJECT_FIELDS = (
 )
 
 
+KEPT = ("name", "description", "overlap", "time_zone")
+
+
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def project_new(request: HttpRequest) -> HttpResponse:
-    """A project with its first question, on one page; ``?start=`` fills in one of STARTS."""
+    """A project with its first question, on one page; ``?start=`` fills in one of STARTS, and what
+    is KEPT the fields of the project itself."""
     refuse_new_projects(request.user)
     start, question, categories = begin_question(request)
     form = ProjectForm(with_added_row(request))
+    # What was typed before another start was chosen.
+    form.initial |= {name: request.GET[name] for name in KEPT if name in request.GET}
     if start is not None:
         form.initial["guidelines"] = start.guidelines
     if is_sent(request) and all_valid(form, question, categories):

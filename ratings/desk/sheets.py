@@ -97,6 +97,10 @@ def context(
         "is_rated": mine is None or mine.state == Assignment.State.DONE,
         "may_change": rater.project.corrections,
     }
+    if mine is not None and mine.state == Assignment.State.SKIPPED:
+        found["full"] = Item.objects.filter(
+            pk=item.pk, places_taken__gte=rater.project.overlap
+        ).exists()
     if mine is not None and mine.why == Assignment.Why.EXAM:
         found |= {"in_exam": exams.under_way(rater, item), "may_change": False}
     return found

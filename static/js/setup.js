@@ -1,5 +1,6 @@
 /* Set-up pages. Everything here is an addition: the forms work without it.
    form[data-own-zone]    its time_zone becomes the browser's
+   [data-kept]           its fields stay when another start is chosen
    [data-copy="id"]      a button that copies the value of a field
    table[data-categories] rows moved by buttons, by Alt+arrow keys or by drag; rows added in place
    table[data-matrix]    a symmetric matrix: a change of one cell is copied to its mirror */
@@ -19,6 +20,17 @@
   const zone = document.querySelector("form[data-own-zone] [name=time_zone]");
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (zone?.value === "UTC" && zone.list?.querySelector(`option[value="${CSS.escape(own)}"]`)) zone.value = own;
+
+  // Another start keeps what was typed of the project.
+  for (const link of document.querySelectorAll(".starts a")) {
+    link.addEventListener("click", () => {
+      const address = new URL(link.href);
+      for (const field of document.querySelectorAll("[data-kept] :is(input, textarea)")) {
+        if (field.value) address.searchParams.set(field.name, field.value);
+      }
+      link.href = address.href;
+    });
+  }
 
   for (const table of document.querySelectorAll("[data-categories]")) categories(table);
   for (const table of document.querySelectorAll("[data-matrix]")) matrix(table);

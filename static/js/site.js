@@ -71,8 +71,8 @@
     for (const region of document.querySelectorAll(".table-scroll")) {
       // What is folded away has no width, and is looked at when it opens.
       const wide = region.scrollWidth > region.clientWidth + MARGIN || !region.clientWidth;
-      const tall = region.classList.contains("table-scroll--tall") && region.scrollHeight > region.clientHeight;
-      region.classList.toggle("is-whole", !wide && !region.classList.contains("table-scroll--tall"));
+      const tall = region.scrollHeight > region.clientHeight + MARGIN;
+      region.classList.toggle("is-whole", !wide && !tall);
       if (region.hasAttribute("tabindex")) region.tabIndex = wide || tall ? 0 : -1;
     }
     const bars = [...document.querySelectorAll(".filters, .triage-acts")];

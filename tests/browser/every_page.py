@@ -106,6 +106,7 @@ NO_PAGE = {
     "rate_next": "the sheet alone, for rate.js",
     "rate_last": "the sheet alone, for rate.js",
     "import_project_progress": "a part of a page, of a project that is made of a file",
+    "projects_below": "leads to the list of projects",
     "scorecard": "was a page, and leads to the raters",
     "mfa_login_webauthn": "data for the passkey's script",
     "mfa_reauthenticate_webauthn": "data for the passkey's script",

@@ -49,6 +49,22 @@ def sign_in(page: Page, username: str = "lead", password: str = PASSWORD) -> Non
     page.wait_for_url("**/")
 
 
+def test_another_start_keeps_what_was_typed_of_the_project(visitor, lead):
+    page = visitor()
+    sign_in(page)
+    page.goto("/projects/new/")
+    page.get_by_label("Name", exact=True).fill("Häuser & Gärten")
+    page.get_by_label("Description").fill("two\nlines")
+    page.get_by_role("link", name="Severity").click()
+    page.wait_for_url("**start=severity**")
+    expect(page.get_by_label("Name", exact=True)).to_have_value("Häuser & Gärten")
+    expect(page.get_by_label("Description")).to_have_value("two\nlines")
+    expect(page.get_by_label("Label 1")).not_to_have_value("")
+    page.get_by_role("link", name="Yes or no").click()
+    page.wait_for_url("**start=yes**")
+    expect(page.get_by_label("Name", exact=True)).to_have_value("Häuser & Gärten")
+
+
 def test_a_lead_makes_a_project_and_a_guest_joins(visitor, lead):
     page = visitor()
     sign_in(page)

@@ -189,7 +189,7 @@ def test_attention_tells_open_cases_and_disputed_items(
             },
         )
     severity, tone = overview(client_for(lead), two).context["rows"]
-    assert [wait.words for wait in severity.waits] == ["1 open case", "3 disputed items"]
+    assert [wait.words for wait in severity.waits] == ["1 open case", "3 items in doubt"]
     left = client_for(lead).get(severity.waits[1].url)
     assert left.context["left"] == 3
     assert tone.waits == []

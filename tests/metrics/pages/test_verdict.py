@@ -241,7 +241,7 @@ def test_of_few_items_nobody_is_said_to_agree_less(
             slices.WORK.sweep()
             page = client.get(f"/projects/{project.pk}/{query}").content.decode()
             verdict = page.split('id="verdict"')[1].split("</section>")[0]
-            found.append("Furthest from the others" in verdict)
+            found.append("To look at first" in verdict)
         return found
 
     assert is_named() == [False, False]
@@ -304,5 +304,5 @@ def test_of_many_three_are_named_and_none_is_counted(
                 rate(question, f"i{number}", f"same{place}", "none")
     bring_up_to_date(question.pk)
     text, links = strip(client_for(lead), project)
-    assert "Furthest from the others: same0, same1, same2 (all raters)." in text
+    assert "To look at first: same0, same1, same2 (all raters)." in text
     assert f"/projects/{project.pk}/raters/?question=severity" in links

@@ -219,9 +219,14 @@ def test_who_is_removed_is_shut_out_and_the_ratings_stay(
 ):
     rate(question, "i1", "ann", "minor")
     client = client_for(annotator)
+    page = f"/projects/{project.pk}/people/"
+    lead = client_for(project.members.get(role="lead").user)
+    assert "not a member" not in lead.get(page).text
     people("act/", {"do": "remove", "person": person_of(project, "annotator")})
-    assert client.get(f"/projects/{project.pk}/people/").status_code == 404
+    assert client.get(page).status_code == 404
     assert question.ratings.count() == 1
+    told = lead.get(page).text
+    assert ("not a member" in told, "gets items" in told) == (True, False)
 
 
 def test_a_rater_is_paused_and_resumed(people, project):

@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from projects.models import Category, Item, Member, Question, Rater
+from projects.models import Category, Item, Member, Project, Question, Rater
 from projects.setup.projects import change_project
 from ratings.desk import rater_messages
 from ratings.models import Apart, Assignment, Rating, Revision
@@ -340,6 +340,23 @@ def test_a_skipped_item_can_be_rated_after_all(desk, project, items, question):
     assert submit(desk, project, items[0], question, 1).status_code == 302
     assert Rating.objects.get().code == 1
     assert Item.objects.get(key="i0").places_taken == 1
+
+
+def test_a_skipped_item_that_others_took_meanwhile_is_not_offered(
+    desk, project, items, question, rate
+):
+    """It would be answered, and then refused."""
+    desk.get(rate_url(project))
+    desk.post(rate_url(project, items[0], "skip/"), {"reason": "not now"})
+    listed = f"/projects/{project.pk}/my-ratings/?show=skipped"
+    sheet = rate_url(project, items[0])
+    assert f'href="{sheet}"' in desk.get(listed).text
+    give_to_others(question, rate, "x", "y")
+    Project.objects.filter(pk=project.pk).update(overlap=2)
+    assert f'href="{sheet}"' not in desk.get(listed).text
+    page = desk.get(sheet).text
+    assert "it needs no more answers" in page
+    assert 'id="answers"' not in page
 
 
 # --- time out
