@@ -42,8 +42,9 @@ def _written(number: float, decimals: int, language: str | None) -> str:
 def signed(value: float | None, decimals: int = 2) -> str:
     """A difference with its sign; a dash for None."""
     text = figure(value, decimals)
-    is_more = value is not None and round(value, decimals) > 0 and not table_files.is_made()
-    return f"+{text}" if is_more else text
+    # By what is written: a computer's 0.005 is above it, and is told as 0.00.
+    is_more = value is not None and value > 0 and any(digit in text for digit in "123456789")
+    return f"+{text}" if is_more and not table_files.is_made() else text
 
 
 def whole(value: int | None) -> str:

@@ -208,3 +208,10 @@ def test_two_hundred_projects_take_no_query_each(
         page = client.get("/")
     assert len(page.context["rows"]) == 50
     assert page.content.decode().count('class="of-question"') == 100
+
+
+def test_a_search_that_finds_nothing_says_so(two: Any, lead: Any, client_for: Any) -> None:
+    page = client_for(lead).get("/?search=zzz").content.decode()
+    assert "No project here has “zzz” in its name." in page
+    assert "<table" not in page
+    assert "No project is in this group." in client_for(lead).get("/?group=archived").text
