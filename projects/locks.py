@@ -23,11 +23,11 @@ def change_categories(question_id: int) -> None:
     several(_locking("pg_advisory_xact_lock", CATEGORIES, question_id))
 
 
-def write_items(project_id: int) -> None:
-    """Until the transaction ends, nobody else can make items of the project by their keys; wait for
-    who does. So items can be made in the order in which they were given: two who make the same
-    ones in different orders never wait for each other in a circle."""
-    several(_locking("pg_advisory_xact_lock", ITEMS, project_id))
+def write_items(project_id: int) -> list[Statement]:
+    """Statements after which, until the transaction ends, nobody else can make items of the project
+    by their keys; they wait for who does. So items can be made in the order in which they were
+    given: two who make the same ones in different orders never wait for each other in a circle."""
+    return _locking("pg_advisory_xact_lock", ITEMS, project_id)
 
 
 def hold_project(project_id: int) -> None:

@@ -36,7 +36,6 @@ def put_items(*, project: Project, rows: Sequence[Any], by: Any = None) -> Count
     """
     items = checked("item", rows, FIELDS)
     with transaction.atomic():
-        locks.write_items(project.pk)
         answers = gold_rows.read(project, items)
         stored = _standing(project, items)
         now = timezone.now()
@@ -81,11 +80,11 @@ class _Said(NamedTuple):
 
 
 def _standing(project: Project, items: Sequence[Row]) -> dict[str, _Said]:
-    """key -> the items that exist already."""
+    """key -> the items that exist already; nobody makes others from here on."""
     columns = "id, body, attributes, has_content, withdrawn_at"
     found = {}
     for key, (pk, body, attributes, *rest) in standing(
-        "projects_item", columns, project, items
+        "projects_item", columns, project, items, after=locks.write_items(project.pk)
     ).items():
         found[key] = _Said(pk, json.loads(body), json.loads(attributes), *rest)
     return found

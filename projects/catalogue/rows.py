@@ -92,12 +92,18 @@ def _problems(row: Row, fields: Mapping[str, Field]) -> list[str]:
 
 
 def standing(
-    table: str, columns: str, project: Project, rows: Sequence[Row]
+    table: str,
+    columns: str,
+    project: Project,
+    rows: Sequence[Row],
+    *,
+    after: Sequence[bulk.Statement] = (),
 ) -> dict[str, tuple[Any, ...]]:
-    """key -> the columns of the rows that exist already."""
+    """key -> the columns of the rows that exist already, ``after`` statements that go along."""
     found = {}
     keys = [row["key"] for row in rows]
-    for part in bulk.several(bulk.find(table, columns, project.pk, keys)):
+    asked = [*after, *bulk.find(table, columns, project.pk, keys)]
+    for part in bulk.several(asked)[len(after) :]:
         for key, *rest in part:
             found[key] = tuple(rest)
     return found

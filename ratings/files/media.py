@@ -22,6 +22,7 @@ from django.db import transaction
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from groundwork.database import bulk
 from projects import locks
 from projects.catalogue import items
 from projects.catalogue.rows import key_problem
@@ -103,7 +104,7 @@ def put(*, project: Project, files: Sequence[Any], by: Any) -> dict[str, int]:
 
 @transaction.atomic
 def _show(stored: Sequence[tuple[Upload, str]], project: Project, by: Any) -> dict[str, int]:
-    locks.write_items(project.pk)  # two uploads at once take turns
+    bulk.several(locks.write_items(project.pk))  # two uploads at once take turns
     keys = {upload.key for upload, _name in stored}
     bodies = dict(Item.objects.filter(project=project, key__in=keys).values_list("key", "body"))
     problems: dict[str, Any] = {}

@@ -120,7 +120,7 @@ class Items:
     def make(self, keys: Sequence[str]) -> None:
         """New items without a body, in this order. Somebody else may have made the same one
         meanwhile: then there is one."""
-        locks.write_items(self.project.pk)
+        bulk.several(locks.write_items(self.project.pk))
         now: Any = connection.ops.adapt_datetimefield_value(timezone.now())
         rows = [(self.project.pk, key, "{}", "{}", now) for key in keys]
         columns = ("project_id", "key", "body", "attributes", "created_at")
