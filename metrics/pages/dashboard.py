@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,25 +10,23 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from metrics.agreement import registry
-from metrics.agreement.headline import CHOSEN, COHEN, FLEISS
-from metrics.agreement.weights import WEIGHTINGS
+from metrics.agreement.headline import CHOSEN
 from metrics.filters import EVERY, RANDOM
 from metrics.models import Reading
 from metrics.readings import over_time, pairs
 from metrics.scale import headlines, weighted
-from projects.models import Rater
 
 from . import getting_started, heat_maps, words
+from .dashboard_tables import beside, confusions, matrix_rows, missing, sensitivity
 from .live import Live
 from .moves import Move
 from .rater_table import rater_table
 from .report_words import ENOUGH
 from .selection import Selection
 from .sources.source import ProjectNumbers
-from .verdict import said_both, verdict
+from .verdict import verdict
 
 SENTENCES = 3  # said at once; the others are one click away
-TABLE_RATERS = 20  # a wider table cannot be read; the list of pairs stands in for it
 
 LIVE = Live(
     seconds=1,
@@ -112,28 +109,6 @@ def context(request: HttpRequest, chosen: Selection, numbers: ProjectNumbers) ->
         "sensitivity_name": weighed,
         "sensitivity": weightings,
     }
-
-
-@dataclass(frozen=True)
-class Confusion:
-    """Two categories, and their share of all disagreement; ``url``: the items on which they were
-    said."""
-
-    words: str
-    share: float
-    url: str
-
-
-def confusions(chosen: Selection, numbers: ProjectNumbers) -> list[Confusion]:
-    """Which categories are confused most."""
-    labels = chosen.scale.labels
-    found = []
-    for one, other, share in numbers.confusions():
-        a, b = labels[one], labels[other]
-        found.append(
-            Confusion(f"{a} / {b}", share, said_both(chosen.project.pk, chosen.question.key, a, b))
-        )
-    return found
 
 
 def trends_offered(chosen: Selection) -> list[tuple[str, str]]:
@@ -234,86 +209,4 @@ def groups(chosen: Selection, reading: Reading | None, numbers: ProjectNumbers) 
     return [
         Line(words.GROUPS[name], reading.headline[name], sparks.get(name, []))
         for name in ("people", "between", "models")
-    ]
-
-
-def beside(chosen: Selection, reading: Reading | None) -> list[tuple[str, dict[str, Any]]]:
-    """The coefficients that stand beside the headline, with their readings."""
-    if reading is None:
-        return []
-    known = reading.told | reading.headline.get("values", {}) | reading.means
-    names = [*reading.headline.get("beside", []), *registry.beside(chosen.scale.kind)]
-    names.insert(0, weighted("fleiss_kappa", reading.headline.get("weights", "none")))
-    names += [name for name in reading.headline.get("values", {}) if name not in names]
-    names.append(weighted(registry.MEAN_BY_ITEMS, chosen.weights))
-    first = chosen.asked or reading.headline.get("name")
-    wanted = [name for name in dict.fromkeys(names) if name != first and name in known]
-    # The mean over one pair is that pair's kappa again, with another interval.
-    return [(name, known[name]) for name in wanted if known[name].get("n_pairs") != 1]
-
-
-def sensitivity(
-    reading: Reading | None, numbers: ProjectNumbers, raters: list[Rater]
-) -> tuple[str, list[tuple[str, Mapping[str, Any]]]]:
-    """A coefficient, and its readings under each weighting that the scale gives sense to: Cohen's
-    kappa where that of two raters is read first, or else Fleiss'."""
-    if reading is None:
-        return FLEISS, []
-    names = [(weights, weighted(FLEISS, weights)) for weights in WEIGHTINGS]
-    found = [(weights, reading.told[name]) for weights, name in names if name in reading.told]
-    if not reading.headline.get("name", "").startswith(COHEN):
-        return FLEISS, found
-    people = [rater for rater in raters if rater.kind == Rater.Kind.HUMAN]
-    two = people if len(people) == 2 else raters
-    return COHEN, [
-        (weights, pair.reading)
-        for weights, _reading in found
-        for pair in numbers.pairs_among(two, weights)
-    ]
-
-
-def missing(chosen: Selection, reading: Reading | None, total: int) -> dict[str, Any]:
-    """How many of ``total`` items have 0, 1, 2, ... ratings, and what each statistic leaves out."""
-    details = reading.details if reading else {}
-    by_ratings = {
-        int(number): items
-        for number, items in details.get("by_ratings", {}).items()
-        if int(number) > 0
-    }
-    rated = sum(by_ratings.values())
-    rows = [(number, by_ratings[number]) for number in sorted(by_ratings)]
-    tail = rows[11:]
-    if tail:
-        rows = rows[:11]
-    unrated = max(total - rated, 0)
-    return {
-        "total": total,
-        "rated": rated,
-        "unrated": unrated,
-        "single": by_ratings.get(1, 0),
-        "pairable": details.get("with_two_or_more", 0),
-        "enough": sum(
-            items for number, items in by_ratings.items() if number >= chosen.project.overlap
-        ),
-        "rows": [(0, unrated), *rows] if unrated else rows,
-        "more_from": tail[0][0] if tail else None,
-        "more": sum(items for _number, items in tail),
-        "uneven": len([number for number in by_ratings if number >= 2]) > 1,
-    }
-
-
-def matrix_rows(
-    raters: list[Rater], matrix: list[pairs.Pair]
-) -> list[tuple[Rater, list[pairs.Pair | None]]]:
-    """The pairs as a square table: a row a rater, None where two share no item. Empty when it would
-    be too wide."""
-    if len(raters) > TABLE_RATERS:
-        return []
-    found = {(pair.rater_a.pk, pair.rater_b.pk): pair for pair in matrix}
-    return [
-        (
-            row,
-            [found.get((row.pk, column.pk)) or found.get((column.pk, row.pk)) for column in raters],
-        )
-        for row in raters
     ]

@@ -8,7 +8,7 @@ from typing import Any
 
 from projects.models import Rater
 
-from . import dashboard
+from . import dashboard, dashboard_tables
 from .rater_columns import COLUMNS, SORTED_BY, Column, RaterRow
 from .selection import Selection
 from .sources.source import ProjectNumbers
@@ -30,7 +30,7 @@ def _statistics(chosen: Selection, numbers: ProjectNumbers) -> Rows:
     if reading is None:
         return []
     first = (chosen.asked or chosen.first["name"], dashboard.first_number(chosen, reading) or {})
-    rows = [first, *dashboard.beside(chosen, reading)]
+    rows = [first, *dashboard_tables.beside(chosen, reading)]
     return [{"statistic": name, **_of(one), "reason": one.get("reason")} for name, one in rows]
 
 
@@ -45,7 +45,7 @@ def _categories(_chosen: Selection, numbers: ProjectNumbers) -> Rows:
 def _missing(chosen: Selection, numbers: ProjectNumbers) -> Rows:
     details = numbers.reading.details if numbers.reading else {}
     by_ratings = {int(number): items for number, items in details.get("by_ratings", {}).items()}
-    by_ratings[0] = dashboard.missing(chosen, numbers.reading, numbers.n_items())["unrated"]
+    by_ratings[0] = dashboard_tables.missing(chosen, numbers.reading, numbers.n_items())["unrated"]
     return [{"ratings": number, "items": by_ratings[number]} for number in sorted(by_ratings)]
 
 

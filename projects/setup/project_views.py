@@ -55,7 +55,7 @@ def project_new(request: HttpRequest) -> HttpResponse:
     start, question, categories = begin_question(request)
     form = ProjectForm(with_added_row(request))
     # What was typed before another start was chosen.
-    form.initial |= {name: request.GET[name] for name in KEPT if name in request.GET}
+    form.initial.update({name: request.GET[name] for name in KEPT if name in request.GET})
     if start is not None:
         form.initial["guidelines"] = start.guidelines
     if is_sent(request) and all_valid(form, question, categories):

@@ -147,16 +147,24 @@ def _pace(recent: Sequence[Recent]) -> float | None:
     return statistics.median(seconds) if len(seconds) >= PACE_FROM else None
 
 
+def forget(rater: Rater) -> None:
+    """Something of what is remembered was taken back."""
+    cache.delete(_key(rater))
+
+
+def _key(rater: Rater) -> str:
+    return f"rated-by-{rater.pk}"
+
+
 def _known(rater: Rater) -> tuple[int, datetime.datetime]:
     """What was rated up to some minutes ago is remembered, what came since is counted: a rater of
     years waits no longer than a new one."""
-    key = f"rated-by-{rater.pk}"
-    known = cache.get(key)
+    known = cache.get(_key(rater))
     if known is None:
         until = timezone.now()
         apart = Apart.objects.filter(rater=rater).exclude(why=Assignment.Why.EXAM)
         said = (Rating.objects.filter(rater=rater), apart)
         items = (rows.standing().values("item").distinct().count() for rows in said)
         known = (sum(items), until)
-        cache.set(key, known, REMEMBERED_SECONDS)
+        cache.set(_key(rater), known, REMEMBERED_SECONDS)
     return known

@@ -22,7 +22,7 @@ from ratings.models import Exam
 from ratings.recording import permitted
 from ratings.recording.judgement import UnknownCode
 
-from . import answering, own, queue, sheets
+from . import answering, own, progress, queue, sheets
 from .forms import AnswerForm, SkipForm, questions_of
 from .next_project import next_project
 from .taking_back import take_back
@@ -121,6 +121,7 @@ def rate_last(request: HttpRequest, rater: Rater) -> HttpResponse:
         except permitted.Refused:
             pass  # the page of the item says how it stands
         else:
+            progress.forget(rater)
             return _taken_back(request, rater, item, codes)
     if sheets.wants_sheet(request):
         return sheets.sheet(request, rater, item)

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 # What the reader of a sheet of paper can do nothing with.
 # (The button that holds the project’s name says it.)
-PRESSED = "button:not(.switcher), select, input, textarea, .button, .chart__tools, summary, .filters, .pager"
+PRESSED = "button:not(.switcher), select, input, textarea, .button, .chart__tools, summary:not(.fold > *), .filters, .pager"
 LINKS = ("Choose another", "Which coefficient?", "All coefficients", "All pairs", "Whom to look at")
 SEEN = """(selector) => [...document.querySelectorAll(selector)]
     .filter((element) => element.checkVisibility()).map((element) => element.outerHTML)"""

@@ -63,6 +63,15 @@ def test_undo_goes_several_steps_back_and_then_says_that_there_is_no_more(
     assert set(Rating.objects.values_list("code", flat=True)) == {-1}
 
 
+def test_what_is_taken_back_is_rated_no_more(desk, project, items, question):
+    """Also when what was rated up to now was counted a while ago, and is remembered."""
+    rated(desk, project, items, question, 2)
+    cache.clear()
+    assert "<strong>2</strong> today" in desk.get(rate_url(project)).text
+    page = undo(desk, project).text
+    assert ("<strong>1</strong> today" in page, "1 rated" in page) == (True, True)
+
+
 def test_a_skip_is_taken_back_while_a_place_is_free(desk, project, items, question):
     project.overlap = 1
     project.save()
