@@ -206,6 +206,7 @@ class Row:
     tries: int
     required: bool
     most_tries: int
+    short: bool = False  # too few gold items are new to them for another try
 
     @property
     def over(self) -> bool:
@@ -217,6 +218,12 @@ class Row:
     def may_act(self) -> bool:
         done = self.exam is not None and self.exam.state in (Exam.State.PASSED, Exam.State.WAIVED)
         return self.required and not done
+
+    @property
+    def stuck(self) -> bool:
+        """Whether they may neither rate nor begin a try, though the rules leave them one."""
+        going = self.exam is not None and self.exam.state == Exam.State.OPEN
+        return self.may_act and self.short and not going and not self.over
 
     @property
     def reason(self) -> str:
@@ -234,9 +241,13 @@ def _results(question: Question, rules: ExamRules, number: str | None) -> Any:
     shown = raters.exclude(user=None).exclude(user__in=leads) if rules.required else raters.none()
     listed = (raters.filter(pk__in=list(by_rater)) | shown).order_by("key").distinct()
     page: Any = Paginator(listed, a_page(RATERS_A_PAGE)).get_page(number)
+    page.object_list = list(page.object_list)
+    new = exams.drawable_by_rater(question, page.object_list)
+    enough = exams.least(question)
     page.object_list = [
         Row(
             rater=rater,
+            short=len(new[rater.pk]) < enough,
             exam=by_rater[rater.pk][-1] if rater.pk in by_rater else None,
             tries=len([one for one in by_rater.get(rater.pk, []) if one.state != "waived"]),
             required=rules.required,

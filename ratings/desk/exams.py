@@ -65,8 +65,9 @@ class NoExam(Exception):
 @dataclass(frozen=True)
 class Standing:
     """How a rater stands with the exam that is due: ``exam`` is the latest try, None before the
-    first; ``tries_left`` may be begun; the next one asks ``most`` items at most, 0 where there are
-    too few; ``least`` right answers from its start pass."""
+    first; ``tries_left`` may be begun, ``sure`` of them however many items each takes; the next one
+    asks ``most`` items at most, 0 where there are too few; ``least`` right answers from its start
+    pass."""
 
     question: Question
     rules: ExamRules
@@ -74,6 +75,7 @@ class Standing:
     tries_left: int
     most: int = 0
     least: int = 0
+    sure: int = 0
 
     @property
     def right_enough(self) -> float:
@@ -112,8 +114,12 @@ def standing(rater: Rater) -> Standing | None:
     if going or not left:
         return found
     enough, number = least(question), len(drawable(question, rater))
-    most = min(question.exam_rules.most, number) if number >= enough else 0
-    return replace(found, most=most, least=enough)
+    if number < enough:
+        return replace(found, least=enough)
+    # Each try has other items, and takes no more than it must.
+    sure = min(left, 1 + (number - enough) // question.exam_rules.most)
+    most = min(question.exam_rules.most, number)
+    return replace(found, most=most, least=enough, sure=sure)
 
 
 def least(question: Question) -> int:
@@ -143,12 +149,19 @@ def fit(question: Question) -> set[int]:
 
 def drawable(question: Question, rater: Rater) -> set[int]:
     """Those of them that are new to the rater."""
-    given = Assignment.objects.filter(rater=rater).exclude(state=Assignment.State.EXPIRED)
-    seen = set(given.values_list("item_id", flat=True))
-    for model in (Rating, Apart):
-        rows = model._default_manager.filter(rater=rater)
-        seen.update(rows.values_list("item_id", flat=True))
-    return fit(question) - seen
+    return drawable_by_rater(question, [rater])[rater.pk]
+
+
+def drawable_by_rater(question: Question, raters: Sequence[Rater]) -> dict[int, set[int]]:
+    """Rater -> those that are new to them."""
+    fitting = fit(question)
+    seen: dict[int, set[int]] = {rater.pk: set() for rater in raters}
+    given = Assignment.objects.exclude(state=Assignment.State.EXPIRED)
+    for rows in (given, Rating.objects.all(), Apart.objects.all()):
+        met = rows.filter(rater__in=raters, item__in=fitting).values_list("rater_id", "item_id")
+        for rater_id, item_id in met:
+            seen[rater_id].add(item_id)
+    return {rater_id: fitting - items for rater_id, items in seen.items()}
 
 
 # --- the course of an exam

@@ -121,8 +121,27 @@ def test_before_an_exam_it_is_told_what_it_is(
         assert "known: 24 at most, often fewer." in page
         assert "11 right ones from the start pass" in page
         assert "You have 2 tries, each with other items." in page
+        assert "there may be too few new items for the next" in page  # 24 at most, and 11 at least
         assert guidelines in page
         assert " more</span>" not in page  # what is left comes after it
+
+
+def test_who_met_too_many_gold_items_to_begin_is_told_to_the_lead(
+    items: list[Item],
+    project: Project,
+    question: Question,
+    desk: Client,
+    lead: User,
+    rate: Any,
+    client_for: Callable[[User], Client],
+) -> None:
+    """They may not rate, and nobody else would know why."""
+    leads, stuck = client_for(lead), "Cannot begin: too few gold items are new to them."
+    assert stuck not in leads.get(f"/projects/{project.pk}/exams/").text
+    for item in items[: GOLD - 10]:
+        rate(question, item.key, "ann", "minor")
+    assert "too few items with known answers" in desk.get(rate_url(project)).text
+    assert stuck in leads.get(f"/projects/{project.pk}/exams/").text
 
 
 def test_answers_of_an_exam_are_no_ratings_and_are_read_alone(
