@@ -9,6 +9,7 @@ from django import template
 from metrics.agreement.weights import weighted
 from projects.models import Question, Rater
 from quality.models import GoldState, RepeatScore, RepeatState
+from ratings.models import Apart, Assignment
 from ratings.recording.days import date_of
 
 register = template.Library()
@@ -25,6 +26,14 @@ def gold_apart(question: Question) -> int:
     """How many answers to hidden gold are in no figure of agreement."""
     found = GoldState.objects.filter(question=question).values_list("n_apart", flat=True)
     return found.first() or 0
+
+
+@register.simple_tag
+def tests_of(question: Question, rater: Rater) -> int:
+    """How many answers of the rater's work tested them unseen: to hidden gold, and to what they had
+    answered before. What an exam asked is no work."""
+    rows = Apart.objects.filter(question=question, rater=rater).standing()
+    return rows.exclude(why=Assignment.Why.EXAM).count()
 
 
 @register.simple_tag

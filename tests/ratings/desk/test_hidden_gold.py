@@ -6,8 +6,10 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 
+from metrics.work.sweep import bring_up_to_date
 from projects.catalogue.gold import retire_gold, set_gold
 from projects.models import Item, Project, Question, QueueOrder, Rater
 from ratings.desk import answering, hidden, queue
@@ -75,6 +77,19 @@ def test_a_share_of_the_queue_is_gold_and_stands_apart(
     assert Rating.objects.count() == Revision.objects.count() == 12 - len(tests)
     taken = dict(Item.objects.values_list("pk", "places_taken"))
     assert taken == {item.pk: 0 if item.pk in tests else 1 for item in items}
+
+
+def test_the_lead_sees_what_the_rater_counts(
+    tested: Project, desk: Client, question: Question, lead: User, client_for: Any
+) -> None:
+    """Who is paid by the item counts tests, too."""
+    for _ in range(12):
+        submit(desk, tested, on_desk(desk, tested), question, 2)
+    bring_up_to_date(question.pk)
+    page = client_for(lead).get(f"/projects/{tested.pk}/raters/ann/")
+    tests = Apart.objects.count()
+    assert page.context["whole"].n_ratings + tests == 12
+    assert f"and {tests} answers to hidden tests, which stand apart" in page.text
 
 
 def test_without_a_share_nothing_is_hidden(
