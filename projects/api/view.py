@@ -19,9 +19,9 @@ def bound_to(request: Request) -> int | None:
     return None if token is None else token.project_id
 
 
+# Without a docstring: the description of an operation would be that of its base.
 class ApiView(APIView):
-    """Base of all API views. OPTIONS is not offered: the schema describes everything."""
-
+    # OPTIONS is not offered: the schema describes everything.
     http_method_names = ["get", "head", "post", "patch", "delete"]
 
     def project(self, request: Request, project_id: int, *, role: str = ANY) -> Project:

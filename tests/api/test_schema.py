@@ -32,6 +32,12 @@ def test_is_valid_openapi_3_1(schema: dict[str, Any]) -> None:
     assert schema["openapi"].startswith("3.1")
 
 
+def test_says_of_no_operation_what_its_code_is(schema: dict[str, Any]) -> None:
+    operations = [one for path in schema["paths"].values() for one in path.values()]
+    assert operations
+    assert not [one["summary"] for one in operations if "Base of" in one.get("description", "")]
+
+
 def test_holds_every_operation_with_its_errors(schema: dict[str, Any]) -> None:
     offered = {
         (route, method)
