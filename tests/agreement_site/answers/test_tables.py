@@ -69,6 +69,7 @@ class Tables(HTMLParser):
         return [known["aria-labelledby"] for _tag, known in self.open if "aria-labelledby" in known]
 
 
+@pytest.mark.sqlite_only("the tables are read off pages, which other tests ask on PostgreSQL")
 @pytest.mark.django_db(transaction=True)
 def test_every_table_of_every_page() -> None:
     """Each table has a file in reach, each link leads to a file with the rows of its table."""
