@@ -66,7 +66,8 @@ def _document(path: Path, language: str) -> tuple[str, list[Section]]:
     """Its title and its parts; ``language`` is the active one, in which coefficients are called."""
     called = {_(title): name for name, (title, _text) in registry.SAID.items()}
     text = (settings.BASE_DIR / path).read_text(encoding="utf-8")
-    title, _sign, rest = text.removeprefix("# ").partition("\n")
+    _of_the_file, _sign, text = text.partition("# ")  # a translation begins with what it is of
+    title, _sign, rest = text.partition("\n")
     sections: list[Section] = []
     for part in f"\n{rest}".split("\n##")[1:]:
         level = 3 if part.startswith("#") else 2

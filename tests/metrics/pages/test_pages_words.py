@@ -292,3 +292,4 @@ def test_the_document_on_statistics_has_a_place_for_each_coefficient(client: Cli
     with translation.override(None):
         chinese = client.get("/words/statistics/", headers={"Accept-Language": "zh-hans"})
     assert '<h3 id="percent_agreement">一致率</h3>' in chinese.content.decode()
+    assert "<h1>统计" in chinese.content.decode()
