@@ -16,7 +16,7 @@ from metrics.models import Reading
 from metrics.readings import over_time, pairs
 from metrics.scale import headlines, weighted
 
-from . import getting_started, heat_maps, words
+from . import getting_started, heat_maps, trends, words
 from .dashboard_tables import beside, confusions, matrix_rows, missing, sensitivity
 from .live import Live
 from .moves import Move
@@ -70,7 +70,7 @@ def context(request: HttpRequest, chosen: Selection, numbers: ProjectNumbers) ->
     steps = [] if chosen.filter else getting_started.steps(chosen.project, reading)
     begun = bool(reading) or not steps
     weighed, weightings = sensitivity(reading, numbers, busiest)
-    places = f"{'trend' if len(points) > 1 else ''}-{len(raters) if has_pairs else ''}"
+    places = f"{'trend' if trends.is_drawn(points) else ''}-{len(raters) if has_pairs else ''}"
     places += "" if begun else "-first"
     return {
         "reading": reading,
@@ -94,6 +94,7 @@ def context(request: HttpRequest, chosen: Selection, numbers: ProjectNumbers) ->
         "missing": missing(chosen, reading, numbers.n_items()),
         "period": course.period,
         "points": points,
+        "is_drawn": trends.is_drawn(points),
         "older": course.older,
         "matrix_raters": raters,
         "matrix_size": heat_maps.matrix_height(len(raters))[0],

@@ -15,7 +15,7 @@ from .live import Live
 from .moves import turn
 from .selection import Selection
 from .sources.source import PairNumbers
-from .trends import Point, newest
+from .trends import Point, is_drawn, newest
 
 LIVE = Live(
     seconds=2,
@@ -48,10 +48,12 @@ def context(chosen: Selection, a: Rater, b: Rater, numbers: PairNumbers) -> dict
         "waiting": numbers.waiting,
         "period": course.period,
         "points": points,
+        "is_drawn": is_drawn(points),
+        "differences_are_drawn": is_drawn(differences),
         "difference_points": differences,
         "older": older,
         "drift": drift(a, b, all_differences),
-        "places": f"{numbers.waiting}-{bool(details.n_items)}-{bool(points)}",
+        "places": f"{numbers.waiting}-{bool(details.n_items)}-{bool(points)}-{is_drawn(points)}",
         "confusion": list(zip(chosen.scale.labels, details.table.tolist(), strict=True)),
         "column_sums": [sum(column) for column in zip(*details.table.tolist(), strict=True)],
     }

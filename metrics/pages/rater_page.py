@@ -12,6 +12,7 @@ from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.models import RaterReading
 from metrics.scale import QuestionScale, weighted
 
+from . import trends
 from .live import Live
 from .selection import Selection
 from .sources.source import RaterNumbers
@@ -37,12 +38,15 @@ def context(chosen: Selection, numbers: RaterNumbers) -> dict[str, Any]:
     points, bias_points = course.lines
     use = category_use(whole, chosen.scale)
     pairwise = weighted(MEAN_PAIRWISE, chosen.weights)
-    shown = (numbers.waiting, bool(whole), len(points) > 1, len(bias_points) > 1, bool(use))
+    drawn, bias_drawn = trends.is_drawn(points), trends.is_drawn(bias_points)
+    shown = (numbers.waiting, bool(whole), drawn, bias_drawn, bool(use))
     return {
         "whole": whole,
         "waiting": numbers.waiting,
         "period": course.period,
         "points": points,
+        "is_drawn": drawn,
+        "bias_is_drawn": bias_drawn,
         "bias_points": bias_points,
         "older": course.older,
         "pairs": numbers.pairs(),

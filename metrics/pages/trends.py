@@ -4,7 +4,7 @@ period that suits their density."""
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import median
@@ -56,6 +56,13 @@ class Point:
         """ "day", "week" or "month"."""
         days = (self.end - self.start).days
         return {1: "day", 7: "week"}.get(days, "month")
+
+
+def is_drawn(points: Sequence[Point]) -> bool:
+    """Whether there is a line to draw, and enough under it: less than ten items in all would make a
+    picture of chance."""
+    n_items = sum(point.reading.get("n_items") or 0 for point in points)
+    return len(points) > 1 and n_items >= periods.FIRM
 
 
 def project_points(

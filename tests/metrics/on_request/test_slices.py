@@ -375,7 +375,7 @@ def test_links_and_charts_keep_the_filter(rated: Any, open_page: Any) -> None:
     text = open_page(given).content.decode()
     for part in (
         "raters/a/?item.language=de&amp;kind=human",
-        "charts/trend.json?item.language=de&amp;kind=human",
+        "charts/pairs.json?item.language=de&amp;kind=human",
     ):
         assert part in text
     matrix = open_page(given, "charts/pairs.json").json()["rows"]

@@ -8,12 +8,13 @@ from collections import Counter
 from typing import Any
 
 import pytest
+import time_machine
 
 from metrics.auditing.compare import audit
 from metrics.models import Diagnosis, Slice
 from metrics.on_request import slices
 from metrics.work.sweep import bring_up_to_date
-from projects.models import Item, Project, Rater
+from projects.models import Item, Project, Question, Rater
 from projects.setup.projects import change_project
 
 pytestmark = pytest.mark.django_db
@@ -161,6 +162,34 @@ def test_no_word_where_the_interval_is_wide(
     assert findings
     assert not [said for said in findings if "weights" in said]
     assert links[-1].startswith(f"/projects/{project.pk}/plan/")
+
+
+def test_no_line_is_drawn_of_fewer_than_ten_items(
+    question: Question, project: Any, rate: Any, utc: Any, client_for: Any, lead: Any
+) -> None:
+    """In two weeks; what there is stands in a table."""
+    client, chance = client_for(lead), "Fewer than 10 items in all"
+    pages = [f"/projects/{project.pk}/{tail}" for tail in ("", "raters/ann/")]
+    for number in range(10):
+        with time_machine.travel(f"2026-03-{10 + 7 * (number % 2)}T09:00:00Z", tick=False):
+            rate(question, f"i{number}", "ann", "none")
+            rate(question, f"i{number}", "bea", "minor" if number < 3 else "none")
+        if number == 8:
+            bring_up_to_date(question.pk)
+            shown = [client.get(page) for page in pages]
+            assert [page.context["is_drawn"] for page in shown] == [False, False]
+            for page in shown:
+                assert chance in page.text
+                assert "trend-table" in page.text
+                assert not re.search("trend.json", page.text)
+            places = shown[0].context["places"]
+    bring_up_to_date(question.pk)
+    for page in pages:
+        assert chance not in client.get(page).text
+        assert "trend.json" in client.get(page).text
+    # An open page has no place for the line: it is loaded anew.
+    asked = client.get(pages[0], headers={"X-Shown": "", "X-Places": places})
+    assert asked["HX-Refresh"] == "true"
 
 
 def test_a_new_project_tells_its_lead_what_it_needs(
