@@ -23,7 +23,10 @@ from ratings.recording.record import record
 from tests.cast import PASSWORD
 from tests.ratings.importing.import_wizard import Wizard
 
-pytestmark = pytest.mark.django_db
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("words of pages that other tests ask on PostgreSQL"),
+]
 
 # Names, formats and signs that are written so in Chinese texts, too. The data below are Chinese or
 # have digits.

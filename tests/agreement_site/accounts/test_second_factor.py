@@ -25,7 +25,10 @@ from projects.models import Project
 from projects.people import tokens
 from tests.cast import PASSWORD
 
-pytestmark = pytest.mark.django_db
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("the factors are a library's, and ask what any session asks"),
+]
 
 DOOR = "/sign-in/second-factor/"
 SET_UP = "/account/second-factor/"
