@@ -23,10 +23,10 @@ from django.utils import timezone
 from events.recording import record
 from groundwork.database import bulk
 from projects.models import GoldAnswer, Item, Question, Rater
-from ratings.models import Apart, Assignment, Exam, ExamRules, Rating
+from ratings.models import Assignment, Exam, ExamRules
 from ratings.recording import examined
 
-from . import hidden
+from . import hidden, own
 
 State = Exam.State
 Why = Assignment.Why
@@ -113,7 +113,7 @@ def standing(rater: Rater) -> Standing | None:
     found = Standing(question, question.exam_rules, latest, left)
     if going or not left:
         return found
-    enough, number = least(question), len(drawable(question, rater))
+    enough, number = least(question), len(drawable_by_rater(question, [rater])[rater.pk])
     if number < enough:
         return replace(found, least=enough)
     # Each try has other items, and takes no more than it must.
@@ -147,21 +147,10 @@ def fit(question: Question) -> set[int]:
     return items - HOLDER[0].doubted(question.pk)
 
 
-def drawable(question: Question, rater: Rater) -> set[int]:
-    """Those of them that are new to the rater."""
-    return drawable_by_rater(question, [rater])[rater.pk]
-
-
 def drawable_by_rater(question: Question, raters: Sequence[Rater]) -> dict[int, set[int]]:
-    """Rater -> those that are new to them."""
+    """Rater -> those of them that are new to them."""
     fitting = fit(question)
-    seen: dict[int, set[int]] = {rater.pk: set() for rater in raters}
-    given = Assignment.objects.exclude(state=Assignment.State.EXPIRED)
-    for rows in (given, Rating.objects.all(), Apart.objects.all()):
-        met = rows.filter(rater__in=raters, item__in=fitting).values_list("rater_id", "item_id")
-        for rater_id, item_id in met:
-            seen[rater_id].add(item_id)
-    return {rater_id: fitting - items for rater_id, items in seen.items()}
+    return {rater_id: fitting - items for rater_id, items in own.met(raters, fitting).items()}
 
 
 # --- the course of an exam
@@ -177,7 +166,7 @@ def begin(*, question: Question, rater: Rater, by: Any = None, reason: str = "")
         return tries[-1]
     if by is None and len(tries) >= question.exam_rules.tries:
         raise NoExam("no_try_left")
-    items = sorted(drawable(question, rater))
+    items = sorted(drawable_by_rater(question, [rater])[rater.pk])
     if len(items) < least(question):
         raise NoExam("too_few")
     secrets.SystemRandom().shuffle(items)

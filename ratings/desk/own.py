@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.db import models
@@ -82,6 +82,17 @@ def item_of(rater: Rater, item_id: int) -> Item | None:
         return None
     [found] = bulk.several([(_ITEM_OF, [item_id, rater.project_id, rater.pk, rater.pk])])
     return queue.ITEM.made(found[0]) if found else None
+
+
+def met(raters: Sequence[Rater], items: Collection[int]) -> dict[int, set[int]]:
+    """Rater -> those of the items that they were given, rated, or were tested by."""
+    found: dict[int, set[int]] = {rater.pk: set() for rater in raters}
+    given = Assignment.objects.exclude(state=Assignment.State.EXPIRED)
+    for rows in (given, Rating.objects.all(), Apart.objects.all()):
+        theirs = rows.filter(rater__in=raters, item__in=items)
+        for rater_id, item_id in theirs.values_list("rater_id", "item_id"):
+            found[rater_id].add(item_id)
+    return found
 
 
 def unread_message(rater: Rater) -> RaterMessage | None:

@@ -95,6 +95,7 @@ def world(project: Project, question: Question, lead: User, rate: Any, make_alar
 def proper(page: Page) -> None:
     """Fits a phone and a desk, and axe finds nothing, light and dark."""
     drawn(page)
+    page.wait_for_load_state()  # a page may load itself anew when there is more to show
     for size in (PHONE, DESK):
         page.set_viewport_size(size)
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), page.url
