@@ -70,7 +70,8 @@ def context(request: HttpRequest, chosen: Selection, numbers: ProjectNumbers) ->
     steps = [] if chosen.filter else getting_started.steps(chosen.project, reading)
     begun = bool(reading) or not steps
     weighed, weightings = sensitivity(reading, numbers, busiest)
-    places = f"{'trend' if trends.is_drawn(points) else ''}-{len(raters) if has_pairs else ''}"
+    is_drawn = trends.is_drawn(points)
+    places = f"{'trend' if is_drawn else ''}-{len(raters) if has_pairs else ''}"
     places += "" if begun else "-first"
     return {
         "reading": reading,
@@ -94,7 +95,7 @@ def context(request: HttpRequest, chosen: Selection, numbers: ProjectNumbers) ->
         "missing": missing(chosen, reading, numbers.n_items()),
         "period": course.period,
         "points": points,
-        "is_drawn": trends.is_drawn(points),
+        "is_drawn": is_drawn,
         "older": course.older,
         "matrix_raters": raters,
         "matrix_size": heat_maps.matrix_height(len(raters))[0],

@@ -43,17 +43,18 @@ def context(chosen: Selection, a: Rater, b: Rater, numbers: PairNumbers) -> dict
     points, older = newest(course.lines[0])
     all_differences = course.lines[1] if chosen.ordered else []
     differences, _older = newest(all_differences)
+    drawn = is_drawn(points)
     return {
         "details": details,
         "waiting": numbers.waiting,
         "period": course.period,
         "points": points,
-        "is_drawn": is_drawn(points),
+        "is_drawn": drawn,
         "differences_are_drawn": is_drawn(differences),
         "difference_points": differences,
         "older": older,
         "drift": drift(a, b, all_differences),
-        "places": f"{numbers.waiting}-{bool(details.n_items)}-{bool(points)}-{is_drawn(points)}",
+        "places": f"{numbers.waiting}-{bool(details.n_items)}-{bool(points)}-{drawn}",
         "confusion": list(zip(chosen.scale.labels, details.table.tolist(), strict=True)),
         "column_sums": [sum(column) for column in zip(*details.table.tolist(), strict=True)],
     }
