@@ -16,8 +16,8 @@ from metrics.models import Reading
 from metrics.readings import over_time, pairs
 from metrics.scale import headlines, weighted
 
-from . import getting_started, heat_maps, trends, words
-from .dashboard_tables import beside, confusions, matrix_rows, missing, sensitivity
+from . import confusions, getting_started, heat_maps, trends, words
+from .dashboard_tables import beside, matrix_rows, missing, sensitivity
 from .live import Live
 from .moves import Move
 from .rater_table import rater_table
@@ -106,7 +106,7 @@ def context(request: HttpRequest, chosen: Selection, numbers: ProjectNumbers) ->
         "places": "starting" if steps and reading is None else places,
         "n_raters": table.n_raters,
         "rater_page": table,
-        "confusions": confusions(chosen, numbers),
+        "confusions": confusions.told(chosen.question, numbers.confusions()),
         "disputes": numbers.disputes(),
         "sensitivity_name": weighed,
         "sensitivity": weightings,

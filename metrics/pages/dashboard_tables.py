@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from metrics.agreement import registry
@@ -15,7 +14,6 @@ from projects.models import Rater
 
 from .selection import Selection
 from .sources.source import ProjectNumbers
-from .verdict import said_both
 
 TABLE_RATERS = 20  # a wider table cannot be read; the list of pairs stands in for it
 
@@ -33,28 +31,6 @@ def beside(chosen: Selection, reading: Reading | None) -> list[tuple[str, dict[s
     wanted = [name for name in dict.fromkeys(names) if name != first and name in known]
     # The mean over one pair is that pair's kappa again, with another interval.
     return [(name, known[name]) for name in wanted if known[name].get("n_pairs") != 1]
-
-
-@dataclass(frozen=True)
-class Confusion:
-    """Two categories, and their share of all disagreement; ``url``: the items on which they were
-    said."""
-
-    words: str
-    share: float
-    url: str
-
-
-def confusions(chosen: Selection, numbers: ProjectNumbers) -> list[Confusion]:
-    """Which categories are confused most."""
-    labels = chosen.scale.labels
-    found = []
-    for one, other, share in numbers.confusions():
-        a, b = labels[one], labels[other]
-        found.append(
-            Confusion(f"{a} / {b}", share, said_both(chosen.project.pk, chosen.question.key, a, b))
-        )
-    return found
 
 
 def sensitivity(

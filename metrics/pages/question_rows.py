@@ -14,12 +14,11 @@ from django.utils.safestring import SafeString
 
 from metrics.agreement import bands
 from metrics.models import CountState, Diagnosis, Reading, Span
-from metrics.scale import QuestionScale
 from projects.models import Project, Question
 
 from . import sparks
+from .confusions import Confusion, told
 from .findings import apart_sentences, raters_apart
-from .verdict import said_both
 
 
 class Wait(Protocol):
@@ -37,16 +36,6 @@ class Wait(Protocol):
 WAITS: list[Callable[[Any, Sequence[Question]], Mapping[int, Sequence[Wait]]]] = []
 
 
-@dataclass(frozen=True)
-class Confused:
-    """The two categories between which most of the disagreement is; where the items are."""
-
-    a: str
-    b: str
-    share: float
-    url: str
-
-
 @dataclass
 class QuestionRow:
     project: Project
@@ -54,7 +43,7 @@ class QuestionRow:
     reading: Reading | None
     n_ratings: int = 0
     course: sparks.Lately | None = None
-    confused: Confused | None = None
+    confused: Confusion | None = None
     attention: list[SafeString] = field(default_factory=list)
     waits: list[Wait] = field(default_factory=list)
 
@@ -111,7 +100,7 @@ def of_project(
     """All questions of a project, whose categories are at hand, as are their numbers of ratings."""
     readings = read(questions)
     courses, apart = sparks.lately(readings.values()), raters_apart(readings)
-    confused, waiting = _confused(project, questions), [find(project, questions) for find in WAITS]
+    confused, waiting = _confused(questions), [find(project, questions) for find in WAITS]
     return [
         QuestionRow(
             project,
@@ -129,16 +118,9 @@ def of_project(
     ]
 
 
-def _confused(project: Project, questions: Sequence[Question]) -> dict[int, Confused]:
-    """As it was told with the findings, unless a category went since."""
+def _confused(questions: Sequence[Question]) -> dict[int, Confusion]:
+    """Question -> what is confused most."""
     stored = Diagnosis.objects.filter(question__in=questions)
-    told = dict(stored.values_list("question_id", "confusions"))
-    found = {}
-    for question in questions:
-        labels = QuestionScale.of(question).labels
-        for one, other, share in told.get(question.pk, ())[:1]:
-            if other < len(labels):
-                a, b = labels[one], labels[other]
-                url = said_both(project.pk, question.key, a, b)
-                found[question.pk] = Confused(a, b, share, url)
-    return found
+    found = dict(stored.values_list("question_id", "confusions"))
+    first = {one.pk: told(one, found.get(one.pk, ())[:1]) for one in questions}
+    return {pk: said[0] for pk, said in first.items() if said}

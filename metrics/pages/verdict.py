@@ -19,6 +19,7 @@ from metrics.agreement import bands
 from projects.models import Member, Question
 
 from . import figures, words
+from .confusions import said_both
 from .selection import Selection
 from .sources.source import ProjectNumbers
 
@@ -101,13 +102,6 @@ def _confused(chosen: Selection, numbers: ProjectNumbers) -> list[SafeString]:
             link = _link(said_both(chosen.project.pk, chosen.question.key, a, b), f"{a} / {b}")
             return [format_html(said, pair=link, share=share)]
     return []
-
-
-def said_both(project_id: int, question: str, a: str, b: str) -> str:
-    """The items of which somebody said one and somebody the other, the most disputed first."""
-    said = {"said": a, "and_said": b, "sort": "disagreement"}
-    query = urlencode({"question": question, **said})
-    return f"{reverse('items', args=[project_id])}?{query}"
 
 
 def _apart(chosen: Selection, numbers: ProjectNumbers) -> list[SafeString]:

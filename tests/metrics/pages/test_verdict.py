@@ -83,7 +83,7 @@ def test_what_is_confused_with_what(
     ]
     client = client_for(lead)
     page = client.get(f"/projects/{project.pk}/")
-    assert [(one.words, one.share) for one in page.context["confusions"]] == expected
+    assert [(f"{one.a} / {one.b}", one.share) for one in page.context["confusions"]] == expected
     assert expected[0][0] == "none / minor"
     items = client.get(page.context["confusions"][1].url).context["rows"]
     assert {row.item.key for row in items} == {f"more {number}" for number in range(9)}
