@@ -173,13 +173,14 @@ def exam_rules(request: HttpRequest, project_id: int) -> HttpResponse:
             messages.success(request, _("Saved."))
             return _back(chosen)
     question.exam_rules = rules
+    power = _power(question, rules)
     context = {
         "project": chosen.project,
         "chosen": chosen,
         "form": form,
         "rules": rules,
-        **_power(question, rules),
-        "page": _results(question, rules, request.GET.get("page")),
+        **power,
+        "page": _results(question, rules, power["least"], request.GET.get("page")),
     }
     return render(request, "quality/exams.html", context, status=400 if form.errors else 200)
 
@@ -231,8 +232,9 @@ class Row:
         return _("rated before the exam was asked for") if said == settings.RATED_BEFORE else said
 
 
-def _results(question: Question, rules: ExamRules, number: str | None) -> Any:
-    """Those who had an exam, and where one is asked for all annotators."""
+def _results(question: Question, rules: ExamRules, least: int, number: str | None) -> Any:
+    """Those who had an exam, and where one is asked for all annotators; ``least`` items make up a
+    try."""
     by_rater: dict[int, list[Exam]] = {}
     for one in Exam.objects.filter(question=question).select_related("by").defer("items"):
         by_rater.setdefault(one.rater_id, []).append(one)
@@ -243,11 +245,10 @@ def _results(question: Question, rules: ExamRules, number: str | None) -> Any:
     page: Any = Paginator(listed, a_page(RATERS_A_PAGE)).get_page(number)
     page.object_list = list(page.object_list)
     new = exams.drawable_by_rater(question, page.object_list)
-    enough = exams.least(question)
     page.object_list = [
         Row(
             rater=rater,
-            short=len(new[rater.pk]) < enough,
+            short=len(new[rater.pk]) < least,
             exam=by_rater[rater.pk][-1] if rater.pk in by_rater else None,
             tries=len([one for one in by_rater.get(rater.pk, []) if one.state != "waived"]),
             required=rules.required,
