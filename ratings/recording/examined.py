@@ -26,7 +26,7 @@ DUE = """
         )
     ORDER BY q.position, q.id LIMIT 1
     """
-_OF_EACH = f"SELECT r.id, ({DUE}) FROM projects_rater r WHERE r.id IN ({{raters}})"  # noqa: S608
+_OF_EACH = f"SELECT r.id, ({DUE}) FROM projects_rater r WHERE r.id IN ({{raters}})"  # noqa: S608  # fixed names
 _OF_ONE = f"SELECT ({DUE}) FROM projects_rater r WHERE r.id = %s"  # noqa: S608  # fixed names
 
 
