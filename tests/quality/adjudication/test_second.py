@@ -92,8 +92,8 @@ def test_nobody_gives_a_second_opinion_on_their_own_decision(
 
 
 def test_a_share_of_the_items_is_drawn(labelled: Question) -> None:
-    drawn = sum(second._drawn(labelled, item, 0.2) for item in range(2000))
-    assert 340 < drawn < 460
+    drawn = sum(second._drawn(labelled, item, 0.2) for item in range(20_000))
+    assert 3_600 < drawn < 4_400  # seven standard deviations on either side
 
 
 def test_their_agreement_with_its_interval(labelled: Question, lead: User, other: User) -> None:

@@ -47,6 +47,12 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def by_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every second item is to be a test, whatever number the rater has here."""
+    monkeypatch.setattr(hidden, "_drawn", lambda _rater, place, _what: place % 2 / 2)
+
+
+@pytest.fixture
 def desk(client_for: Any, annotator: Any) -> Client:
     return client_for(annotator)
 
@@ -57,7 +63,7 @@ def on_desk(desk: Client, project: Project) -> Item:
 
 
 def test_a_share_of_the_queue_is_gold_and_stands_apart(
-    tested: Project, desk: Client, question: Question, items: list[Item]
+    tested: Project, desk: Client, question: Question, items: list[Item], by_turns: None
 ) -> None:
     for _ in range(12):
         assert submit(desk, tested, on_desk(desk, tested), question, 2).status_code == 302
@@ -79,17 +85,33 @@ def test_a_share_of_the_queue_is_gold_and_stands_apart(
     assert taken == {item.pk: 0 if item.pk in tests else 1 for item in items}
 
 
+@pytest.mark.parametrize(
+    ("n_gold", "said"),
+    [
+        (1, "and 1 answer to a hidden test, which stands apart"),
+        (4, "and 4 answers to hidden tests, which stand apart"),
+    ],
+)
 def test_the_lead_sees_what_the_rater_counts(
-    tested: Project, desk: Client, question: Question, lead: User, client_for: Any
+    tested: Project,
+    desk: Client,
+    question: Question,
+    items: list[Item],
+    lead: User,
+    client_for: Any,
+    always: None,
+    n_gold: int,
+    said: str,
 ) -> None:
     """Who is paid by the item counts tests, too."""
+    for item in items[n_gold:4]:
+        retire_gold(item=item, question=question, by=None)
     for _ in range(12):
         submit(desk, tested, on_desk(desk, tested), question, 2)
     bring_up_to_date(question.pk)
     page = client_for(lead).get(f"/projects/{tested.pk}/raters/ann/")
-    tests = Apart.objects.count()
-    assert page.context["whole"].n_ratings + tests == 12
-    assert f"and {tests} answers to hidden tests, which stand apart" in page.text
+    assert page.context["whole"].n_ratings == 12 - n_gold
+    assert said in page.text
 
 
 def test_without_a_share_nothing_is_hidden(
