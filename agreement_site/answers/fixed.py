@@ -29,7 +29,9 @@ register = template.Library()
 
 # Of every page, in the order in which they stand: dark where the system is, or as the user chose.
 DARK = "css/dark.css"
-PAGE = ("css/tokens.css", "css/frame.css", "css/blocks.css", "css/tables.css", "css/forms.css")
+PAGE = tuple(
+    f"css/{part}.css" for part in ("tokens", "frame", "blocks", "tables", "forms", "palette")
+)
 TOGETHER = {
     "css/page.css": (*PAGE, DARK),
     "css/page-light.css": PAGE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,22 +12,15 @@ from playwright.sync_api import expect
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-def accessible(page: Any) -> None:
-    found = Axe().run(page)
+def accessible(page: Any, place: str | None = None) -> None:
+    """The page, or the place of it that is ours."""
+    found = Axe().run(page, context=place)
     assert found.violations_count == 0, found.generate_report()
 
 
-def test_by_keyboard_alone(
-    browser: Any,
-    live_server: Any,
-    client_for: Any,
-    admin: Any,
-    project: Any,
-    question: Any,
-    rate: Any,
-) -> None:
-    """Ctrl+K, a name and Enter; g and a letter; never while something is typed, nor switched off."""
-    rate(question, "post-7", "w1", "minor")
+@pytest.fixture
+def page(browser: Any, live_server: Any, client_for: Any, admin: Any) -> Iterator[Any]:
+    """A page of somebody of the staff, in whose console nobody complains."""
     context = browser.new_context(base_url=live_server.url, reduced_motion="reduce")
     cookie = client_for(admin).cookies["sessionid"]
     context.add_cookies([{"name": "sessionid", "value": cookie.value, "url": live_server.url}])
@@ -34,6 +28,14 @@ def test_by_keyboard_alone(
     complaints: list[str] = []
     page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
+    yield page
+    context.close()
+    assert complaints == []
+
+
+def test_by_keyboard_alone(page: Any, project: Any, question: Any, rate: Any) -> None:
+    """Ctrl+K, a name and Enter; g and a letter; never while something is typed, nor switched off."""
+    rate(question, "post-7", "w1", "minor")
     page.goto("/style/")
     accessible(page)
 
@@ -65,5 +67,18 @@ def test_by_keyboard_alone(
     page.evaluate("() => localStorage.setItem('concord:desk:keys', 'off')")
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_have_count(0)
-    context.close()
-    assert complaints == []
+
+
+def test_in_the_admin(page: Any, project: Any) -> None:
+    """Django's own pages have the palette and the list of keys that all others have."""
+    page.goto("/admin/auth/user/")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_contain_text("find and go anywhere")
+    accessible(page, "#keys-help")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+k")
+    page.keyboard.type(project.name)
+    expect(page.locator(".palette__found").get_by_role("link")).to_have_count(1)
+    accessible(page, "#palette")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/projects/{project.pk}/")
