@@ -61,3 +61,23 @@ def test_a_file_without_times_is_told_as_the_cause(page: Any, project: Any) -> N
     assert page("raters/a/").count(told) == 1
     ImportRun.objects.filter(pk=run.pk).update(summary={"untimed": 0})
     assert told not in page("")
+
+
+def test_a_small_line_has_no_week_of_few_items(
+    question: Any, rate: Any, utc: Any, lead: Any, client_for: Any
+) -> None:
+    """Their first items would make every rater rise or fall."""
+    for week, n_items in enumerate((4, 12, 12)):
+        for number in range(n_items):
+            for rater in "ab":
+                same = week and number % 4 == 0
+                label = "none" if same or rater == "a" else "minor"
+                moment = utc(2026, 3, 2 + 7 * week, 12)
+                rate(question, f"{week}-{number}", rater, label, rated_at=moment)
+    tasks.sweep_all()
+    page = client_for(lead).get(f"/projects/{question.project_id}/").text
+    raters = page.split('id="raters"', 1)[1].split("</section>", 1)[0]
+    labels = re.findall(r'<svg class="spark"[^>]* aria-label="([^"]*)"', raters)
+    assert len(labels) == 2
+    for label in labels:
+        assert label.endswith(", 2 weeks"), "who hears it is told what it rests on"

@@ -260,3 +260,37 @@ def test_queries_do_not_grow_with_questions(
         return taken()
 
     assert queries("tone") == queries("more", "again", "once") == 18
+
+
+def test_each_question_is_called_by_its_text(two: Any, lead: Any, client_for: Any) -> None:
+    """Where one of several is chosen, in the head and in the title of the page."""
+    page = overview(client_for(lead), two, "?question=tone").text
+    picker = page.split('<select id="question"')[1].split("</select>")[0]
+    assert re.findall(r">([^<>]+)</option>", picker) == ["Which severity?", "Which tone?"]
+    assert page.split("<title>")[1].startswith("Which tone? · ")
+    assert "<h1>Which tone?</h1>" in page
+
+
+def test_one_control_chooses_the_coefficient_and_the_page_says_which(
+    two: Any, lead: Any, client_for: Any
+) -> None:
+    """It stands beside the number that it changes, not in the card of the trend."""
+    page = overview(client_for(lead), two, "?question=severity&coefficient=gwet_ac1").text
+    assert page.count('name="coefficient"') - page.count('hidden" name="coefficient"') == 1
+    cards = {
+        name: page.split(f'id="{name}"', 1)[1].split("</section>", 1)[0]
+        for name in ("headline", "beside", "trend")
+    }
+    assert '<select id="coefficient"' in cards["beside"]
+    for name in ("headline", "trend"):
+        assert "Gwet’s AC1" in cards[name]
+    assert page.index('class="split"') < page.index('id="headline"') < page.index('id="beside"')
+
+
+def test_by_keyboard_the_first_number_is_one_step_away(
+    two: Any, lead: Any, client_for: Any
+) -> None:
+    page = overview(client_for(lead), two, "?question=severity").text
+    skips = re.findall(r'<a class="skip-link" href="#([^"]*)"', page)
+    assert skips == ["main", "headline"]
+    assert all(page.count(f'id="{name}"') == 1 for name in skips)
