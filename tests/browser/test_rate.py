@@ -667,6 +667,7 @@ def test_a_picture_keeps_its_ratio_and_opens_large(
         large = page.locator(".enlarged img")
         expect(large).to_be_visible()
         assert large.bounding_box()["width"] > box["width"], path
+        expect(large).to_have_css("object-fit", "contain")
         page.locator(".enlarged__picture").click()  # its own size
         assert large.bounding_box()["width"] == 1440, path
         page.locator(".enlarged__picture").click()

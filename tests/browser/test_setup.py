@@ -66,12 +66,17 @@ def test_another_start_keeps_what_was_typed_of_the_project(visitor, lead):
 
 
 def test_a_lead_makes_a_project_and_a_guest_joins(visitor, lead):
-    page = visitor()
+    page = visitor(timezone_id="Europe/Berlin")
     sign_in(page)
     page.goto("/projects/new/")
+    expect(page.locator("[name=time_zone]")).to_have_value("Europe/Berlin")
     page.get_by_label("Name", exact=True).fill("Reviews")
     page.get_by_label("Question", exact=True).fill("How bad is it?")
+    value = page.get_by_role("columnheader", name="Value")
+    page.get_by_label("Scale").select_option("nominal")
+    expect(value).to_be_hidden()  # where answers have no order, none has a number
     page.get_by_label("Scale").select_option("ordinal")
+    expect(value).to_be_visible()
     for number, label in enumerate(("none", "minor", "major"), start=1):
         page.get_by_label(f"Label {number}").fill(label)
     page.get_by_role("button", name="Add a row").click()

@@ -31,6 +31,15 @@ OUT_OF_SIGHT = """(table) => [...table.querySelectorAll("th, td")].filter((cell)
     return box.width && (box.left < 0 || box.right > window.innerWidth);
 }).map((cell) => cell.textContent.trim())"""
 
+# Of each frame of a table that is seen: whether it scrolls, and whether one stops at it.
+FRAMES = """() => {
+    const seen = [...document.querySelectorAll(".table-scroll[tabindex]")].filter((one) => one.clientWidth);
+    return [
+        seen.map((one) => one.scrollWidth > one.clientWidth + 8 || one.scrollHeight > one.clientHeight + 8),
+        seen.map((one) => one.tabIndex === 0),
+    ];
+}"""
+
 
 def head_stays(page: Page, table: str) -> None:
     drawn(page)
@@ -70,7 +79,16 @@ def many(rated: Any, rate: Any) -> Any:
 
 
 def test_head_of_the_raters_stays_under_the_filter(project: Any, many: Any, open_page: Any) -> None:
-    head_stays(open_page(f"/projects/{project.pk}/", viewport=DESK), "#raters table")
+    page = open_page(f"/projects/{project.pk}/", viewport=DESK)
+    head_stays(page, "#raters table")
+    # A frame is a stop on the way through the page where it scrolls, and nowhere else.
+    scrolls, stops = page.evaluate(FRAMES)
+    assert stops == scrolls
+    page.set_viewport_size(PHONE)
+    page.wait_for_function(
+        f"() => {{ const [a, b] = ({FRAMES})(); return `${{a}}` === `${{b}}`; }}"
+    )
+    assert any(page.evaluate(FRAMES)[0])
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
