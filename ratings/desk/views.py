@@ -9,6 +9,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -68,24 +69,38 @@ def rate(request: HttpRequest, project_id: int) -> HttpResponse:
 
 
 def for_raters(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Give the view the rater that the user is. 404 without one; who is paused is told so at once,
-    whatever they were doing."""
+    """Give the view the rater that the user is. 404 without one; who is paused, or rates here no
+    more, is told so at once, whatever they were doing."""
 
     @login_required
     @never_cache
     @functools.wraps(view)
     def with_rater(request: HttpRequest, project_id: int, **place: Any) -> HttpResponse:
-        project = get_project(request.user, project_id, role=Member.Role.ANNOTATOR)
-        rater = own.rater_of(project, request.user)
-        if rater is None:
-            raise Http404
+        try:
+            project = get_project(request.user, project_id, role=Member.Role.ANNOTATOR)
+            rater = own.rater_of(project, request.user)
+            if rater is None:
+                raise Http404
+        except (Http404, PermissionDenied):
+            if not sheets.wants_sheet(request):
+                raise
+            # Alike for whatever is not theirs.
+            context = {"next_project": next_project(request.user, besides=project_id)}
+            return render(request, "ratings/_rate_gone.html", context, status=404)
         try:
             permitted.refuse_paused(rater.paused, rater.told)
         except permitted.Paused:
             template = "_rate_paused" if sheets.wants_sheet(request) else "rate_closed"
             context = _closed(request, project, rater)
             return render(request, f"ratings/{template}.html", context, status=403)
-        response = view(request, rater, **place)
+        try:
+            response = view(request, rater, **place)
+        except Http404:  # an item that was deleted while it was on the desk
+            if not sheets.wants_sheet(request):
+                raise
+            gone = _("This item is gone, or was never given to you.")
+            context = {"project": project, "message": gone}
+            response = render(request, "ratings/_rate_refused.html", context, status=404)
         if sheets.wants_sheet(request):  # also of an answer without a sheet (204)
             response["X-Guidelines"] = str(rater.project.guidelines_version)
         return response

@@ -66,6 +66,7 @@ def test_the_next_item_is_shown_with_its_answers_and_their_keys(desk, project, i
     assert "Text number 0" in page
     for key, label in enumerate(("none", "minor", "major", "critical"), start=1):
         assert f'data-key="{key}"' in page
+        assert f'aria-keyshortcuts="{key}"' in page  # who hears the answer hears its key
         assert label in page
     assert "Text number 1" not in page
 
@@ -616,6 +617,46 @@ def test_a_paused_rater_is_told_and_stores_nothing(desk, project, items, questio
     assert submit(desk, project, items[0], question, 2).status_code == 403
     assert not Rating.objects.exists()
     assert desk.get(f"/projects/{project.pk}/my-ratings/").status_code == 200
+
+
+@pytest.mark.parametrize("how", ["removed", "viewer", "untied", "never"])
+def test_who_rates_here_no_more_is_told_at_the_open_desk(
+    how, client_for, annotator, project, items, question, make_project
+):
+    """Not that something went wrong, nor to sign in: of whatever is not theirs the same."""
+    desk = client_for(annotator)
+    desk.get(rate_url(project))
+    if how == "removed":
+        project.members.filter(user=annotator).delete()
+    elif how == "viewer":
+        project.members.filter(user=annotator).update(role="viewer")
+    elif how == "untied":
+        project.raters.update(user=None)
+    asked = make_project("Foreign") if how == "never" else project
+    address = rate_url(asked, items[0])
+    for answer in (
+        desk.post(address, answers((question, 1)), **SHEET),
+        desk.post(f"{address}skip/", {"reason": "x"}, **SHEET),
+    ):
+        assert answer.status_code == 404
+        assert '<section class="sheet"' in answer.text
+        assert "You do not rate here any more" in answer.text
+        assert "site-header" not in answer.text
+        assert asked.name not in answer.text
+    assert desk.post(address, answers((question, 1))).status_code in (403, 404)
+    assert not Rating.objects.exists()
+
+
+def test_an_item_that_is_deleted_while_it_is_rated_gives_way_to_the_next(
+    desk, project, items, question
+):
+    desk.get(rate_url(project))
+    Item.objects.filter(pk=items[0].pk).delete()
+    answer = desk.post(rate_url(project, items[0]), answers((question, 2)), **SHEET)
+    assert answer.status_code == 404
+    assert "This item is gone, or was never given to you." in answer.text
+    assert "Next item" in answer.text
+    assert "Text number 1" in desk.get(rate_url(project)).text
 
 
 def test_a_project_without_questions_says_so(desk, project, items):
