@@ -372,6 +372,7 @@
       sayProblem(answer.problem);
     } else if (!answer.ok) {
       ahead = answer.section.dataset.item ? next : null; // none: the desk is closed to this rater
+      if (!answer.section.dataset.item) news.hidden = true;
       answer.section.dataset.seen = "yes"; // it carries what was sent; the draft says no more
       show(answer.section);
       answer.section.querySelector(".errorlist:not(:empty)")?.scrollIntoView({ block: "center" });

@@ -587,18 +587,31 @@ def _overlap(one: Any, other: Any) -> bool:
     )
 
 
-def test_who_is_paused_while_rating_is_told_at_once(open_desk, annotator, items, project):
+def test_who_is_paused_while_rating_is_told_at_once(open_desk, annotator, items, lead, project):
+    change_project(project=project, by=lead, guidelines="Look *twice*.")
     page = open_desk(annotator)
+    expect(page.locator("#desk-news")).to_be_visible()
     expect(page.locator("#desk")).to_have_attribute("data-ready", str(items[1].pk))
     project.raters.update(paused=True)
     page.keyboard.press("2")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Your rating is paused")).to_be_visible()
+    expect(page.locator("#desk-news")).to_be_hidden()
     becomes(stored, {})
     project.raters.update(paused=False)
     page.get_by_role("link", name="Look again").click()
     shown(page, 0)
     expect(page.get_by_label("minor")).to_be_checked()
+
+
+def test_who_rates_here_no_more_is_told_at_once(open_desk, annotator, items, project):
+    page = open_desk(annotator)
+    expect(page.locator("#desk")).to_have_attribute("data-ready", str(items[1].pk))
+    project.members.filter(user=annotator).update(role="viewer")
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="You do not rate here any more")).to_be_visible()
+    becomes(stored, {})
 
 
 def test_a_second_window_asks_before_it_overwrites(open_desk, annotator, items):
