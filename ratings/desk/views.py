@@ -12,6 +12,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 from django.views.decorators.cache import never_cache
@@ -98,9 +99,9 @@ def for_raters(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]
         except Http404:  # an item that was deleted while it was on the desk
             if not sheets.wants_sheet(request):
                 raise
-            gone = _("This item is gone, or was never given to you.")
-            context = {"project": project, "message": gone}
-            response = render(request, "ratings/_rate_refused.html", context, status=404)
+            response = _not_stored(
+                request, rater, 404, _("This item is gone, or was never given to you.")
+            )
         if sheets.wants_sheet(request):  # also of an answer without a sheet (204)
             response["X-Guidelines"] = str(rater.project.guidelines_version)
         return response
@@ -251,7 +252,12 @@ def _taken_back(
 
 
 def _refused(request: HttpRequest, rater: Rater, refusal: permitted.Refused) -> HttpResponse:
-    status, message = REFUSALS[type(refusal)]
+    return _not_stored(request, rater, *REFUSALS[type(refusal)])
+
+
+def _not_stored(
+    request: HttpRequest, rater: Rater, status: int, message: str | Promise
+) -> HttpResponse:
     template = (
         "ratings/_rate_refused.html" if sheets.wants_sheet(request) else "ratings/rate_refused.html"
     )
