@@ -53,3 +53,15 @@ def test_a_text_is_read_in_its_own_direction(
     for place in re.finditer(re.escape(ARABIC), text):
         before = text[: place.start()]
         assert re.search(r'dir="auto"[^>]*>(?:\s|<[^/][^>]*>)*$', before), before[-200:]
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name != "the desk"])
+def test_a_picture_is_told_by_itself_and_not_by_its_address(
+    name: str, told: Item, project: Any, client_for: Any, lead: Any, annotator: Any
+) -> None:
+    address = f"/projects/{project.pk}/media/1ff4.png"
+    Item.objects.filter(pk=told.pk).update(body={"image": address})
+    client = client_for(annotator if PAGES[name].startswith("my-") else lead)
+    page = client.get(f"/projects/{project.pk}/{PAGES[name].format(item=told.pk)}").text
+    assert f'src="{address}"' in page
+    assert address not in re.sub(r"<[^>]+>", "", page)
