@@ -176,6 +176,7 @@
     section.querySelector(".item-body")?.setAttribute("tabindex", "-1");
     section.querySelector("form.answers")?.setAttribute("novalidate", ""); // submit() says which answer is missing
     showSettings();
+    showNews(!news.hidden);
     setCurrent(firstOpenQuestion() ?? section.querySelector(".question"));
     goneBy ||= section.dataset.guidelines ?? "";
     writeVersion();
@@ -239,7 +240,14 @@
 
   function tellGuidelines(text) {
     document.getElementById("desk-news-text").textContent = text;
-    news.hidden = guidelines.open; // who reads them sees the new ones
+    showNews(!guidelines.open); // who reads them sees the new ones
+  }
+
+  /** On a phone the button that opens them says it: a card would lie over what is read or pressed. */
+  function showNews(open) {
+    news.hidden = !open;
+    const told = holder.querySelector(".sheet__news");
+    if (told) told.textContent = open ? document.getElementById("desk-news-text").textContent : "";
   }
 
   function writeVersion() {
@@ -248,7 +256,7 @@
   }
 
   function readGuidelines() {
-    news.hidden = true;
+    showNews(false);
     guidelines.showModal();
   }
 
@@ -378,7 +386,7 @@
       answer.section.querySelector(".errorlist:not(:empty)")?.scrollIntoView({ block: "center" });
     } else {
       store.remove(draftKey(section));
-      if (document.getElementById("desk-news-text").textContent === texts.textBegin) news.hidden = true;
+      if (document.getElementById("desk-news-text").textContent === texts.textBegin) showNews(false);
       if (!next) {
         show(answer.section);
         fetchAhead();

@@ -437,8 +437,9 @@ def test_a_phone_has_targets_for_a_thumb(open_desk, annotator, items, lead, proj
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     change_project(project=project, by=lead, guidelines="Look *twice*.")
     page.locator("#desk").dispatch_event("poll")
-    for name in ("Read them", "Close the guidelines"):
-        target = page.get_by_role("button", name=name)
+    news, close = "Guidelines changed: version 1", "Close the guidelines"
+    for name, role in ((news, "link"), (close, "button")):
+        target = page.get_by_role(role, name=name)
         expect(target).to_be_visible()
         assert target.bounding_box()["height"] >= 44, name
         target.tap()
@@ -750,3 +751,25 @@ def test_switched_off_keys_are_not_shown(open_desk, annotator, items):
     page.keyboard.press("1")
     page.keyboard.press("Enter")
     expect(page.get_by_role("status")).to_contain_text("Choose an answer first")
+
+
+def test_on_a_phone_news_lie_over_nothing(open_desk, annotator, items, lead, project):
+    page = open_desk(
+        annotator, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
+    )
+    button = page.locator(".sheet__tools [data-do=guidelines]")
+    change_project(project=project, by=lead, guidelines="Look *twice*.")
+    where = button.bounding_box()
+    page.locator("#desk").dispatch_event("poll")
+    told = "Guidelines changed: version 1"
+    expect(button).to_have_text(told, use_inner_text=True)
+    assert button.bounding_box() == where
+    assert page.locator(".desk__news").bounding_box()["width"] <= 1
+    page.locator(".choice", has_text="minor").tap()
+    page.get_by_role("button", name="Submit").tap()
+    shown(page, 1)
+    expect(button).to_have_text(told, use_inner_text=True)  # from sheet to sheet
+    button.tap()
+    expect(page.get_by_role("dialog")).to_contain_text("Look twice.")
+    expect(button.locator("strong")).to_be_empty()
+    assert button.bounding_box() == where
