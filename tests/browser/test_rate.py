@@ -414,6 +414,7 @@ def test_a_draft_outlives_the_session(
 
 def test_without_javascript_the_desk_is_plain_forms(open_desk, annotator, items):
     page = open_desk(annotator, java_script_enabled=False)
+    expect(page.locator("kbd:visible")).to_have_count(0)  # no key is told that does nothing
     for number in range(2):
         shown(page, number)
         page.get_by_label("major").check()
