@@ -6,7 +6,7 @@ from __future__ import annotations
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
-from quality.scorecard.cards import Card, Status
+from quality.scorecard.cards import SIGNS, Card, Status
 
 STATUS: dict[str, Promise] = {
     Status.FINE: gettext_lazy("nothing found"),
@@ -39,3 +39,9 @@ def status(card: Card) -> str:
 
 def reasons(card: Card) -> list[str]:
     return [str(REASONS[reason]) for reason in card.reasons]
+
+
+def untold(card: Card) -> list[str]:
+    """The reasons that the card's cases do not tell themselves."""
+    told = {"drift_alarm", *SIGNS.values()}
+    return [str(REASONS[reason]) for reason in card.reasons if reason not in told]

@@ -51,12 +51,14 @@ PASSED = (
 
 @dataclass(frozen=True)
 class Row:
-    """A rater of the page: the line among all, the card, both in words, and their cases."""
+    """A rater of the page: the line among all, the card, both in words, and their cases;
+    ``untold``: of the reasons those that the cases do not tell."""
 
     line: Line
     card: Card
     status: str
     reasons: list[str]
+    untold: list[str]
     cases: list[tuple[Alarm, str]]
     acts: list[GoldAct]
 
@@ -137,6 +139,7 @@ def _rows(chosen: Selection, every: RaterList, lines: list[Line]) -> list[Row]:
             # "Nothing found" would be read as "good" of whom the chart shows far below.
             status=_("agrees less") if remarks.get(line.pk) else alarm_words.status(card),
             reasons=[*alarm_words.reasons(card), *filter(None, [remarks.get(line.pk)])],
+            untold=[*alarm_words.untold(card), *filter(None, [remarks.get(line.pk)])],
             acts=[act for act in acts if act.rater_id == line.pk],
             cases=[(case, briefly(case, line.pk)) for case in card.alarms],
         )

@@ -41,7 +41,7 @@ def remark(standings: triage.Standings, rater: int) -> str:
     if one is None or one.high is None or shape is None or not one.enough:
         return ""
     low, _high = shape.limits(np.array([one.n_items]))
-    return _("agrees less with the others than chance alone explains") if one.high < low[0] else ""
+    return _("not by chance alone") if one.high < low[0] else ""
 
 
 def _place(standings: triage.Standings, rater: int) -> int:
