@@ -56,7 +56,7 @@ def steps_of(
     written, twice = project.guidelines_version > 0, project.overlap >= 2
     version = _("version %(n)s") % {"n": project.guidelines_version} if written else _("none yet")
     return [
-        Step(_("Items"), whole(n_items), n_items > 0, _("Add items"), to("data")),
+        Step(_("Items"), whole(n_items), n_items > 0, _("Add items"), to("import_new")),
         Step(_("Guidelines"), version, written, _("Write them"), to("setup", "#guidelines-title")),
         Step(_("Raters"), whole(n_raters), n_raters >= 2, _("Invite people"), to("people")),
         Step(_("Ratings an item"), whole(project.overlap), twice, _("Raise it"), to("setup")),

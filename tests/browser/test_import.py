@@ -130,6 +130,10 @@ def test_only_the_fields_of_the_layout_are_shown(open_page: Any, project: Any) -
     page.get_by_label("a column for each rater").check()
     expect(page.get_by_label("Comment")).to_be_hidden()
     expect(page.get_by_label("Columns that are no raters")).to_be_visible()
+    where = page.get_by_role("heading", name="Where it belongs")
+    expect(where).to_be_visible()
+    page.get_by_label("one row for each item, without ratings").check()
+    expect(where).to_be_hidden()  # there is nothing under it
 
 
 DROP = """([box, names]) => {

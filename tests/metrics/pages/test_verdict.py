@@ -207,6 +207,7 @@ def test_a_new_project_tells_its_lead_what_it_needs(
     assert 'id="trend-title"' not in text  # no card without a number
     for tool in ("data-copy-address", 'name="from"', "/reports/"):
         assert tool not in text  # nor anything that is done with one
+    assert page.context["steps"][0].url == f"{address}data/import/"  # where texts are pasted
     for step in page.context["steps"]:
         assert client.get(step.url.split("#")[0]).status_code == 200
     assert "Getting started: 1 of 5" in client.get("/").content.decode()

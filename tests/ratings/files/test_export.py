@@ -155,13 +155,14 @@ def test_without_pyarrow_the_answer_names_what_to_install(
 def test_one_question_can_be_asked_for(
     client_for: Any, lead: Any, project: Project, question: Any, rate: Any
 ) -> None:
+    client = client_for(lead)
+    assert "All questions" not in client.get(f"/projects/{project.pk}/data/").text  # of one
     other = Question.objects.create(project=project, key="tone", text="Tone?")
     Category.objects.create(question=other, code=0, label="kind", position=0)
     rate(question, "i1", "ann", "major")
     rate(other, "i1", "ann", "kind")
-    client = client_for(lead)
     address = f"/projects/{project.pk}/data/export.csv"
-
+    assert "All questions" in client.get(f"/projects/{project.pk}/data/").text
     assert [row[2] for row in rows(client.get(address))[1:]] == ["severity", "tone"]
     assert [row[2] for row in rows(client.get(address, {"question": "tone"}))[1:]] == ["tone"]
     assert client.get(address, {"question": "none"}).status_code == 404
