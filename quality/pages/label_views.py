@@ -20,9 +20,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from groundwork import security
-from groundwork.table_files import a_page
+from groundwork.table_files import a_page, is_made
 from metrics.pages.selection import Selection, chosen_question, one_of, place_after
-from projects.models import Member
+from projects.models import Item, Member
 from quality.adjudication import deciding, second
 from quality.consensus import settings, stamp
 from quality.escalation.settings import rules_of
@@ -49,12 +49,17 @@ def labels(request: HttpRequest, project_id: int) -> HttpResponse:
     rows = list(final.rows(found[: shown + 1], words))
     more = len(rows) > shown
     asked = _asked_again(chosen, [item for item, _row in rows])
+    # A table's file names items by their keys, and is long.
+    contents = {} if is_made() else Item.objects.in_bulk([item for item, _row in rows])
     context = {
         "project": chosen.project,
         "chosen": chosen,
         "consensus": consensus,
         "waiting": consensus is not None and stamp.is_old(consensus),
-        "rows": [row | {"asked": asked.get(item)} for item, row in rows[:shown]],
+        "rows": [
+            row | {"asked": asked.get(item), "content": contents.get(item)}
+            for item, row in rows[:shown]
+        ],
         "next_after": rows[shown - 1][0] if more else None,
         "after": after,
         "source": source or "",

@@ -148,6 +148,7 @@ def test_gold_that_good_raters_miss_is_suspected_and_in_no_score_until_decided(
         f"{row.good} of {row.good} good raters say <em>minor</em>, the gold says <em>critical</em>."
     )
     assert said in text
+    assert f'title="{item.key}"' in text  # items are named by what they say
     assert "nan" not in text.lower().split()
     n = GoldScore.objects.get(rater__key="ann").n
     address = f"/projects/{known.project_id}/gold/items/{item.pk}/"

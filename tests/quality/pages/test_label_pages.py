@@ -55,6 +55,11 @@ def test_the_labels_with_what_they_rest_on(client: Client, page: str) -> None:
     rest = client.get(f"{page}labels/?after={first.context['next_after']}")
     assert len(seen) == 50
     assert len({row["item"] for row in [*seen, *rest.context["rows"]]}) == 60
+    # By what it says, as in every list; in the table's file by its key.
+    key, path = seen[0]["item"], f"{page}items/{seen[0]['item']}/"
+    assert f'<a href="{path}" title="{key}">text {int(key[1:])}</a>' in first.text
+    table = client.get(f"{page}labels/?csv=list-title")
+    assert f"\n{key}," in table.text
 
 
 @pytest.mark.parametrize("query", ["source=me", "after=x", "question=no"])
