@@ -37,7 +37,7 @@ def of(project: Project, raters: Collection[int]) -> Told:
         Column(_("Ratings"), "whole", n_ratings),
         Column(_("Kappa with peers"), "reading", kappas, about="vs_peers"),
         Column(_("Seconds per item"), "tenths", seconds, about="seconds"),
-        Column(_("Last rating"), "moment", dict(last)),
+        Column(_("Ratings last changed"), "moment", dict(last)),
     ]
     if len(questions) == 1:
         return Told(columns)

@@ -62,7 +62,7 @@ def test_a_project_opens_to_a_line_a_question(two: Any, lead: Any, client_for: A
 def test_the_file_has_a_line_a_project(two: Any, lead: Any, client_for: Any) -> None:
     lines = client_for(lead).get("/?csv=projects-title").content.decode("utf-8-sig").splitlines()
     assert len(lines) == 2
-    assert lines[0].startswith("Project,Raters,Progress,Ratings,Last rating,Agreement,")
+    assert lines[0].startswith("Project,Raters,Progress,Ratings,Ratings last changed,Agreement,")
     assert ",38,2026-03-26T11:57:00+00:00," in lines[1]
 
 

@@ -364,7 +364,7 @@ def test_the_list_tells_what_is_stored_of_who_rates(client_for, lead, project, q
     bring_up_to_date(question.pk)
     page = client_for(lead).get(f"/projects/{project.pk}/people/")
     heads = [str(column.heading) for column in page.context["found"].columns]
-    assert heads == ["Ratings", "Kappa with peers", "Seconds per item", "Last rating"]
+    assert heads == ["Ratings", "Kappa with peers", "Seconds per item", "Ratings last changed"]
     reading = RaterReading.objects.get(rater__key="ben")
     ben = dict(zip(heads, (value for _show, value in rows_of(page)["ben"].cells), strict=True))
     assert (ben["Ratings"], ben["Seconds per item"]) == (40, 12.5)
@@ -372,7 +372,7 @@ def test_the_list_tells_what_is_stored_of_who_rates(client_for, lead, project, q
     assert ben["Kappa with peers"] == kappa
     assert f"{kappa['value']:.2f}" in page.text
     assert (
-        ben["Last rating"]
+        ben["Ratings last changed"]
         == question.ratings.filter(rater__key="ben").latest("changed_at").changed_at
     )
     assert "first question" not in page.text
