@@ -131,6 +131,16 @@ def test_without_scripts_a_wide_table_scrolls_in_its_frame(
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
 
 
+def test_on_a_phone_heads_make_no_table_wider_than_its_cells(
+    project: Any, many: Any, open_page: Any
+) -> None:
+    page = open_page(f"/projects/{project.pk}/raters/r1/", viewport=PHONE)
+    frame = page.locator(".table-scroll[aria-labelledby=pairs-title]")
+    assert frame.locator("table").evaluate(OUT_OF_SIGHT) == []
+    # Where a table is wider all the same, a shade says so.
+    assert "gradient" in frame.evaluate("(frame) => getComputedStyle(frame).backgroundImage")
+
+
 def test_who_is_chosen_is_removed_and_comes_back(
     project: Any, many: Any, open_page: Any, make_user: Any
 ) -> None:
