@@ -130,7 +130,7 @@ def _next(chosen: Selection, headline: dict[str, Any], found: bool) -> tuple[str
     if not found and bands.band_of(headline["value"], project.band_scheme) is order[-1]:
         return _("Get the labels"), _address("labels", chosen)
     if project.role in DECIDE:
-        return _("Decide disputed items"), _address("adjudicate", chosen)
+        return _("Decide items in doubt"), _address("adjudicate", chosen)
     return _("Look at disputed items"), "#disputes"
 
 

@@ -145,7 +145,7 @@ def test_raters_with_open_cases_are_looked_at_first(
     assert strip(client_for(lead), project)[0].endswith("Look at 2 raters first")
     Rater.objects.filter(pk=bea.pk).update(paused=True)
     type(case).objects.filter(rater=ann).update(state="looked_at")
-    assert strip(client_for(lead), project)[0].endswith("Decide disputed items")
+    assert strip(client_for(lead), project)[0].endswith("Decide items in doubt")
 
 
 def test_no_word_where_the_interval_is_wide(
