@@ -87,6 +87,7 @@ def time_axis(period: str) -> Spec:
         "format": form,
         "grid": False,
         "labelOverlap": True,
+        "labelSeparation": 10,
         "tickSize": 4,
         "tickMinStep": days * DAY,  # of ticks that are closer two would say the same
     }

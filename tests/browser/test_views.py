@@ -24,7 +24,10 @@ def test_a_lead_keeps_a_view_and_a_stranger_reads_it(
 ) -> None:
     page = open_page(f"/projects/{project.pk}/?period=day", color_scheme=scheme)
     drawn(page)
+    page.locator(".views > summary").focus()
+    where = page.locator(".views > summary").bounding_box()
     page.locator(".views > summary").press("Enter")
+    assert page.locator(".views > summary").bounding_box() == where  # what is pressed stays
     accessible(page)
     page.get_by_label("Keep this view as").fill("By day")
     page.get_by_role("button", name="Keep", exact=True).press("Enter")

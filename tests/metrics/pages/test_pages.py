@@ -447,6 +447,7 @@ def test_no_two_ticks_of_a_time_axis_say_the_same(
     made = chart(client_for(lead), project, f"trend.json?period={period}")
     axes = [layer["encoding"]["x"]["axis"] for layer in made["spec"]["layer"]]
     assert {axis["tickMinStep"] for axis in axes if axis} == {days * 24 * 60 * 60 * 1000}
+    assert all(axis["labelSeparation"] >= 8 for axis in axes if axis)  # nor run into each other
 
 
 def test_pair_chart_is_symmetric(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
