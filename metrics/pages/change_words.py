@@ -39,6 +39,8 @@ def sentences(change: Change, found: Told) -> list[str]:
     }
     if abs(move) < 0.005:
         said = _("Agreement stayed at %(before)s between %(from)s and %(to)s, then %(after)s.")
+    elif not found.clear:
+        said = _("Agreement was %(before)s in %(from)s and %(after)s in %(to)s.")
     elif move < 0:
         said = _("Agreement fell from %(before)s to %(after)s between %(from)s and %(to)s.")
     else:

@@ -21,8 +21,8 @@ class ExamRulesIn(StrictSerializer):
     everybody = Flag(required=False, help_text="Also those who have rated the question already")
     p_fail = Number(required=False, help_text="Too low: right so often, 0.05 to 0.95")
     p_pass = Number(required=False, help_text="Good enough: right so often, 0.1 to 0.99")
-    alpha = Number(required=False, help_text="Of the former may pass, 0.001 to 0.3")
-    beta = Number(required=False, help_text="Of the latter may fail, 0.001 to 0.3")
+    alpha = Number(required=False, help_text="Share of the too low who may pass, 0.001 to 0.3")
+    beta = Number(required=False, help_text="Share of the good enough who may fail, 0.001 to 0.3")
     most = Whole(required=False, help_text="Items at most")
     tries = Whole(required=False)
 

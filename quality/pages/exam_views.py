@@ -55,13 +55,13 @@ class ExamForm(forms.Form):
         widget=forms.NumberInput({"step": "any"}),
     )
     alpha = forms.FloatField(
-        label=_lazy("Of the former may pass"),
-        help_text=_lazy("A share; 0.05 is usual."),
+        label=_lazy("Share of the too low who may pass"),
+        help_text=_lazy("0.05 is usual."),
         widget=forms.NumberInput({"step": "any"}),
     )
     beta = forms.FloatField(
-        label=_lazy("Of the latter may fail"),
-        help_text=_lazy("A share; 0.05 is usual."),
+        label=_lazy("Share of the good enough who may fail"),
+        help_text=_lazy("0.05 is usual."),
         widget=forms.NumberInput({"step": "any"}),
     )
     most = forms.IntegerField(

@@ -96,6 +96,8 @@ def test_what_may_be_chance_is_pale(address: str, lead: Any, client_for: Any) ->
         row.save()
         page = client.get(address).content.decode()
         assert ('class="pic pale"' in page, "They are pale here" in page) == (pale, pale)
+        assert ("Agreement fell from" in page) is not pale
+        assert ("Agreement was 1.00 [1.00, 1.00] in the week of" in page) is pale
         chart = client.get(f"{address.replace('change/', 'charts/change')}.json?{WEEKS}").json()
         assert f'"opacity": {0.35 if pale else 1}' in json.dumps(chart["spec"])
 

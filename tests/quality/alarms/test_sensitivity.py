@@ -1,4 +1,4 @@
-"""How much rings: one choice a project, told in what it means there, and kept in the trail."""
+"""Sensitivity of alarms: one choice a project, told in what it means there, and kept in the trail."""
 
 from __future__ import annotations
 
