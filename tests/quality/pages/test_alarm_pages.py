@@ -221,7 +221,9 @@ def test_the_scorecard_as_a_page_and_a_file(
     assert {row.card.rater.key: row.status for row in answer.context["rows"]} == {
         "dan": "ask them", "ben": "watch", "ann": "nothing found", "cleo": "nothing found",
     }  # fmt: skip
-    assert "an alarm is open" in text
+    said = "rates lower than before, by about 0.36, since 2026-08-17"  # and no second time
+    assert f'<a class="small" href="{base}alarms/{case.pk}/">{said}</a>' in text
+    assert "an alarm is open" not in text
     assert "+0.30 [0.10, 0.50]" in text
     for sort in ("rater", "-ratings", "peers", "-bias", "seconds", "-drift"):
         assert client.get(f"{base}raters/?sort={sort}").status_code == 200
