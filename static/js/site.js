@@ -80,7 +80,6 @@
     document.documentElement.style.setProperty("--over", `${Math.max(0, ...heights)}px`);
   }
 
-  frames();
   window.addEventListener("resize", frames);
   document.addEventListener("toggle", frames, true);
   document.addEventListener("change", frames); // a bar may stay in sight once something is ticked
@@ -161,6 +160,7 @@
       const told = element.dataset.moment === "exact" ? words : passed(moment);
       if (element.textContent !== told) element.textContent = told;
     }
+    frames(); // other words, other widths
   }
 
   tellMoments();

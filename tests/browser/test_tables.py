@@ -91,6 +91,25 @@ def test_head_of_the_raters_stays_under_the_filter(project: Any, many: Any, open
     assert any(page.evaluate(FRAMES)[0])
 
 
+def test_a_frame_is_looked_at_once_moments_are_written(
+    project: Any, rated: Any, open_page: Any
+) -> None:
+    """Moments are written in the reader's zone after the page is laid out: with other widths."""
+    page = open_page(f"/projects/{project.pk}/items/i1/", viewport=DESK)
+    drawn(page)
+    scrolls, stops = page.evaluate(FRAMES)
+    assert stops == scrolls and not any(scrolls)
+    page.evaluate(
+        """() => {
+            const cell = document.querySelector(".table-scroll td:has(> time[data-moment])");
+            cell.append("w".repeat(300)); // as if the moment were long to write
+            document.dispatchEvent(new Event("htmx:load"));
+        }"""
+    )
+    scrolls, stops = page.evaluate(FRAMES)
+    assert stops == scrolls and any(scrolls)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [DESK, PHONE])
 def test_raters_page_shows_whom_and_what_at_any_width(
