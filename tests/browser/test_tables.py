@@ -160,6 +160,17 @@ def test_on_a_phone_heads_make_no_table_wider_than_its_cells(
     assert "gradient" in frame.evaluate("(frame) => getComputedStyle(frame).backgroundImage")
 
 
+def test_raters_of_all_projects_stand_on_lines(project: Any, many: Any, open_page: Any) -> None:
+    page = open_page("/raters/", viewport=PHONE)
+    drawn(page)
+    assert page.locator("table").evaluate(OUT_OF_SIGHT) == []
+    line = page.locator("tbody tr").first
+    name, where = line.locator("th"), line.locator("td").last
+    # Below the name, and as wide as the line: not a column of single words.
+    assert where.bounding_box()["y"] > name.bounding_box()["y"]
+    assert where.bounding_box()["width"] == line.bounding_box()["width"]
+
+
 def test_who_is_chosen_is_removed_and_comes_back(
     project: Any, many: Any, open_page: Any, make_user: Any
 ) -> None:
