@@ -720,3 +720,19 @@ def test_up_to_date_is_said_of_what_follows_the_readings_too(
     assert "sentences and intervals follow" in said()
     later.renew(question.pk)
     assert "up to date" in said()
+
+
+@pytest.mark.fresh
+def test_nothing_is_said_to_stand_out_before_anybody_looked(
+    project: Any, question: Any, lead: Any, client_for: Any
+) -> None:
+    def said() -> str:
+        page = client_for(lead).get(f"/projects/{project.pk}/").text
+        return page.partition('id="findings"')[2].partition("</section>")[0]
+
+    for item, rater, label in RATINGS:
+        cast.rate(question, item, rater, label)
+    work_on(question.pk)
+    assert "Whether anything stands out is being worked out." in said()
+    later.renew(question.pk)
+    assert "being worked out" not in said()
