@@ -10,6 +10,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 FIRST = ("User", "Group", "Project", "Member", "ApiToken")
+# Django names the others itself.
+FIRST_NAMED = {
+    "Project": gettext_lazy("Projects"),
+    "Member": gettext_lazy("Members"),
+    "ApiToken": gettext_lazy("API tokens"),
+}
 # What rooms are called whose own names say nothing to staff.
 NAMED = {
     "agreement_site": gettext_lazy("What was done"),
@@ -36,6 +42,8 @@ class Administration(admin.AdminSite):
         models = [(app, model) for app in apps for model in app["models"]]
         first = [model for _app, model in models if model["object_name"] in FIRST]
         first.sort(key=lambda model: FIRST.index(model["object_name"]))
+        for model in first:
+            model["name"] = FIRST_NAMED.get(model["object_name"], model["name"])
         internal = [model for app, model in models if app["app_label"] in INTERNAL]
         others = [app for app in apps if app["app_label"] not in INTERNAL]
         for app in others:

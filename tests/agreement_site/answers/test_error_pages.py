@@ -106,6 +106,9 @@ def test_the_admin_begins_with_people_and_ends_with_internals(client_for, admin)
     assert (groups[0], groups[-1]) == ("People and projects", "Internals")
     names = [model["object_name"] for model in page.context["app_list"][0]["models"]]
     assert names == ["User", "Group", "Project", "Member", "ApiToken"]
+    in_chinese = client_for(admin).get("/admin/", headers={"accept-language": "zh-hans"})
+    first = in_chinese.context["app_list"][0]["models"]
+    assert [str(model["name"]) for model in first] == ["用户", "组", "项目", "成员", "API 令牌"]
     assert "Concord: administration" in text
     assert "Django administration" not in text
     # Words as people write them: "alarm ruless", "pair tallys" and "Agreement_Site" stood there.
