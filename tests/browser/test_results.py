@@ -110,9 +110,9 @@ def test_colours_that_were_chosen_beat_the_system(project: Any, rated: Any, open
     page.get_by_role("button", name="lead").click()
     page.get_by_role("button", name="Dark", exact=True).click()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    drawn(page)  # a page that is only coming has no ground yet
     dark = page.evaluate(ground)
     assert dark != light
-    drawn(page)
     words = page.locator(".chart svg .role-axis-label text").first
     expect(words).not_to_have_attribute("fill", before or "")
     page.get_by_role("button", name="lead").click()
