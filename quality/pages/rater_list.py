@@ -131,7 +131,10 @@ class RaterList:
 
     @property
     def waiting(self) -> bool:
-        return self.standings.made_at is None
+        """Whether a worker will set the raters beside each other for the first time. Where nobody
+        has rated there is nothing to wait for."""
+        made, rated = self.standings.made_at is not None, triage.stamps(self.question.pk)
+        return not made and bool(rated) and bool(self.lines)
 
     @cached_property
     def lines(self) -> list[Line]:

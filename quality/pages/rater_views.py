@@ -19,7 +19,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from metrics.filters import Filter, one_line
-from metrics.pages import charts, words
+from metrics.pages import charts, live, words
 from metrics.pages.selection import Selection, asked_question, one_of, page_number
 from metrics.pages.sources.sliced import SlicedProject
 from metrics.pages.sources.stored import whole_reading
@@ -76,6 +76,8 @@ def raters_of(request: HttpRequest, project: Project) -> HttpResponse:
     sort = one_of(request.GET, "sort", allowed) or "-harm"
     wanted = Wanted.of(request.GET)
     every = RaterList(chosen.question)
+    if live.asks(request):
+        return live.awaited(waiting=every.waiting)
     lines = every.chosen(wanted, sort)
     paginator = Paginator(lines, LINES_A_PAGE)
     number = page_number(request)
@@ -87,7 +89,7 @@ def raters_of(request: HttpRequest, project: Project) -> HttpResponse:
         "project": chosen.project,
         "chosen": chosen,
         "every": every,
-        "waiting": every.waiting and bool(every.lines),
+        "waiting": every.waiting,
         "wanted": wanted,
         "chips": every.chips(),
         "page": page,

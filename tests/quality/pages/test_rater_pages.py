@@ -302,3 +302,26 @@ def test_the_page_of_a_rater_begins_with_a_judgement(
 )
 def test_initials_tell_numbered_raters_apart(name: str, told: str) -> None:
     assert names.initials(name) == told
+
+
+@pytest.mark.fresh
+def test_what_is_not_there_yet_comes_by_itself(
+    project: Project, question: Question, rate: Any, lead: User, client_for: Any
+) -> None:
+    """An open page is told once there is something, and loaded anew. Where nobody has rated it
+    waits for nothing."""
+    client, page = client_for(lead), f"/projects/{project.pk}/raters/"
+    open_page = {"X-Shown": "waiting"}
+    Rater.objects.create(project=project, key="new")
+    assert "being computed" not in client.get(page).text
+    assert "data-poll" not in client.get(page).text
+    for item in ("i1", "i2"):
+        for rater in ("ann", "ben"):
+            rate(question, item, rater, "minor")
+    bring_up_to_date(question.pk)
+    waiting = "These numbers are being computed. They appear here by themselves."
+    assert waiting in client.get(page).text
+    assert client.get(page, headers=open_page).status_code == 204
+    tasks.sweep_raters()
+    assert client.get(page, headers=open_page)["HX-Refresh"] == "true"
+    assert "being computed" not in client.get(page).text
