@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import re
+from functools import partial
 from typing import Any
 
 import pytest
@@ -699,14 +700,17 @@ def test_an_unknown_coefficient_is_named_with_those_there_are(
     assert "The address may be mistyped" not in text
 
 
+def part(client: Any, project: Any, name: str, end: str) -> str:
+    """The dashboard as it is now, from the element with this id to its end."""
+    page = client.get(f"/projects/{project.pk}/").text
+    return str(page.partition(f'id="{name}"')[2].partition(end)[0])
+
+
 @pytest.mark.fresh
 def test_up_to_date_is_said_of_what_follows_the_readings_too(
     project: Any, question: Any, lead: Any, client_for: Any
 ) -> None:
-    def said() -> str:
-        page = client_for(lead).get(f"/projects/{project.pk}/").text
-        return page.partition('id="as-of"')[2].partition("</p>")[0]
-
+    said = partial(part, client_for(lead), project, "as-of", "</p>")
     for item, rater, label in RATINGS:
         cast.rate(question, item, rater, label)
     bring_up_to_date(question.pk)
@@ -726,10 +730,7 @@ def test_up_to_date_is_said_of_what_follows_the_readings_too(
 def test_nothing_is_said_to_stand_out_before_anybody_looked(
     project: Any, question: Any, lead: Any, client_for: Any
 ) -> None:
-    def said() -> str:
-        page = client_for(lead).get(f"/projects/{project.pk}/").text
-        return page.partition('id="findings"')[2].partition("</section>")[0]
-
+    said = partial(part, client_for(lead), project, "findings", "</section>")
     for item, rater, label in RATINGS:
         cast.rate(question, item, rater, label)
     work_on(question.pk)

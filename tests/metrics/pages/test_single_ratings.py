@@ -20,13 +20,18 @@ def said(page: str, of: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", card)).split())
 
 
+def two_rate(rate: Any, question: Any, items: int, *, differ: int) -> None:
+    """Ann says "none" of each item, and so does bea but of the first few."""
+    for number in range(items):
+        rate(question, f"i{number}", "ann", "none")
+        rate(question, f"i{number}", "bea", "minor" if number < differ else "none")
+
+
 def test_single_ratings_are_told_as_what_sets_kappa_and_alpha_apart(
     project: Any, question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
     """Two rated 17 items, one of them 13 more: chance is taken from these, too. No harder items."""
-    for number in range(17):
-        rate(question, f"i{number}", "ann", "none")
-        rate(question, f"i{number}", "bea", "minor" if number < 9 else "none")
+    two_rate(rate, question, 17, differ=9)
     for number in range(13):
         rate(question, f"single {number}", "ann", "minor")
     bring_up_to_date(question.pk)
@@ -41,9 +46,7 @@ def test_single_ratings_are_told_as_what_sets_kappa_and_alpha_apart(
 def test_a_category_that_nobody_else_was_asked_about_has_no_number(
     project: Any, question: Any, rate: Any, lead: Any, client_for: Any
 ) -> None:
-    for number in range(12):
-        rate(question, f"i{number}", "ann", "none")
-        rate(question, f"i{number}", "bea", "minor" if number < 4 else "none")
+    two_rate(rate, question, 12, differ=4)
     rate(question, "single", "ann", "critical")
     bring_up_to_date(question.pk)
     client, address = client_for(lead), f"/projects/{project.pk}/"
