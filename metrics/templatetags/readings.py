@@ -266,8 +266,15 @@ def why_test(test: Any) -> str | Promise:
 
 
 @register.filter
-def in_a_line(item: Item, name: str = "") -> SafeString | str:
+def in_a_line(item: Item) -> SafeString | str:
     """The item's picture or first words, for a line of a list; in a table's file its key."""
+    return item.key if table_files.is_made() else content.in_a_line(item.body)
+
+
+@register.filter
+def called(item: Item) -> SafeString | str:
+    """The item by its picture or first words, or by its key where it has none; in a table's file by
+    its key."""
     if table_files.is_made():
         return item.key
-    return content.in_a_line(item.body, name)
+    return content.in_a_line(item.body, item.key) or item.key
