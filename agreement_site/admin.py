@@ -17,7 +17,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy
 
-from groundwork import security
+from core import security_log
 from projects.admin_rows import InTrail, ReadOnly
 from projects.people.names import refuse_misleading
 
@@ -119,7 +119,7 @@ class Sessions(ReadOnly):
     @admin.action(description=gettext_lazy("End these sessions"), permissions=["view"])
     def end(self, request: HttpRequest, chosen: QuerySet[UserSession]) -> None:
         for session in chosen.select_related("user"):
-            security.event("session_revoked", before={"of": session.user.get_username()})
+            security_log.event("session_revoked", before={"of": session.user.get_username()})
             session.end()
 
 
@@ -137,7 +137,7 @@ class Trail(ReadOnly):
 
     @admin.action(description=gettext_lazy("Download as CSV"), permissions=["view"])
     def as_csv(self, request: HttpRequest, lines: QuerySet[TrailLine]) -> HttpResponse:
-        security.event("export", what_of="trail", kind="csv")
+        security_log.event("export", what_of="trail", kind="csv")
         response = HttpResponse(content_type="text/csv; charset=utf-8")
         response["Content-Disposition"] = 'attachment; filename="concord-trail.csv"'
         response.writelines(reading.as_csv(lines.order_by("-id")))

@@ -2,7 +2,7 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from groundwork import security
+from core import security_log
 
 
 class SiteConfig(AppConfig):
@@ -14,8 +14,8 @@ class SiteConfig(AppConfig):
         from . import celery  # noqa: F401 - imported for what it sets up
         from .answers import trail
 
-        if trail.keep not in security.LISTENERS:
-            security.LISTENERS.append(trail.keep)
+        if trail.keep not in security_log.LISTENERS:
+            security_log.LISTENERS.append(trail.keep)
         if settings.SENTRY_DSN:
             tell_sentry(settings.SENTRY_DSN)
         if settings.OTEL_EXPORTER_OTLP_ENDPOINT:

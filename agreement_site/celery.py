@@ -72,7 +72,7 @@ class Sweeper(bootsteps.StartStopStep):
 
         from agreement_site import releases
         from agreement_site.answers.logs import working_on
-        from groundwork import meters
+        from core.web import prometheus
 
         sweep = import_string(path)
         seconds = settings.SWEEP_SECONDS * self.SWEEPS[path]
@@ -83,10 +83,10 @@ class Sweeper(bootsteps.StartStopStep):
                     if said := releases.trouble():
                         self.end(said)
                         return
-                    with meters.TASK_SECONDS.labels(path).time():
+                    with prometheus.TASK_SECONDS.labels(path).time():
                         sweep()
                 except Exception:
-                    meters.TASKS_FAILED.labels(path).inc()
+                    prometheus.TASKS_FAILED.labels(path).inc()
                     logger.exception("%s failed; it is tried again in %s s", path, seconds)
 
     def end(self, why: str) -> None:

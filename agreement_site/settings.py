@@ -74,7 +74,7 @@ def database(url: str) -> dict:
     parts = urlsplit(url)
     if parts.scheme == "sqlite":
         return {
-            "ENGINE": "groundwork.database.sqlite3",
+            "ENGINE": "core.db.sqlite3",
             "NAME": str(Path(unquote(parts.path[1:]))),
             # Opening a connection costs more than a rating, and closing the last one checkpoints
             # the log.
@@ -231,8 +231,8 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
             ],
             "builtins": [
-                "groundwork.moments",
-                "groundwork.table_files",
+                "core.web.dates",
+                "core.web.tables",
                 "agreement_site.answers.fixed",
             ],
         },
@@ -473,10 +473,10 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "groundwork.rest.negotiation.Negotiation",
-    "DEFAULT_PARSER_CLASSES": ["groundwork.rest.parser.StrictJSONParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "core.api.negotiation.Negotiation",
+    "DEFAULT_PARSER_CLASSES": ["core.api.parsers.StrictJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "groundwork.rest.errors.api_error",
+    "EXCEPTION_HANDLER": "core.api.errors.api_error",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     "UPLOADED_FILES_USE_URL": False,
     "URL_FORMAT_OVERRIDE": None,  # JSON only: ?format= is an unknown parameter like any other

@@ -5,7 +5,7 @@ from agreement_site.answers import fixed, health, metrics
 from agreement_site.frame import views as frame_views
 from agreement_site.operations import views as operations_views
 from agreement_site.trail import views as trail_views
-from groundwork.rest.errors import api_not_found
+from core.api.errors import api_not_found
 
 urlpatterns = [
     path("api/v1/", include("agreement_site.api_urls")),  # first: what is asked most

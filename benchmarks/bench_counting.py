@@ -332,7 +332,7 @@ def make_project(size: int, options: Any) -> tuple[Any, list[int]]:
     items."""
     from django.db import connection, transaction
 
-    from groundwork.database import bulk
+    from core.db import bulk
     from projects.models import Category, Item, Project, Question, Rater
 
     rng = np.random.default_rng(size)

@@ -42,7 +42,7 @@ FILL = """
 import sys, django; django.setup()
 from django.db import transaction
 from django.utils import timezone
-from groundwork.database import bulk
+from core.db import bulk
 from projects.models import Project
 project, count = int(sys.argv[1]), int(sys.argv[2])
 now = timezone.now() if sys.argv[3] == "postgresql" else str(timezone.now())[:26]

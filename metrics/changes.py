@@ -6,7 +6,7 @@ itself later, as the sweep does with counts: a worker that is killed announces n
 
 from __future__ import annotations
 
-from groundwork.work.listeners import Listeners
+from core.jobs.hooks import Listeners
 
 listeners = Listeners()  # a number is a question's id
 listen = listeners.listen

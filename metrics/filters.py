@@ -21,7 +21,7 @@ from django.db.models.functions import Cast
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from groundwork.text import has_control
+from core.text import has_control
 from projects.models import Rater
 from ratings.models import Assignment
 from ratings.recording.days import EPOCH

@@ -16,8 +16,8 @@ from django.http import QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from groundwork import security
-from groundwork.text import has_control
+from core import security_log
+from core.text import has_control
 from metrics.filters import ITEM, Filter
 from metrics.models import NamedView, ViewLink
 from projects.models import Member, Project
@@ -88,7 +88,7 @@ def name_view(*, project: Project, page: str, name: str, query: str, by: Any) ->
     name = _checked(project, name)
     view = NamedView.objects.create(project=project, page=page, name=name, query=query, by=by)
     after = {"name": name, "page": page, "query": query}
-    security.event("view_named", project_id=project.pk, by=by.pk, after=after)
+    security_log.event("view_named", project_id=project.pk, by=by.pk, after=after)
     return view
 
 
@@ -98,7 +98,7 @@ def rename_view(*, view: NamedView, name: str, by: Any) -> None:
     Project.objects.select_for_update().get(pk=view.project_id)
     before, view.name = view.name, _checked(view.project, name, but=view.pk)
     view.save(update_fields=["name"])
-    security.event(
+    security_log.event(
         "view_renamed",
         project_id=view.project_id,
         by=by.pk,
@@ -112,7 +112,7 @@ def delete_view(*, view: NamedView, by: Any) -> None:
     """With its links, which lead nowhere from now on."""
     before = {"name": view.name, "page": view.page, "query": view.query}
     view.delete()
-    security.event("view_deleted", project_id=view.project_id, by=by.pk, before=before)
+    security_log.event("view_deleted", project_id=view.project_id, by=by.pk, before=before)
 
 
 def _checked(project: Project, name: str, *, but: int | None = None) -> str:
@@ -145,7 +145,7 @@ def share(*, view: NamedView, until: datetime.date, by: Any) -> str:
     ends = datetime.datetime.combine(until + datetime.timedelta(days=1), datetime.time.min, zone)
     secret = secrets.token_urlsafe(32)
     ViewLink.objects.create(view=view, digest=digest(secret), by=by, expires_at=ends)
-    security.event(
+    security_log.event(
         "view_shared",
         project_id=view.project_id,
         by=by.pk,
@@ -161,7 +161,7 @@ def revoke(*, link: ViewLink, by: Any) -> None:
     open_ones = ViewLink.objects.filter(pk=link.pk, revoked_at=None, expires_at__gt=now)
     if open_ones.update(revoked_at=now):
         before = {"name": link.view.name, "expires_at": link.expires_at}
-        security.event(
+        security_log.event(
             "view_link_revoked", project_id=link.view.project_id, by=by.pk, before=before
         )
 
@@ -178,7 +178,7 @@ def note_opened(link: ViewLink) -> None:
     now = timezone.now()
     stale = ViewLink.objects.filter(pk=link.pk).exclude(opened_at__gt=now - OPENED_EVERY)
     if stale.update(opened_at=now):
-        security.event(
+        security_log.event(
             "view_link_opened", project_id=link.view.project_id, after={"name": link.view.name}
         )
 

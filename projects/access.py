@@ -11,8 +11,8 @@ from django.db.models import Q, QuerySet
 from django.http import Http404
 from django.utils.translation import gettext as _
 
-from groundwork.database.bulk import Statement, several
-from groundwork.database.rows import Row
+from core.db.bulk import Statement, several
+from core.db.row_mapper import Row
 
 from .models import Member, Project
 

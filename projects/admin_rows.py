@@ -9,7 +9,7 @@ from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
 
-from groundwork import security
+from core import security_log
 
 from .models import Project
 
@@ -68,7 +68,7 @@ def _tell_gone(request: HttpRequest, gone: Any) -> None:
 
 
 def _event(what: str, request: HttpRequest, row: Any, **values: Any) -> None:
-    security.event(
+    security_log.event(
         what,
         project_id=row.pk if isinstance(row, Project) else getattr(row, "project_id", None),
         by=request.user.pk,

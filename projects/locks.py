@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from django.db import connection
 
-from groundwork.database.bulk import Statement, several
+from core.db.bulk import Statement, several
 
 # First keys of advisory locks; the second is an id.
 CATEGORIES = 0x636174  # of a question

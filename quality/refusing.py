@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from groundwork.text import has_nul
+from core.text import has_nul
 
 
 class Refused(ValueError):

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from django.db.models import Count, Manager, Max, OuterRef, Subquery
 from django.utils import timezone
 
-from groundwork.work.lease import Lost, free, give_back, take_lease
+from core.jobs.lease import Lost, free, give_back, take_lease
 from metrics.models import CountState
 from projects.models import GoldAnswer, Question
 from quality.models import Renewed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groundwork.work.listeners import Listeners
+from core.jobs.hooks import Listeners
 
 listeners = Listeners()  # a number is a question's id
 listen = listeners.listen

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from groundwork.database import bulk
+from core.db import bulk
 from projects.models import Category, Item, Member, Project, Question, Rater
 from ratings.models import NOTHING
 from ratings.recording.judgement import Judgement

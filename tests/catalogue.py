@@ -19,7 +19,7 @@ from django.utils.translation.template import templatize
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCALE = ROOT / "locale"
-APPS = ("agreement_site", "events", "groundwork", "metrics", "projects", "quality", "ratings")
+APPS = ("agreement_site", "events", "core", "metrics", "projects", "quality", "ratings")
 # Function -> the places of singular, plural and context among its arguments.
 PLACES: dict[str, tuple[int, int | None, int | None]] = {
     "gettext": (0, None, None),

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Model
 
-from groundwork.database import bulk
+from core.db import bulk
 
 
 def rows_of(models: Sequence[type[Model]]) -> dict[str, list[Any]]:

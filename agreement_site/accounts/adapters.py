@@ -23,7 +23,7 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
-from groundwork import security
+from core import security_log
 from projects.people.names import refuse_misleading
 
 from . import requirement, session_store
@@ -42,7 +42,7 @@ class AccountAdapter(DefaultAccountAdapter):
         records = get_authentication_records(request, user)
         super().login(request, user)
         request.session[session_store.BEGAN] = int(time.time())
-        security.event("sign_in", user_id=user.pk, by_way_of=[_step(one) for one in records])
+        security_log.event("sign_in", user_id=user.pk, by_way_of=[_step(one) for one in records])
 
     def populate_username(self, request: HttpRequest, user: Any) -> None:
         """A provider names whom it lets in as it likes: who would be taken for another one here
@@ -69,7 +69,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def get_client_ip(self, request: HttpRequest) -> str:
         try:
-            return str(ipaddress.ip_address(security.address_of(request)))
+            return str(ipaddress.ip_address(security_log.address_of(request)))
         except ValueError:  # a socket has none
             return NO_ADDRESS
 

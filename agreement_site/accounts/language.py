@@ -19,7 +19,7 @@ from django.views.decorators.http import require_POST
 from django.views.i18n import set_language
 
 from agreement_site.models import Preference
-from groundwork import security
+from core import security_log
 
 from . import sign_in_limit, theme
 
@@ -40,12 +40,12 @@ class Accounts(ModelBackend):
         """Raises sign_in_limit.TooManyTries, which every page answers with 429 (TooMany)."""
         if request is None:  # a command
             return super().authenticate(request, username, password, **more)
-        name, address = (username or "")[:150], security.address_of(request)
+        name, address = (username or "")[:150], security_log.address_of(request)
         wait = sign_in_limit.count_try(name, address)
-        sign_in_limit.refuse_too_many(wait, name_sha256=security.unproved(name))
+        sign_in_limit.refuse_too_many(wait, name_sha256=security_log.unproved(name))
         user = super().authenticate(request, username, password, **more)
         if user is None:
-            security.event("password_wrong", name_sha256=security.unproved(name))
+            security_log.event("password_wrong", name_sha256=security_log.unproved(name))
         else:
             sign_in_limit.clear(name, address)
         return user

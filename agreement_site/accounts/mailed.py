@@ -15,7 +15,7 @@ from django.urls import reverse_lazy
 from django.utils.translation import gettext as _
 
 from agreement_site.models import KnownPassword
-from groundwork import security
+from core import security_log
 from projects.models import ApiToken
 from projects.people import tokens
 
@@ -36,11 +36,11 @@ class Forgotten(WithMail, InvalidIs400, views.PasswordResetView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         address = form.cleaned_data["email"]
-        name = security.unproved(address)
-        asked = sign_in_limit.count_address(security.address_of(self.request))
+        name = security_log.unproved(address)
+        asked = sign_in_limit.count_address(security_log.address_of(self.request))
         sign_in_limit.refuse_too_many(asked, name_sha256=name)
         sign_in_limit.refuse_too_many(sign_in_limit.count_mail(address), name_sha256=name)
-        security.event("password_forgotten", name_sha256=name)
+        security_log.event("password_forgotten", name_sha256=name)
         answer: HttpResponse = super().form_valid(form)
         return answer
 
@@ -58,7 +58,7 @@ class NewPassword(WithMail, InvalidIs400, views.PasswordResetFromKeyView):
     def form_valid(self, form: Any) -> HttpResponse:
         tokens.revoke(ApiToken.objects.filter(user=self.reset_user.pk))
         KnownPassword.objects.filter(user=self.reset_user.pk).delete()
-        security.event("password_reset", by=self.reset_user.pk)
+        security_log.event("password_reset", by=self.reset_user.pk)
         messages.success(self.request, _("Your password is set. Sign in with it."))
         answer: HttpResponse = super().form_valid(form)
         return answer
@@ -81,6 +81,6 @@ class Confirm(WithMail, views.ConfirmEmailView):
     def post(self, *args: Any, **kwargs: Any) -> Any:
         answer = super().post(*args, **kwargs)
         address = self.object.email_address
-        security.event("email_confirmed", by=address.user_id, after={"email": address.email})
+        security_log.event("email_confirmed", by=address.user_id, after={"email": address.email})
         messages.success(self.request, _("Your address is confirmed."))
         return answer

@@ -31,7 +31,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from requests import RequestException
 
-from groundwork import security
+from core import security_log
 
 from . import sign_in_limit
 from .invalid import InvalidIs400
@@ -78,7 +78,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
         user = _matching(sociallogin) if _accounts(sociallogin.account) != "connected" else None
         if user is not None:
             sociallogin.connect(request, user)
-            security.event("sign_in_connected", by=user.pk, after=_told(sociallogin.account))
+            security_log.event("sign_in_connected", by=user.pk, after=_told(sociallogin.account))
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
         """Not with an address that somebody here has: they sign in and connect."""
@@ -89,7 +89,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
     def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> Any:
         user = super().save_user(request, sociallogin, form)
         after = {"name": user.get_username(), **_told(sociallogin.account)}
-        security.event("account_made", by=user.pk, after=after)
+        security_log.event("account_made", by=user.pk, after=after)
         return user
 
     def on_authentication_error(
@@ -98,16 +98,16 @@ class SocialAdapter(DefaultSocialAccountAdapter):
         """Writes it down; whoever brings it about again and again waits."""
         if error == AuthError.CANCELLED:
             return
-        address = security.address_of(request)
+        address = security_log.address_of(request)
         sign_in_limit.refuse_too_many(sign_in_limit.count_address(address))
         exception = told.get("exception")
         why = f"{type(exception).__name__}: {exception}" if exception else ""
-        security.event("sign_in_failed", provider=str(provider), why=why[:LONGEST_REASON])
+        security_log.event("sign_in_failed", provider=str(provider), why=why[:LONGEST_REASON])
 
     def get_connect_redirect_url(self, request: HttpRequest, socialaccount: SocialAccount) -> str:
         """Asked when the account is connected, or is another one's."""
         if SocialAccount.objects.filter(pk=socialaccount.pk, user=request.user.pk).exists():
-            security.event("sign_in_connected", after=_told(socialaccount))
+            security_log.event("sign_in_connected", after=_told(socialaccount))
             messages.success(request, _("Connected: you can sign in by it from now on."))
         else:
             messages.error(request, _("It belongs to another account here."))
@@ -214,7 +214,7 @@ class Connections(InvalidIs400, ConnectionsView):
     @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
         account = form.cleaned_data["account"]
-        security.event("sign_in_disconnected", before=_told(account))
+        security_log.event("sign_in_disconnected", before=_told(account))
         answer: HttpResponse
         if any(one.provider == account.provider for one in providers()):
             answer = super().form_valid(form)

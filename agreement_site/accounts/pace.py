@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from agreement_site.answers.around import Around
 from agreement_site.answers.error_pages import answer
-from groundwork import security
+from core import security_log
 
 from . import sign_in_limit
 
@@ -37,7 +37,7 @@ class Pace(Around):
         wait = sign_in_limit.count_act(request.user.pk, name, AN_HOUR[name])
         if not wait:
             return None
-        security.event("too_many", act=name)
+        security_log.event("too_many", act=name)
         said = _("You have done this very often within the hour. Try again in %(minutes)s minutes.")
         refusal = answer(request, 429, said % {"minutes": -(-wait // 60)})
         refusal["Retry-After"] = str(wait)

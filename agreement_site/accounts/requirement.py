@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 
 from agreement_site.answers.around import Around
-from groundwork.rest.errors import body
+from core.api.errors import body
 from projects.models import Member
 
 # Names of routes that are open all the same: to set one up, to go, and to choose a language.

@@ -23,7 +23,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from groundwork import security
+from core import security_log
 
 from . import requirement, sign_in_limit
 from .invalid import InvalidIs400
@@ -63,7 +63,7 @@ class Authenticate(base_views.AuthenticateView):
     """The second step at the door."""
 
     def form_invalid(self, form: Any) -> HttpResponse:
-        security.event("second_factor_wrong", by=self.stage.login.user.pk)
+        security_log.event("second_factor_wrong", by=self.stage.login.user.pk)
         answer: HttpResponse = super().form_invalid(form)
         answer.status_code = 400
         return answer
@@ -71,7 +71,7 @@ class Authenticate(base_views.AuthenticateView):
 
 class AuthenticateAgain(InvalidIs400, base_views.ReauthenticateView):
     def form_invalid(self, form: Any) -> HttpResponse:
-        security.event("second_factor_wrong")
+        security_log.event("second_factor_wrong")
         return super().form_invalid(form)
 
 
@@ -79,7 +79,7 @@ class SignInByPasskey(webauthn_views.LoginWebAuthnView):
     """A passkey alone, which asks for a finger or a PIN: both factors at once."""
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        sign_in_limit.refuse_too_many(sign_in_limit.count_address(security.address_of(request)))
+        sign_in_limit.refuse_too_many(sign_in_limit.count_address(security_log.address_of(request)))
         answer: HttpResponse = super().post(request, *args, **kwargs)
         return answer
 
@@ -135,19 +135,19 @@ class NewRecoveryCodes(InvalidIs400, recovery_views.GenerateRecoveryCodesView):
     @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
         answer: HttpResponse = super().form_valid(form)
-        security.event("recovery_codes_made")
+        security_log.event("recovery_codes_made")
         messages.success(self.request, _("These are your new codes. The old ones are void."))
         return answer
 
 
 def _added(request: HttpRequest, kind: str) -> None:
     """A session that was opened with the password alone is not to outlive this."""
-    security.event("second_factor_added", after={"kind": str(kind)})
+    security_log.event("second_factor_added", after={"kind": str(kind)})
     end_other_sessions(request, request.user)
     said = _("You have a second factor now. Every other session of yours has ended.")
     messages.success(request, said)
 
 
 def _removed(request: HttpRequest, kind: str) -> None:
-    security.event("second_factor_removed", before={"kind": str(kind)})
+    security_log.event("second_factor_removed", before={"kind": str(kind)})
     messages.success(request, _("It is removed."))

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from groundwork import security
+from core import security_log
 
 # What a browser says of itself names its forebears, too: the first that is found is it.
 BROWSERS = {"Edg": "Edge", "OPR": "Opera", "Firefox": "Firefox", "FxiOS": "Firefox"} | {
@@ -56,7 +56,7 @@ def end_session(request: HttpRequest, session_id: int | None = None) -> HttpResp
     if session_id is not None and not ended:
         raise Http404
     for session in ended:
-        security.event("session_revoked", before={"browser": browser_of(session.user_agent)})
+        security_log.event("session_revoked", before={"browser": browser_of(session.user_agent)})
         session.end()
     messages.success(request, _("Ended: whoever used it has to sign in again."))
     return redirect("usersessions_list")

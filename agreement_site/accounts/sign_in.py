@@ -26,7 +26,7 @@ from django.utils.translation import gettext_lazy
 
 from agreement_site.answers.around import Around
 from agreement_site.models import KnownPassword
-from groundwork import security
+from core import security_log
 from projects.models import ApiToken
 from projects.people import tokens
 
@@ -61,7 +61,7 @@ class SignOut(views.LogoutView):
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         if request.user.is_authenticated:
-            security.event("sign_out", user_id=request.user.pk)
+            security_log.event("sign_out", user_id=request.user.pk)
         answer = super().post(request, *args, **kwargs)
         answer["Clear-Site-Data"] = '"cache"'
         return answer
@@ -115,7 +115,7 @@ class NewPasswordForm(ChosenPassword, PasswordChangeForm):
     def save(self, commit: bool = True) -> Any:
         if self.cleaned_data["revoke_tokens"]:
             tokens.revoke(ApiToken.objects.filter(user=self.user.pk))
-        security.event("password_changed", tokens_revoked=self.cleaned_data["revoke_tokens"])
+        security_log.event("password_changed", tokens_revoked=self.cleaned_data["revoke_tokens"])
         return super().save(commit)
 
 
@@ -157,7 +157,7 @@ class Invitation(InvalidIs400, views.PasswordResetConfirmView):
 
     @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
-        security.event("password_chosen", by=form.user.pk)
+        security_log.event("password_chosen", by=form.user.pk)
         super().form_valid(form)
         said = _("Welcome. Your password is set and you are signed in.")
         messages.success(self.request, said)

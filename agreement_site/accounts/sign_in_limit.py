@@ -18,7 +18,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from agreement_site.models import SignInTries
-from groundwork import security
+from core import security_log
 
 WINDOW = datetime.timedelta(minutes=5)
 TRIES_A_NAME = 10
@@ -94,7 +94,7 @@ def clear_codes(user_id: int) -> None:
 def refuse_too_many(seconds: int, **told: Any) -> None:
     """Raises TooManyTries, where ``seconds`` says so, and writes it down."""
     if seconds:
-        security.event("locked_out", **told)
+        security_log.event("locked_out", **told)
         raise TooManyTries(seconds)
 
 

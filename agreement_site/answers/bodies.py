@@ -2,7 +2,7 @@
 
 A form is small. Files are taken by the views that ask for them (ratings/files/bounds.py), after
 they have looked at who sends them; whatever else comes as a file is read past and kept nowhere.
-The API's bodies are bounded by its parser (groundwork/rest/parser.py).
+The API's bodies are bounded by its parser (core/api/parsers.py).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from groundwork.rest.errors import Unavailable, body
+from core.api.errors import Unavailable, body
 from projects.access import get_project
 from projects.models import Member, Project
 

@@ -25,8 +25,8 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import SimpleLazyObject
 
-from groundwork import meters, spans
-from groundwork.security import address_of
+from core.security_log import address_of
+from core.web import prometheus, tracing
 
 from .around import Around
 
@@ -104,7 +104,7 @@ class RequestLog(Around):
         request.id = request_id  # type: ignore[attr-defined]
         token = _request.set(request)
         try:
-            with spans.span("server", str(request.method), request.headers) as span:
+            with tracing.span("server", str(request.method), request.headers) as span:
                 response = self.get_response(request)
                 _tell(span, request, response.status_code)
             response["X-Request-ID"] = request_id
@@ -123,7 +123,7 @@ class RequestLog(Around):
             _request.reset(token)
 
 
-def _tell(span: spans.Span, request: HttpRequest, status: int) -> None:
+def _tell(span: tracing.Span, request: HttpRequest, status: int) -> None:
     """What a trace knows of a request: neither names nor texts of people."""
     route = _route(request)
     span.update_name(f"{request.method} {route}")
@@ -144,8 +144,8 @@ def _route(request: HttpRequest) -> str:
 def _measure(request: HttpRequest, status: int, seconds: float) -> None:
     route = _route(request)
     method = request.method if request.method in METHODS else "other"
-    meters.REQUESTS.labels(route, method, status).inc()
-    meters.REQUEST_SECONDS.labels(route).observe(seconds)
+    prometheus.REQUESTS.labels(route, method, status).inc()
+    prometheus.REQUEST_SECONDS.labels(route).observe(seconds)
 
 
 def safe_path(request: HttpRequest) -> str:
@@ -208,16 +208,16 @@ class LoggedTask(Task):
         started, status = time.perf_counter(), "failed"
         with working_on(task_id=self.request.id, task=self.name, arguments=list(args)):
             try:
-                with spans.span("consumer", self.name):
+                with tracing.span("consumer", self.name):
                     result = self.run(*args, **kwargs)
                 status = "done"
                 return result
             except Exception:
-                meters.TASKS_FAILED.labels(self.name).inc()
+                prometheus.TASKS_FAILED.labels(self.name).inc()
                 raise
             finally:
                 spent = round((time.perf_counter() - started) * 1000, 1)
-                meters.TASK_SECONDS.labels(self.name).observe(spent / 1000)
+                prometheus.TASK_SECONDS.labels(self.name).observe(spent / 1000)
                 logger.info("task", extra={"fields": {"status": status, "ms": spent}})
 
 

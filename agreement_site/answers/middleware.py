@@ -17,8 +17,8 @@ from django.http import (
 from django.middleware.gzip import GZipMiddleware
 from django.utils.cache import patch_vary_headers
 
-from groundwork.rest.errors import body
-from groundwork.text import without_nul
+from core.api.errors import body
+from core.text import without_nul
 
 from .around import Around
 
@@ -51,7 +51,7 @@ class NoNul(Around):
         request.path = without_nul(request.path)
         request.path_info = without_nul(request.path_info)
         query = request.META.get("QUERY_STRING", "")
-        # The API names the parameter that it refuses (groundwork/rest/parameters.py).
+        # The API names the parameter that it refuses (core/api/parameters.py).
         if ESCAPED_NUL in query and not request.path_info.startswith("/api/"):
             request.META["QUERY_STRING"] = query.replace(ESCAPED_NUL, ESCAPED_REPLACEMENT)
         if COOKIE_NUL in request.META.get("HTTP_COOKIE", ""):

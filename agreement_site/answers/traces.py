@@ -14,7 +14,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from django.db.backends.signals import connection_created
 
-from groundwork import spans
+from core.web import tracing
 
 LONGEST_STATEMENT = 2000
 
@@ -39,11 +39,11 @@ def tell_opentelemetry(release: str) -> None:
 
 def tell(provider: Any) -> None:
     """From now on, in this process."""
-    spans.starts = starter(provider.get_tracer("concord"))
+    tracing.starts = starter(provider.get_tracer("concord"))
     connection_created.connect(watch, dispatch_uid="traces")
 
 
-def starter(tracer: Any) -> spans.Starts:
+def starter(tracer: Any) -> tracing.Starts:
     from opentelemetry.trace import SpanKind
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
@@ -52,9 +52,9 @@ def starter(tracer: Any) -> spans.Starts:
 
     def start(
         kind: str, name: str, headers: Mapping[str, str]
-    ) -> AbstractContextManager[spans.Span]:
+    ) -> AbstractContextManager[tracing.Span]:
         before = reader.extract({key.lower(): value for key, value in headers.items()})
-        found: AbstractContextManager[spans.Span] = tracer.start_as_current_span(
+        found: AbstractContextManager[tracing.Span] = tracer.start_as_current_span(
             name, context=before if headers else None, kind=kinds[kind]
         )
         return found
@@ -75,7 +75,7 @@ def statement(execute: Callable[..., Any], sql: Any, *rest: Any) -> Any:
     if not get_current_span().is_recording():
         return execute(sql, *rest)
     text = str(sql)
-    with spans.span("client", text.lstrip("( ").split(maxsplit=1)[0].upper()) as span:
+    with tracing.span("client", text.lstrip("( ").split(maxsplit=1)[0].upper()) as span:
         span.set_attribute("db.system.name", rest[-1]["connection"].vendor)
         span.set_attribute("db.query.text", text[:LONGEST_STATEMENT])
         return execute(sql, *rest)

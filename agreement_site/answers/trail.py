@@ -1,4 +1,4 @@
-"""Keeps what happened at the doors, and to what others stand on: each event of groundwork.security
+"""Keeps what happened at the doors, and to what others stand on: each event of core.security_log
 is a line, in the transaction of what it tells of."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LONGEST_VALUE = (
 
 
 def keep(what: str, fields: dict[str, Any]) -> None:
-    """To be called by groundwork.security.event."""
+    """To be called by core.security_log.event."""
     if what in NOT_KEPT:
         return
     known = logs.known()

@@ -9,11 +9,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from agreement_site.models import TrailLine
-from groundwork.rest import paging
-from groundwork.rest.errors import BadRequest
-from groundwork.rest.paging import Key, page
-from groundwork.rest.parameters import parameters
-from groundwork.rest.schema import PAGING, page_of, parameter, reads
+from core.api import pagination
+from core.api.errors import BadRequest
+from core.api.pagination import Key, page
+from core.api.parameters import parameters
+from core.api.schema import PAGING, page_of, parameter, reads
 from projects.api.view import ApiView
 
 from . import reading
@@ -63,7 +63,7 @@ class ProjectTrail(ApiView):
 
 def _page(request: Request, project_id: int | None) -> Response:
     project = asked_project(request.user, project_id, token=request.auth)
-    found = parameters(request, (*reading.NAMES, *paging.PAGING))
+    found = parameters(request, (*reading.NAMES, *pagination.PAGING))
     try:
         lines = reading.lines_of(project, reading.Wanted.of(found))
     except reading.Refused as refused:

@@ -16,7 +16,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from agreement_site.models import TrailLine
-from groundwork.text import has_nul
+from core.text import has_nul
 from projects.models import Project
 from ratings.files.formulas import guard
 

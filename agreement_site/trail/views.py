@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_safe
 
 from agreement_site.models import TrailLine
-from groundwork import security
+from core import security_log
 from metrics.pages.selection import place_after
 from projects.access import get_project
 from projects.models import Member, Project
@@ -84,7 +84,7 @@ def trail_file(request: HttpRequest, project_id: int | None = None) -> Any:
         found = reading.lines_of(project, reading.Wanted.of(request.GET))
     except reading.Refused as refused:
         return HttpResponse(str(refused), status=400, content_type="text/plain; charset=utf-8")
-    security.event("export", what_of="trail", kind="csv")
+    security_log.event("export", what_of="trail", kind="csv")
     name = "concord-trail.csv" if project is None else f"concord-trail-{project.pk}.csv"
     return StreamingHttpResponse(
         reading.as_csv(found, mask_for(project, request.user)),

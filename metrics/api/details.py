@@ -9,9 +9,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from groundwork.rest.errors import BadRequest
-from groundwork.rest.parameters import choice, parameters
-from groundwork.rest.schema import QUESTION, parameter, reads
+from core.api.errors import BadRequest
+from core.api.parameters import choice, parameters
+from core.api.schema import QUESTION, parameter, reads
 from metrics.agreement.weights import NONE
 from metrics.models import Attribution, Diagnosis, Reading, Span
 from metrics.on_request import attributing

@@ -8,9 +8,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from groundwork.rest.errors import BadRequest
-from groundwork.rest.parameters import parameters
-from groundwork.rest.schema import QUESTION, parameter, reads
+from core.api.errors import BadRequest
+from core.api.parameters import parameters
+from core.api.schema import QUESTION, parameter, reads
 from metrics.filters import EVERYTHING, ITEM, can_be_chosen
 from metrics.models import CountState, Slice
 from metrics.on_request import slices

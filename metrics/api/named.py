@@ -10,12 +10,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from groundwork.rest import paging
-from groundwork.rest.errors import BadRequest
-from groundwork.rest.paging import Key, page
-from groundwork.rest.parameters import parameters
-from groundwork.rest.schema import PAGING, page_of, reads, removes, writes
-from groundwork.rest.strict_fields import Choice, StrictSerializer, Text
+from core.api import pagination
+from core.api.errors import BadRequest
+from core.api.pagination import Key, page
+from core.api.parameters import parameters
+from core.api.schema import PAGING, page_of, reads, removes, writes
+from core.api.strict_fields import Choice, StrictSerializer, Text
 from metrics import naming
 from metrics.filters import ITEM
 from metrics.models import NamedView
@@ -57,7 +57,7 @@ class NamedViews(ApiView):
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.project(request, project_id, role=VIEWER)
-        found = parameters(request, paging.PAGING)
+        found = parameters(request, pagination.PAGING)
         mine = sorted(naming.named(project), key=lambda view: view.pk)
 
         def read(after: Key | None, size: int) -> list[tuple[Key, Any]]:

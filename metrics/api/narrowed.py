@@ -12,10 +12,10 @@ from django.core import exceptions
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from groundwork.rest.errors import BadRequest
-from groundwork.rest.paging import Key
-from groundwork.rest.parameters import parameters
-from groundwork.rest.schema import parameter
+from core.api.errors import BadRequest
+from core.api.pagination import Key
+from core.api.parameters import parameters
+from core.api.schema import parameter
 from metrics.agreement.coefficients import cohen
 from metrics.filters import CURRENT, DRAWN, ITEM, Filter
 from metrics.models import CountState, Reading, Slice

@@ -12,10 +12,10 @@ from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from groundwork.rest import paging
-from groundwork.rest.paging import Key, invalid_cursor, page
-from groundwork.rest.parameters import choice
-from groundwork.rest.schema import PAGING, QUESTION, page_of, parameter, reads
+from core.api import pagination
+from core.api.pagination import Key, invalid_cursor, page
+from core.api.parameters import choice
+from core.api.schema import PAGING, QUESTION, page_of, parameter, reads
 from metrics import periods
 from metrics.agreement import Value
 from metrics.agreement.headline import ICCS
@@ -57,7 +57,7 @@ class Trend(narrowed.ResultsView):
         first rater; and what stands for an intraclass correlation. With a filter: the newest 400
         periods, of coefficients that pages show over time."""
         _project, question, found, chosen = narrowed.of_request(
-            self, request, project_id, "period", "coefficient", *paging.PAGING
+            self, request, project_id, "period", "coefficient", *pagination.PAGING
         )
         span = choice(found, "period", periods.SPANS, default="week")
         scale = QuestionScale.of(question)
@@ -94,7 +94,7 @@ class RaterTrend(narrowed.ResultsView):
         """The ratings which the rater gave in the period, against all other ratings of the same
         items."""
         project, question, found, chosen = narrowed.of_request(
-            self, request, project_id, "period", "coefficient", *paging.PAGING
+            self, request, project_id, "period", "coefficient", *pagination.PAGING
         )
         span = choice(found, "period", periods.SPANS, default="week")
         scale = QuestionScale.of(question)

@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from groundwork.rest import paging
-from groundwork.rest.paging import Key, of_texts, page
-from groundwork.rest.parameters import choice
-from groundwork.rest.schema import PAGING, QUESTION, page_of, parameter, reads
+from core.api import pagination
+from core.api.pagination import Key, of_texts, page
+from core.api.parameters import choice
+from core.api.schema import PAGING, QUESTION, page_of, parameter, reads
 from metrics.agreement.coefficients import cohen
 from metrics.agreement.headline import CHOSEN, Facts, headline
 from metrics.agreement.registry import MEAN_PAIRWISE
@@ -94,7 +94,7 @@ class Pairs(narrowed.ResultsView):
     def get(self, request: Request, project_id: int) -> Response:
         """With a filter: of the 40 raters with the most of these ratings."""
         _project, question, found, chosen = narrowed.of_request(
-            self, request, project_id, "weights", *paging.PAGING
+            self, request, project_id, "weights", *pagination.PAGING
         )
         scale = QuestionScale.of(question)
         weights = choice(found, "weights", scale.weighting_names(), default=NONE)
@@ -117,7 +117,7 @@ class Raters(narrowed.ResultsView):
     def get(self, request: Request, project_id: int) -> HttpResponse:
         """With a filter: the 500 raters with the most of these ratings."""
         _project, question, found, chosen = narrowed.of_request(
-            self, request, project_id, *paging.PAGING
+            self, request, project_id, *pagination.PAGING
         )
         if chosen:
             body, _at = narrowed.project(question, chosen)

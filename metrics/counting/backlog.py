@@ -20,7 +20,7 @@ import numpy as np
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
-from groundwork.work.lease import free, give_back, held, keep_lease, new_lease
+from core.jobs.lease import free, give_back, held, keep_lease, new_lease
 from metrics.models import CountState, Share
 from metrics.scale import QuestionScale
 from projects.models import Question

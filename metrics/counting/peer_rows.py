@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from groundwork.database import bulk
+from core.db import bulk
 from metrics.agreement.counts import tally
 from metrics.agreement.counts.grouping import rank_rows
 from metrics.models import EVER, PeerTally

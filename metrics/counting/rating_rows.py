@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from django.db import connection
 
-from groundwork.database import bulk
+from core.db import bulk
 
 ROWS_AT_ONCE = 20_000  # fetched, and made numbers of
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from django.db import transaction
 
-from groundwork.database import bulk
+from core.db import bulk
 from metrics.agreement.counts import tally
 from metrics.agreement.weights import WEIGHTINGS
 from metrics.models import EVER, PairTally, PatternTally, PeerTally

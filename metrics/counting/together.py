@@ -16,7 +16,7 @@ import numpy as np
 from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 
-from groundwork.database import bulk
+from core.db import bulk
 from metrics.agreement.counts import tally
 from metrics.models import CountState
 from metrics.scale import QuestionScale

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import F, Q
 
-from groundwork.work.lease import Leased
+from core.jobs.lease import Leased
 from projects.models import Question, Rater
 
 EVER = -(2**31)  # the day of the rows that hold all days together

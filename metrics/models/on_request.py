@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from groundwork.work.asked import Asked
+from core.jobs.on_demand import Asked
 from projects.models import Question
 
 from .readings import Span

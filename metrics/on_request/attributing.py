@@ -1,12 +1,12 @@
 """Attributions: what explains a move between two periods, asked for by a page, computed by a worker
-and kept in a row (groundwork.work.asked)."""
+and kept in a row (core.jobs.on_demand)."""
 
 from __future__ import annotations
 
 import datetime
 from typing import Any
 
-from groundwork.work.asked import AskedWork, forget_oldest
+from core.jobs.on_demand import AskedWork, forget_oldest
 from metrics.models import Attribution, CountState
 from metrics.scale import QuestionScale
 from projects.models import Question

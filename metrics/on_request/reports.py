@@ -1,5 +1,5 @@
 """Reports: what there was to say of a question at a moment. Asked for by a page, computed by a
-worker from the history of the ratings, and kept (groundwork.work.asked)."""
+worker from the history of the ratings, and kept (core.jobs.on_demand)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from groundwork.work.asked import AskedWork
+from core.jobs.on_demand import AskedWork
 from metrics.models import Report
 from projects.models import Question
 

@@ -1,5 +1,5 @@
 """Slices: what a page shows of some ratings alone, asked for by the page, computed by a worker from
-the ratings and kept in a row (groundwork.work.asked)."""
+the ratings and kept in a row (core.jobs.on_demand)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from django.db import OperationalError
 from django.utils import timezone
 
-from groundwork.work.asked import AskedWork, forget_oldest
+from core.jobs.on_demand import AskedWork, forget_oldest
 from metrics.counting.store import json_text
 from metrics.filters import Filter
 from metrics.models import CountState, Slice

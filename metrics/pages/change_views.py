@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from groundwork import table_files
+from core.web import tables
 from metrics.on_request import attributing
 
 from . import bar_chart, change_page, change_parts, change_words, live
@@ -45,7 +45,7 @@ def change(request: HttpRequest, project_id: int) -> HttpResponse:
         "sentences": change_words.sentences(asked, found) if found else [],
         "clear": clear,
         "pale": None if clear else 1,
-        "folds": found is not None and bool(found.small) and not table_files.is_made(),
+        "folds": found is not None and bool(found.small) and not tables.is_made(),
         "ordered": chosen.ordered,
         "keep": {"weights": chosen.weights},
     }

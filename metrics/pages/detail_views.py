@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from groundwork.table_files import a_page
+from core.web.tables import a_page
 from metrics.filters import one_line
 from metrics.readings import disputes
 from metrics.readings import pairs as pair_list

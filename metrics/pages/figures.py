@@ -1,5 +1,5 @@
 """Numbers as people read them: so many decimals in the reader's notation, a dash for what is
-undefined. In a table's file (groundwork/table_files.py) they are whole, and written as programs do.
+undefined. In a table's file (core/web/tables.py) they are whole, and written as programs do.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from django.utils.formats import number_format
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from groundwork import table_files
+from core.web import tables
 
 Reading = Mapping[str, Any]
 
@@ -27,7 +27,7 @@ def in_language(value: float | None, decimals: int, language: str | None) -> str
     """For tags with several figures: asking for the language costs as much as writing one."""
     if value is None or not math.isfinite(value):
         return "–"
-    if table_files.is_made():
+    if tables.is_made():
         return repr(float(value))
     return _written(round(value, decimals) + 0.0, decimals, language)  # -0.00 is 0.00
 
@@ -44,27 +44,27 @@ def signed(value: float | None, decimals: int = 2) -> str:
     text = figure(value, decimals)
     # By what is written: a computer's 0.005 is above it, and is told as 0.00.
     is_more = value is not None and value > 0 and any(digit in text for digit in "123456789")
-    return f"+{text}" if is_more and not table_files.is_made() else text
+    return f"+{text}" if is_more and not tables.is_made() else text
 
 
 def whole(value: int | None) -> str:
     """A count with its thousands told apart."""
     if value is None:
         return "–"
-    return str(value) if table_files.is_made() else _written(value, 0, get_language())
+    return str(value) if tables.is_made() else _written(value, 0, get_language())
 
 
 def about(value: float | None) -> str:
     """An expected count: a whole number, "< 1" where that would be 0."""
     if value is None:
         return whole(None)
-    if table_files.is_made():
+    if tables.is_made():
         return figure(value)
     return "< 1" if 0 < value <= 0.5 else whole(round(value))
 
 
 def percent(value: float | None, places: int = 0) -> str:
-    if value is None or table_files.is_made():
+    if value is None or tables.is_made():
         return figure(value)
     return _("%(number)s %%") % {"number": figure(100 * value, places)}
 

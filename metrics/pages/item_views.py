@@ -20,7 +20,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from groundwork import security
+from core import security_log
 from projects.catalogue import gold
 from projects.catalogue.sizes import sizes
 from projects.models import Item, Member, Rater
@@ -197,7 +197,7 @@ def items_csv(request: HttpRequest, project_id: int) -> HttpResponseBase:
     """All items that fit, one a line, whatever page of the list was asked from."""
     chosen = chosen_question(request, project_id)
     wanted = _wanted(request.GET, chosen)
-    security.event("export", what_of="items", kind="csv", question=chosen.question.key)
+    security_log.event("export", what_of="items", kind="csv", question=chosen.question.key)
     lines = item_file.csv(
         chosen.question,
         chosen.scale,

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
-from groundwork import table_files
+from core.web import tables
 from projects.models import Member, Question
 
 from . import getting_started, live, question_rows
@@ -25,7 +25,7 @@ def is_asked(request: HttpRequest) -> bool:
     of one question; so is one that was opened when there was one, and now asks what is new."""
     if live.asks(request) and not request.headers.get("X-Places", "").startswith(PLACES):
         return False
-    return request.GET.dict() in ({}, {table_files.PARAMETER: TITLE})
+    return request.GET.dict() in ({}, {tables.PARAMETER: TITLE})
 
 
 def page(

@@ -18,7 +18,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from groundwork.table_files import a_page
+from core.web.tables import a_page
 from metrics.agreement.weights import NONE, weighted
 from metrics.models import RaterReading, Reading, Span
 from projects.access import get_project

@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from groundwork.table_files import a_page, is_made
+from core.web.tables import a_page, is_made
 from metrics.example import loading
 from projects.access import get_project, may_create_projects
 from projects.models import Member, Project

@@ -13,7 +13,7 @@ from django.db import connection
 from django.db.models import Q
 from django.utils import timezone
 
-from groundwork.database import bulk
+from core.db import bulk
 from metrics import periods
 from metrics.agreement.coefficients import fleiss
 from metrics.agreement.registry import MEAN_PAIRWISE

@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from groundwork.database import bulk
+from core.db import bulk
 from metrics import changes, periods
 from metrics.counting import store
 from metrics.counting.count import lock

@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
-from groundwork.database import bulk
+from core.db import bulk
 from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.agreement.weights import CUSTOM, WEIGHTINGS, weighted
 from metrics.counting import store

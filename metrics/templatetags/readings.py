@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
-from groundwork import table_files
+from core.web import tables
 from metrics.agreement import bands
 from metrics.pages import advice, figures, getting_started, words
 from metrics.pages.getting_started import Step
@@ -59,7 +59,7 @@ def reading(value: Reading | None, signed: bool = False) -> SafeString:
             "{0}</span></span>",
             why(value),
         )
-    is_more = signed and value["value"] > 0 and not table_files.is_made()
+    is_more = signed and value["value"] > 0 and not tables.is_made()
     language, sign = get_language(), "+" if is_more else ""
     text = f"{sign}{figures.in_language(value['value'], 2, language)}"
     interval = f'<span class="reading__interval">{figures.interval_in(value, language)}</span>'
@@ -244,7 +244,7 @@ def shares(counts: Sequence[tuple[str, int]]) -> SafeString:
 def points(value: float) -> str:
     """A difference of shares in percentage points with its sign; in a table's file as shares. One
     decimal, and so the shares beside it: of 57.4 and 57.9 nobody reads that they are the same."""
-    if table_files.is_made():
+    if tables.is_made():
         return figures.figure(value)
     rounded = round(100 * value, 1)
     return f"{'+' if rounded > 0 else ''}{number_format(rounded + 0.0, 1)}"
@@ -255,7 +255,7 @@ def p_value(value: float | None) -> str:
     """A p value: three decimals, or that it is smaller."""
     if value is None:
         return "–"
-    if table_files.is_made():
+    if tables.is_made():
         return figures.figure(value)
     return "< " + number_format(0.001, 3) if value < 0.001 else figures.figure(value, 3)
 
@@ -268,13 +268,13 @@ def why_test(test: Any) -> str | Promise:
 @register.filter
 def in_a_line(item: Item) -> SafeString | str:
     """The item's picture or first words, for a line of a list; in a table's file its key."""
-    return item.key if table_files.is_made() else content.in_a_line(item.body)
+    return item.key if tables.is_made() else content.in_a_line(item.body)
 
 
 @register.filter
 def called(item: Item) -> SafeString | str:
     """The item by its picture or first words, or by its key where it has none; in a table's file by
     its key."""
-    if table_files.is_made():
+    if tables.is_made():
         return item.key
     return content.in_a_line(item.body, item.key) or item.key

@@ -15,7 +15,7 @@ import logging
 import redis
 from django.conf import settings
 
-from groundwork.work.starting import start_task
+from core.jobs.dispatch import start_task
 
 logger = logging.getLogger(__name__)
 

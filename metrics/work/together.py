@@ -10,7 +10,7 @@ import logging
 
 from django.db import connection, transaction
 
-from groundwork.database import bulk
+from core.db import bulk
 from metrics import changes
 from metrics.counting import store
 from metrics.counting import together as counting

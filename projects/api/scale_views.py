@@ -9,10 +9,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from groundwork.rest.paging import PAGING as PAGING_NAMES
-from groundwork.rest.paging import Key, page
-from groundwork.rest.parameters import parameters
-from groundwork.rest.schema import PAGING, QUESTION, page_of, reads
+from core.api.pagination import PAGING as PAGING_NAMES
+from core.api.pagination import Key, page
+from core.api.parameters import parameters
+from core.api.schema import PAGING, QUESTION, page_of, reads
 from projects.models import Member, Scale, ScaleVersion, Weights
 
 from .view import ApiView, question_of

@@ -8,7 +8,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from groundwork.rest.strict_fields import Choice, Number, Short, StrictSerializer, Text, Whole
+from core.api.strict_fields import Choice, Number, Short, StrictSerializer, Text, Whole
 from projects.catalogue import items, rater_fields
 from projects.catalogue.rows import Field
 from projects.models import Category, Member, Project, Question, Scale, Weights

@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from groundwork.rest.errors import BadRequest
+from core.api.errors import BadRequest
 from projects.access import ANY, get_project
 from projects.models import Project, Question
 

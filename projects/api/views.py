@@ -10,11 +10,11 @@ from django.utils.translation import gettext as _
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from groundwork.rest.errors import BadRequest
-from groundwork.rest.paging import PAGING as PAGING_NAMES
-from groundwork.rest.paging import Key, page
-from groundwork.rest.parameters import parameters
-from groundwork.rest.schema import PAGING, page_of, reads, writes
+from core.api.errors import BadRequest
+from core.api.pagination import PAGING as PAGING_NAMES
+from core.api.pagination import Key, page
+from core.api.parameters import parameters
+from core.api.schema import PAGING, page_of, reads, writes
 from projects.access import refuse_new_projects
 from projects.models import Member, Project
 from projects.setup import projects

@@ -17,9 +17,9 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from groundwork import security
-from groundwork.database import bulk
-from groundwork.text import has_nul
+from core import security_log
+from core.db import bulk
+from core.text import has_nul
 from projects import locks
 from projects.models import GoldAnswer, Item, Question
 from projects.querysets import GoldQuerySet
@@ -258,7 +258,7 @@ def _tell(question: Question, moved: Moved, by: Any) -> None:
         }
         for at in (0, 1)
     )
-    security.event(
+    security_log.event(
         "gold_changed",
         project_id=question.project_id,
         by=None if by is None else by.pk,

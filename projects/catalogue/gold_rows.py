@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from groundwork.database import bulk
-from groundwork.rest.parameters import rows_error
+from core.api.parameters import rows_error
+from core.db import bulk
 from projects.models import Project, Question
 
 from . import gold

@@ -15,7 +15,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F, Q
 
-from groundwork.database import bulk
+from core.db import bulk
 from projects import locks
 from projects.models import Project, Rater, RaterIdentity
 

@@ -14,7 +14,7 @@ from django.db.models import F
 from django.utils import timezone
 from rest_framework import serializers
 
-from groundwork.database import bulk
+from core.db import bulk
 from projects import locks
 from projects.models import Item, ItemVersion, Project, has_content
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from groundwork.text import has_control
+from core.text import has_control
 from projects.models import Rater
 
 from .rows import Field, key_problem

@@ -9,9 +9,9 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.db.models import Q
 
-from groundwork import security
-from groundwork.database import bulk
-from groundwork.rest.parameters import rows_error
+from core import security_log
+from core.api.parameters import rows_error
+from core.db import bulk
 from projects.access import known_to
 from projects.models import Member, Project, Rater, RaterIdentity
 
@@ -198,7 +198,7 @@ def _tell(
     if writes:
         names = (*SAID, "user_id")
         told = writes[:MOST_TOLD]
-        security.event(
+        security_log.event(
             "raters_put",
             project_id=project.pk,
             by=user_id,
@@ -212,7 +212,7 @@ def _tell(
         )
     accounts = get_user_model().objects.in_bulk(joined)
     for who in joined:
-        security.event(
+        security_log.event(
             "member_added",
             project_id=project.pk,
             by=user_id,

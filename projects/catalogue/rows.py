@@ -13,9 +13,9 @@ from typing import Any
 
 from rest_framework import serializers
 
-from groundwork.database import bulk
-from groundwork.rest.parameters import rows_error
-from groundwork.text import key_trouble
+from core.api.parameters import rows_error
+from core.db import bulk
+from core.text import key_trouble
 from projects.models import Project
 
 Row = dict[str, Any]

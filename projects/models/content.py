@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import models
 
-from groundwork.safe_html import clean_html, words
+from core.web.safe_html import clean_html, words
 
 # Who speaks is no content.
 SPEAKERS = ("role", "speaker", "name")

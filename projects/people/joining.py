@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 
-from groundwork import security
+from core import security_log
 from projects.models import Member, Project
 from projects.setup.project_rules import Refused
 
@@ -25,7 +25,7 @@ def join(project: Project, user: User, role: str, by: Any) -> Member:
     member = Member.objects.create(project=project, user=user, role=role)
     if role == Member.Role.ANNOTATOR:
         tie_annotator(project=project, user=user)
-    security.event(
+    security_log.event(
         "member_added",
         project_id=project.pk,
         who=user.pk,

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from groundwork import security
+from core import security_log
 from projects.access import get_project
 from projects.models import Member
 from projects.setup.form_pages import show
@@ -102,7 +102,7 @@ def member_link(request: HttpRequest, project_id: int, member_id: int) -> HttpRe
 def _link(request: HttpRequest, member: Member) -> str:
     """Signed, for three days, and dead once a password is set."""
     user = member.user
-    security.event("link_made", who=user.pk, after={"member": user.get_username()})
+    security_log.event("link_made", who=user.pk, after={"member": user.get_username()})
     parts = {
         "uidb64": urlsafe_base64_encode(force_bytes(user.pk)),
         "token": default_token_generator.make_token(user),

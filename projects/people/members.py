@@ -13,7 +13,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from groundwork import security
+from core import security_log
 from projects.access import known_to
 from projects.models import Member, Project
 from projects.setup.project_rules import Refused
@@ -108,7 +108,7 @@ def change_role(*, member: Member, role: str, by: Any) -> Member:
     if role == Member.Role.ANNOTATOR:
         tie_annotator(project=member.project, user=member.user)
     project_id, who = member.project_id, member.user_id
-    security.event(
+    security_log.event(
         "role_changed",
         project_id=project_id,
         who=who,
@@ -125,7 +125,7 @@ def remove_member(*, member: Member, by: Any) -> None:
     """Take the role away; the rater and what was rated stay. Raises Refused for the last lead."""
     _refuse_last_lead(member)
     member.delete()
-    security.event(
+    security_log.event(
         "member_removed",
         project_id=member.project_id,
         who=member.user_id,

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-from groundwork.text import has_unseen, likeness, mixes_alphabets
+from core.text import has_unseen, likeness, mixes_alphabets
 
 
 def refuse_misleading(username: str, *, of: User | None = None) -> None:

@@ -15,7 +15,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from groundwork import security
+from core import security_log
 from projects.models import Member, MemberOffer, Project
 from projects.setup.project_rules import Refused
 
@@ -41,7 +41,7 @@ def offer(*, project: Project, username: str, user: User | None, role: str, by: 
         defaults=role_and_by,
         create_defaults={**role_and_by, "user": user, "made_at": timezone.now()},
     )
-    security.event(
+    security_log.event(
         "role_offered",
         project_id=project.pk,
         by=by.pk,
@@ -74,7 +74,7 @@ def _standing() -> QuerySet[MemberOffer]:
 @transaction.atomic
 def withdraw(*, offered: MemberOffer, by: Any) -> None:
     offered.delete()
-    security.event(
+    security_log.event(
         "offer_withdrawn",
         project_id=offered.project_id,
         by=by.pk,
@@ -87,7 +87,7 @@ def decline(*, offered: MemberOffer) -> None:
     """The line of the trail is no line of the project's: its leads see an open offer."""
     user = _owner_of(offered)
     MemberOffer.objects.filter(pk=offered.pk).update(declined_at=timezone.now())
-    security.event(
+    security_log.event(
         "offer_declined",
         by=user.pk,
         project=offered.project_id,
@@ -107,7 +107,7 @@ def accept(*, offered: MemberOffer, role: str) -> Member:
         raise Refused({"role": _("This was withdrawn or changed meanwhile. Look at it again.")})
     member = join(found.project, user, found.role, user)
     found.delete()
-    security.event(
+    security_log.event(
         "offer_accepted",
         project_id=found.project_id,
         by=user.pk,

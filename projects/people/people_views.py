@@ -18,7 +18,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from groundwork.table_files import a_page
+from core.web.tables import a_page
 from projects.access import get_project
 from projects.models import Member, Project, Rater
 from projects.setup.project_rules import Refused

@@ -9,8 +9,8 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from groundwork import security
-from groundwork.text import has_control
+from core import security_log
+from core.text import has_control
 from projects.catalogue import identities, kinds
 from projects.catalogue.rater_fields import LONGEST_MODEL, LONGEST_NAME, LONGEST_VERSION, is_group
 from projects.models import Member, Project, Rater, RaterIdentity
@@ -49,7 +49,7 @@ def pause_rater(*, rater: Rater, paused: bool, by: Any, told: str = "") -> Rater
     before, rater.paused = rater.paused, paused
     rater.told = told
     rater.save(update_fields=["paused", "told"])
-    security.event(
+    security_log.event(
         "rater_paused" if paused else "rater_resumed",
         project_id=rater.project_id,
         rater=rater.pk,
@@ -116,7 +116,7 @@ def change_rater(
     rater.save(update_fields=list(after))
     if identities.settle(rater.project_id):
         rater.refresh_from_db()
-    security.event(
+    security_log.event(
         "rater_changed",
         project_id=rater.project_id,
         by=by.pk,

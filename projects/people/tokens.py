@@ -16,8 +16,8 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework import authentication, exceptions
 from rest_framework.request import Request
 
-from groundwork import security
-from groundwork.database import bulk
+from core import security_log
+from core.db import bulk
 from projects import access
 from projects.models import ApiToken
 
@@ -45,7 +45,7 @@ def create(
         digest=digest(token),
         expires_at=expires_at,
     )
-    security.event(
+    security_log.event(
         "token_made", project_id=made.project_id, who=user.pk, scope=str(scope), after=_told(made)
     )
     return token
@@ -57,7 +57,7 @@ def revoke(living: QuerySet[ApiToken]) -> int:
         found = list(living.filter(revoked_at=None).select_related("user"))
         ApiToken.objects.filter(pk__in=[one.pk for one in found]).update(revoked_at=timezone.now())
         for one in found:
-            security.event(
+            security_log.event(
                 "token_revoked",
                 project_id=one.project_id,
                 token_id=one.pk,
@@ -161,7 +161,7 @@ def _tell_wrong(request: Request) -> None:
     now = time.monotonic()
     if now - _last_told >= TELL_EVERY:
         _last_told = now
-        security.event("token_wrong", address=security.address_of(request))
+        security_log.event("token_wrong", address=security_log.address_of(request))
 
 
 class BrowserAuthentication(authentication.SessionAuthentication):

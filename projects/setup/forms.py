@@ -10,7 +10,7 @@ from typing import Any, cast
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from groundwork.text import likeness
+from core.text import likeness
 from projects.models import Project, Question, QueueOrder, Scale, Weights
 
 from .project_rules import BOUNDS, zone_named

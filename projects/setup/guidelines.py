@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from groundwork.safe_html import can_show, clean_html
+from core.web.safe_html import can_show, clean_html
 
 
 @functools.cache

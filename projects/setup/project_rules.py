@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
-from groundwork.text import has_nul
+from core.text import has_nul
 from projects.models import BandScheme, QueueOrder
 
 MOST_OVERLAP = 1000

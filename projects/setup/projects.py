@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from groundwork import security
+from core import security_log
 from projects import changes, locks
 from projects.models import GuidelineVersion, Item, Member, Project
 
@@ -35,7 +35,7 @@ def create_project(
     Member.objects.create(project=project, user=by, role=Member.Role.LEAD)
     for position, new in enumerate(questions):
         create_question(project, new, position=position)
-    security.event("project_made", project_id=project.pk, by=by.pk, after={"name": name})
+    security_log.event("project_made", project_id=project.pk, by=by.pk, after={"name": name})
     return project
 
 
@@ -73,7 +73,7 @@ def change_project(*, project: Project, by: Any, **fields: Any) -> Project:
         _make_guideline_version(project, by=by)
     moved = [name for name, value in fields.items() if getattr(stood, name) != value]
     if moved:
-        security.event(
+        security_log.event(
             "project_changed",
             project_id=project.pk,
             by=by.pk,
@@ -90,7 +90,7 @@ def archive_project(*, project: Project, archived: bool, by: Any) -> None:
     found = Project.objects.filter(pk=project.pk, archived_at__isnull=archived)
     if found.update(archived_at=timezone.now() if archived else None):
         done = "project_archived" if archived else "project_reopened"
-        security.event(done, project_id=project.pk, by=by.pk)
+        security_log.event(done, project_id=project.pk, by=by.pk)
 
 
 def _keep_what_is_wanted(project: Project, overlap: int) -> None:
@@ -112,7 +112,7 @@ def go_on_from_guidelines(*, project: Project, number: int, by: Any) -> None:
         return
     Project.objects.filter(pk=project.pk).update(guidelines_version=number)
     project.guidelines_version = number
-    security.event(
+    security_log.event(
         "guidelines_numbered", project_id=project.pk, by=by.pk, after={"guidelines_version": number}
     )
 

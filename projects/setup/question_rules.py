@@ -11,7 +11,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from groundwork.text import has_control, has_unseen, likeness
+from core.text import has_control, has_unseen, likeness
 from projects.models import Scale, Weights
 
 from . import weight_matrix

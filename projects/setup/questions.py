@@ -7,8 +7,8 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from groundwork import security
-from groundwork.text import has_nul
+from core import security_log
+from core.text import has_nul
 from projects.models import Category, Project, Question
 
 from . import question_rules
@@ -33,7 +33,7 @@ def add_question(*, project: Project, question: NewQuestion, by: Any) -> Questio
         )
     position = max((position for _key, position in standing), default=-1) + 1
     made = create_question(project, question, position=position)
-    security.event(
+    security_log.event(
         "question_added",
         project_id=project.pk,
         by=by.pk,
@@ -79,7 +79,7 @@ def change_question_text(*, question: Question, text: str, by: Any) -> Question:
         raise Refused({"text": _("A question of 1 to 500 characters is needed.")})
     before, question.text = question.text, text
     question.save(update_fields=["text"])
-    security.event(
+    security_log.event(
         "question_changed",
         project_id=question.project_id,
         by=by.pk,

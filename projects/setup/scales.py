@@ -12,8 +12,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from groundwork import security
-from groundwork.text import has_control
+from core import security_log
+from core.text import has_control
 from projects import changes, locks
 from projects.models import Category, Question, Scale, ScaleVersion, Weights
 
@@ -166,7 +166,7 @@ def _set_scale(
     before = {name: getattr(question, name) for name in fields}
     Question.objects.filter(pk=question.pk).update(scale_version=F("scale_version") + 1, **fields)
     changes.scale_changed(question.pk)
-    security.event(
+    security_log.event(
         "scale_changed",
         project_id=question.project_id,
         by=by.pk,

@@ -14,8 +14,8 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from core.text import has_nul
 from events.recording import record
-from groundwork.text import has_nul
 from projects.models import GoldAnswer, Item, Question, Rater
 from quality.models import Appeal, Decision, LabelRules
 from ratings.models import Rating

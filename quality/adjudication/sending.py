@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
-from groundwork import security
+from core import security_log
 from projects.models import Item, Question
 from quality.models import ItemLabel, Sent, Source
 from ratings.models import Rating
@@ -29,7 +29,7 @@ def send(*, question: Question, item_ids: Sequence[int], by: Any) -> int:
     ]
     Sent.objects.bulk_create(rows, ignore_conflicts=True)
     if rows:
-        security.event(
+        security_log.event(
             "items_sent_to_decision", project_id=question.project_id, by=by.pk, items=len(rows)
         )
     return len(rows)

@@ -8,8 +8,8 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from core.jobs.lease import Lost, held
 from events.recording import record
-from groundwork.work.lease import Lost, held
 from metrics.agreement import drift
 from projects.models import Question
 from quality.models import Alarm, AlarmStep, DriftRun, DriftStanding, Kind, Measure, State

@@ -11,7 +11,7 @@ import numpy as np
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from groundwork import security
+from core import security_log
 from metrics.agreement import drift
 from metrics.agreement.drift.days import variances
 from projects.models import Project
@@ -57,7 +57,7 @@ def choose(*, project: Project, sensitivity: str, by: Any) -> None:
         return
     before, row.sensitivity = row.sensitivity, sensitivity
     row.save(update_fields=["sensitivity"])
-    security.event(
+    security_log.event(
         "alarm_sensitivity_changed",
         project_id=project.pk,
         by=by.pk,

@@ -10,7 +10,7 @@ import time
 
 from django.utils import timezone
 
-from groundwork.work.lease import held, keep_lease
+from core.jobs.lease import held, keep_lease
 from projects.models import Question
 from quality.models import DriftRun
 from quality.renewing import Renewing

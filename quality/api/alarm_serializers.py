@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
-from groundwork.rest.strict_fields import StrictSerializer, Text
+from core.api.strict_fields import StrictSerializer, Text
 from metrics.api.serializers import ReadingOut
 from quality.models import Answer, Kind, Measure, State
 from quality.scorecard.cards import REASONS, Status

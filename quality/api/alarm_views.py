@@ -8,11 +8,11 @@ from django.http import Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from groundwork.rest import paging
-from groundwork.rest.errors import BadRequest
-from groundwork.rest.paging import Key, page
-from groundwork.rest.parameters import choice, parameters
-from groundwork.rest.schema import PAGING, QUESTION, page_of, parameter, reads, writes
+from core.api import pagination
+from core.api.errors import BadRequest
+from core.api.pagination import Key, page
+from core.api.parameters import choice, parameters
+from core.api.schema import PAGING, QUESTION, page_of, parameter, reads, writes
 from metrics.scale import QuestionScale
 from projects.api.view import ApiView, question_of
 from projects.models import Member, Project
@@ -43,7 +43,7 @@ class Alarms(ApiView):
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.project(request, project_id, role=VIEWER)
-        found = parameters(request, ("question", "state", *paging.PAGING))
+        found = parameters(request, ("question", "state", *pagination.PAGING))
         alarms = _of(project)
         if "question" in found:
             alarms = alarms.filter(question=question_of(project, found["question"]))
@@ -98,7 +98,7 @@ class Scorecards(ApiView):
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.project(request, project_id, role=VIEWER)
-        found = parameters(request, ("question", *paging.PAGING))
+        found = parameters(request, ("question", *pagination.PAGING))
         question = question_of(project, found.get("question"))
         known = cards(question, ordered=QuestionScale.of(question).type.ordered)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
-from groundwork.rest.strict_fields import Choice, Flag, Number, StrictSerializer, Text, Whole
+from core.api.strict_fields import Choice, Flag, Number, StrictSerializer, Text, Whole
 from metrics.api.serializers import ReadingOut
 from quality.models import Appeal, Method
 

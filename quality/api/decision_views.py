@@ -9,11 +9,11 @@ from django.http import Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from groundwork.rest import paging
-from groundwork.rest.errors import BadRequest
-from groundwork.rest.paging import Key, page
-from groundwork.rest.parameters import choice, parameters
-from groundwork.rest.schema import PAGING, QUESTION, page_of, parameter, reads, writes
+from core.api import pagination
+from core.api.errors import BadRequest
+from core.api.pagination import Key, page
+from core.api.parameters import choice, parameters
+from core.api.schema import PAGING, QUESTION, page_of, parameter, reads, writes
 from projects.api.view import ApiView, question_of
 from projects.models import Member, Question
 from quality.adjudication import appeals, second
@@ -104,7 +104,7 @@ class Appeals(ApiView):
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.project(request, project_id, role=Role.ADJUDICATOR)
-        found = parameters(request, ("question", "state", *paging.PAGING))
+        found = parameters(request, ("question", "state", *pagination.PAGING))
         rows = Appeal.objects.filter(question__project=project)
         rows = rows.select_related("question", "item", "answered_by")
         if "question" in found:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
-from groundwork.rest.strict_fields import Choice, Flag, Number, StrictSerializer, Text, Whole
+from core.api.strict_fields import Choice, Flag, Number, StrictSerializer, Text, Whole
 from quality.exam.deciding import LONGEST_REASON
 from quality.models import GoldAct
 from ratings.models import Exam

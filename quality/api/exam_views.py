@@ -8,11 +8,11 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from groundwork.rest import paging
-from groundwork.rest.errors import BadRequest
-from groundwork.rest.paging import Key, page
-from groundwork.rest.parameters import choice, parameters
-from groundwork.rest.schema import PAGING, QUESTION, page_of, parameter, reads, writes
+from core.api import pagination
+from core.api.errors import BadRequest
+from core.api.pagination import Key, page
+from core.api.parameters import choice, parameters
+from core.api.schema import PAGING, QUESTION, page_of, parameter, reads, writes
 from projects.api.view import ApiView, question_of
 from projects.models import Member, Question
 from quality.exam import deciding, settings
@@ -62,7 +62,7 @@ class Exams(ApiView):
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.project(request, project_id, role=LEAD)
-        found = parameters(request, ("question", "state", *paging.PAGING))
+        found = parameters(request, ("question", "state", *pagination.PAGING))
         question = question_of(project, found.get("question"))
         rows = Exam.objects.filter(question=question).select_related("rater", "question", "by")
         if "state" in found:

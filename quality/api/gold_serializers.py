@@ -8,7 +8,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from groundwork.rest.strict_fields import StrictSerializer, Text
+from core.api.strict_fields import StrictSerializer, Text
 from projects.catalogue.gold import LONGEST_EXPLANATION
 
 

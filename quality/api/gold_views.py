@@ -9,11 +9,11 @@ from django.http import Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from groundwork.rest import paging
-from groundwork.rest.errors import BadRequest
-from groundwork.rest.paging import Key, page
-from groundwork.rest.parameters import parameters
-from groundwork.rest.schema import PAGING, QUESTION, page_of, reads, writes
+from core.api import pagination
+from core.api.errors import BadRequest
+from core.api.pagination import Key, page
+from core.api.parameters import parameters
+from core.api.schema import PAGING, QUESTION, page_of, reads, writes
 from projects.api.view import ApiView, question_of
 from projects.catalogue import gold, gold_rows
 from projects.models import GoldAnswer, Item, Member, Project, Question
@@ -41,7 +41,7 @@ class Golds(ApiView):
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.project(request, project_id, role=LEAD)
-        found = parameters(request, ("question", *paging.PAGING))
+        found = parameters(request, ("question", *pagination.PAGING))
         question = question_of(project, found.get("question"))
         answers = GoldAnswer.objects.in_force().filter(question=question)
 

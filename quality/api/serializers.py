@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
-from groundwork.rest.strict_fields import StrictSerializer, Text
+from core.api.strict_fields import StrictSerializer, Text
 from quality.models import Source
 
 

@@ -8,11 +8,11 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from groundwork.rest import paging
-from groundwork.rest.errors import BadRequest, Conflict
-from groundwork.rest.paging import Key, page
-from groundwork.rest.parameters import choice, parameters
-from groundwork.rest.schema import PAGING, QUESTION, page_of, parameter, reads, writes
+from core.api import pagination
+from core.api.errors import BadRequest, Conflict
+from core.api.pagination import Key, page
+from core.api.parameters import choice, parameters
+from core.api.schema import PAGING, QUESTION, page_of, parameter, reads, writes
 from projects.api.view import ApiView, question_of
 from projects.models import Item, Member, Project, Question
 from quality.adjudication import deciding
@@ -40,7 +40,7 @@ class Labels(ApiView):
     def get(self, request: Request, project_id: int) -> Response:
         """A decision stands above a gold answer, and that above what the ratings come to."""
         project = self.project(request, project_id, role=VIEWER)
-        found = parameters(request, ("question", "source", "min_confidence", *paging.PAGING))
+        found = parameters(request, ("question", "source", "min_confidence", *pagination.PAGING))
         question = question_of(project, found.get("question"))
         source = None
         if "source" in found:

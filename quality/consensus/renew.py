@@ -11,7 +11,7 @@ import time
 from django.db import transaction
 from django.utils import timezone
 
-from groundwork.work.lease import held, keep_lease
+from core.jobs.lease import held, keep_lease
 from metrics.scale import QuestionScale
 from projects.models import Question
 from quality.models import Consensus

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import transaction
 
-from groundwork import security
+from core import security_log
 from projects.models import Question
 from quality.models import Consensus, Method
 
@@ -24,7 +24,7 @@ def choose(*, question: Question, method: str, with_models: bool, by: Any) -> Co
     row.method = method
     row.with_models = with_models
     row.save(update_fields=["method", "with_models"])
-    security.event(
+    security_log.event(
         "labels_changed",
         project_id=question.project_id,
         by=by.pk,

@@ -11,8 +11,8 @@ import numpy as np
 from django.db import connection, transaction
 from django.utils import timezone
 
-from groundwork.database import bulk
-from groundwork.work.lease import Lost
+from core.db import bulk
+from core.jobs.lease import Lost
 from metrics.scale import QuestionScale
 from quality.models import Consensus, ItemLabel, RaterConfusion, Source
 

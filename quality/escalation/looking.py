@@ -17,7 +17,7 @@ from django.db import transaction
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from groundwork.database import bulk
+from core.db import bulk
 from projects.models import Member, Question, Rater
 from quality.consensus import writing
 from quality.models import Consensus, Escalation, ItemLabel, LabelRules, Source

@@ -7,8 +7,8 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from core import security_log
 from events.recording import record
-from groundwork import security
 from projects.models import Question
 from quality.models import LabelRules
 from quality.refusing import Refused
@@ -58,7 +58,7 @@ def choose(*, question: Question, by: Any, **chosen: Any) -> LabelRules:
         data={"before": before, "after": wanted},
         by=by,
     )
-    security.event(
+    security_log.event(
         "rules_changed",
         project_id=question.project_id,
         by=by.pk,

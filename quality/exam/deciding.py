@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from groundwork import security
+from core import security_log
 from projects.models import Question, Rater
 from quality import refusing
 from ratings.desk import exams
@@ -56,7 +56,7 @@ def _checked(question: Question, rater: Rater, reason: str) -> str:
 
 
 def _tell(what: str, exam: Exam, by: Any) -> None:
-    security.event(
+    security_log.event(
         what,
         project_id=exam.question.project_id,
         by=by.pk,

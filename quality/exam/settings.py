@@ -9,8 +9,8 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from core import security_log
 from events.recording import record
-from groundwork import security
 from projects.models import Question, Rater
 from quality.refusing import Refused
 from ratings.models import Exam, ExamRules, Rating
@@ -55,7 +55,7 @@ def choose(*, question: Question, by: Any, everybody: bool = False, **chosen: An
         data=data,
         by=by,
     )
-    security.event(
+    security_log.event(
         "exam_rules_changed",
         project_id=question.project_id,
         by=by.pk,

@@ -17,8 +17,8 @@ from django.db.models import Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from core import security_log
 from events.recording import record
-from groundwork import security
 from metrics.agreement.gold import PAUSE_AT
 from projects.models import Question, Rater
 from projects.people.raters import pause_rater
@@ -156,7 +156,7 @@ def _override(act: GoldAct, *, reason: str, by: Any) -> None:
 
 
 def _write_trail(what: str, act: GoldAct, by: Any, **more: Any) -> None:
-    security.event(
+    security_log.event(
         what,
         project_id=act.question.project_id,
         by=by.pk if by is not None else None,

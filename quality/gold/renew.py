@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from django.db import transaction
 from django.utils import timezone
 
-from groundwork.work.lease import Lost, held
+from core.jobs.lease import Lost, held
 from metrics.scale import QuestionScale
 from projects.models import Question
 from quality.models import GoldItem, GoldScore, GoldState

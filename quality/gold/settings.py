@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from groundwork import security
+from core import security_log
 from projects.models import Question
 from quality.models import GoldState
 
@@ -30,7 +30,7 @@ def choose(*, question: Question, bar: str | float, by: Any, rule: str | None = 
     before = {"bar": row.bar, "rule": row.rule}
     row.bar, row.rule = share, rule or row.rule
     row.save(update_fields=["bar", "rule"])
-    security.event(
+    security_log.event(
         "gold_bar_changed",
         project_id=question.project_id,
         by=by.pk,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
-from groundwork.work.lease import Leased
+from core.jobs.lease import Leased
 from projects.models import Question
 
 

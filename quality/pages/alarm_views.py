@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from groundwork.table_files import a_page
+from core.web.tables import a_page
 from metrics.pages import charts
 from metrics.pages.selection import one_of, page_number
 from metrics.scale import QuestionScale

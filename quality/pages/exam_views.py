@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from groundwork.table_files import a_page
+from core.web.tables import a_page
 from metrics.agreement.gold import exam_passes
 from metrics.pages.selection import Selection, chosen_question
 from projects.models import Category, GoldAnswer, Item, Member, Question, Rater

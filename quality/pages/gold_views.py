@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from groundwork.table_files import a_page
+from core.web.tables import a_page
 from metrics.agreement.gold import PAUSE_AT, WORDED_FROM
 from metrics.pages.selection import Selection, chosen_question
 from projects.models import GoldAnswer, Item, Member, Question, Rater, Scale

@@ -19,8 +19,8 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
-from groundwork import security
-from groundwork.table_files import a_page, is_made
+from core import security_log
+from core.web.tables import a_page, is_made
 from metrics.pages.selection import Selection, chosen_question, one_of, place_after
 from projects.models import Item, Member
 from quality.adjudication import deciding, second
@@ -102,7 +102,7 @@ def labels_file(request: HttpRequest, project_id: int, kind: str) -> HttpRespons
     if kind == "parquet" and not parquet_file.has_parquet():
         return parquet_file.missing()
     at_least = _share(request.GET.get("at_least"))
-    security.event("export", what_of="labels", kind=kind, question=chosen.question.key)
+    security_log.event("export", what_of="labels", kind=kind, question=chosen.question.key)
     consensus = Consensus.objects.filter(question=chosen.question).first()
     words = final.Words.of(chosen.question, consensus)
     found = files.KINDS[kind]

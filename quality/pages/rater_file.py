@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.text import slugify
 from django.views.decorators.http import require_safe
 
-from groundwork import security
+from core import security_log
 from metrics.pages.selection import chosen_question
 from metrics.scale import QuestionScale
 from projects.models import Member
@@ -38,7 +38,7 @@ def raters_file(request: HttpRequest, project_id: int) -> HttpResponse:
     named = request.GET.get("rater", "")
     ids = ids_of(named.split(",")) if named else None
     name = f"{slugify(chosen.project.name) or 'project'}-{slugify(chosen.question.key)}-raters"
-    security.event("export", what_of="raters", kind="csv", question=chosen.question.key)
+    security_log.event("export", what_of="raters", kind="csv", question=chosen.question.key)
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     writer = csv.writer(response)

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
-from groundwork.text import without_nul
+from core.text import without_nul
 from projects.access import get_project
 from projects.models import Member, Project, Rater
 from ratings.desk import rater_messages

@@ -20,7 +20,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
-from groundwork.work.lease import Lost, held
+from core.jobs.lease import Lost, held
 from metrics.agreement import repeats
 from metrics.agreement.estimate import wilson
 from metrics.periods import starts

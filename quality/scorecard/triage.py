@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from django.utils import timezone
 
-from groundwork.work.lease import Lost, held
+from core.jobs.lease import Lost, held
 from metrics.agreement import funnel
 from metrics.models import CountState, RaterReading
 from metrics.readings.stored import weights_of

@@ -12,10 +12,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from groundwork.rest.errors import BadRequest, Conflict
-from groundwork.rest.parameters import parameters
-from groundwork.rest.schema import reads, writes
-from groundwork.rest.strict_fields import Flag, StrictSerializer, Text, Whole
+from core.api.errors import BadRequest, Conflict
+from core.api.parameters import parameters
+from core.api.schema import reads, writes
+from core.api.strict_fields import Flag, StrictSerializer, Text, Whole
 from projects.api.view import ApiView
 from projects.models import ApiToken, Item, Member, Project, Question, Rater
 from ratings.desk import answering, exams, own, queue

@@ -8,10 +8,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from groundwork.rest import paging
-from groundwork.rest.errors import BadRequest
-from groundwork.rest.parameters import parameters
-from groundwork.rest.schema import PAGING, QUESTION, page_of, parameter, reads
+from core.api import pagination
+from core.api.errors import BadRequest
+from core.api.parameters import parameters
+from core.api.schema import PAGING, QUESTION, page_of, parameter, reads
 from projects.api.view import ApiView, question_of
 from projects.models import Item, Member, Question, Rater
 from ratings.models import Apart, Assignment, Revision
@@ -54,7 +54,7 @@ class History(ApiView):
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.project(request, project_id)
-        found = parameters(request, ("item", "rater", "question", *paging.PAGING))
+        found = parameters(request, ("item", "rater", "question", *pagination.PAGING))
         missing = [name for name in ("item", "rater") if name not in found]
         if missing:
             raise BadRequest(
@@ -69,13 +69,13 @@ class History(ApiView):
         rows = _lines(question, items, raters, to_rater=role == Member.Role.ANNOTATOR)
         labels = {category.code: category.label for category in question.categories.all()}
 
-        def read(after: paging.Key | None, size: int) -> list[tuple[paging.Key, Any]]:
+        def read(after: pagination.Key | None, size: int) -> list[tuple[pagination.Key, Any]]:
             chosen = rows.filter(pk__gt=after[0] if after else 0).select_related("by")
             lines = chosen.order_by("pk")[:size]
             is_lead = role == Member.Role.LEAD and not project.raters_hidden
             return [((line.pk,), _shown(line, labels, is_lead=is_lead)) for line in lines]
 
-        return Response(paging.page(request, found, key=1, read=read))
+        return Response(pagination.page(request, found, key=1, read=read))
 
 
 def _lines(question: Question, items: Any, raters: Any, *, to_rater: bool) -> Any:

@@ -15,7 +15,7 @@ from django.core.exceptions import PermissionDenied
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from groundwork.rest.parameters import rows_error
+from core.api.parameters import rows_error
 from projects.catalogue.rows import kind_of
 from projects.models import Member, Project, Question
 from ratings.models import NOTHING

@@ -9,11 +9,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from groundwork.rest import paging
-from groundwork.rest.errors import BadRequest
-from groundwork.rest.parameters import parameters, rows_of
-from groundwork.rest.schema import PAGING, one_or_many, page_of, parameter, reads, removes, writes
-from groundwork.text import has_nul
+from core.api import pagination
+from core.api.errors import BadRequest
+from core.api.parameters import parameters, rows_of
+from core.api.schema import PAGING, one_or_many, page_of, parameter, reads, removes, writes
+from core.text import has_nul
 from projects.api.serializers import Counts, ItemIn
 from projects.api.view import ApiView
 from projects.catalogue import gold_rows
@@ -80,14 +80,16 @@ class Items(ApiView):
         """A page may be shorter than asked for, or empty, while there is a `next`."""
         project = self.project(request, project_id, role=Member.Role.VIEWER)
         asked = [name for name in request.query_params if name.startswith(ATTRIBUTE)]
-        found = parameters(request, (*FILTERS, *asked, *paging.PAGING))
+        found = parameters(request, (*FILTERS, *asked, *pagination.PAGING))
         wanted = _wanted(found)
 
-        def read(after: paging.Key | None, size: int) -> tuple[list[Any], paging.Key | None]:
+        def read(
+            after: pagination.Key | None, size: int
+        ) -> tuple[list[Any], pagination.Key | None]:
             page = finding.find(project, wanted, after=after[0] if after else 0, size=size)
             return shown(project, page.items), None if page.after is None else [page.after]
 
-        return Response(paging.searched(request, found, key=1, read=read))
+        return Response(pagination.searched(request, found, key=1, read=read))
 
 
 class OneItem(ApiView):

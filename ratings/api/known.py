@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from groundwork.database import bulk
+from core.db import bulk
 from projects.catalogue import identities
 from projects.models import Project, Question
 from ratings.recording import examined

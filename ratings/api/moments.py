@@ -6,7 +6,7 @@ import datetime
 
 from django.utils import timezone
 
-from groundwork.rest.errors import BadRequest
+from core.api.errors import BadRequest
 from ratings.recording.days import parse_rated_at
 
 

@@ -9,10 +9,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from groundwork.rest import paging
-from groundwork.rest.parameters import parameters, rows_of
-from groundwork.rest.schema import PAGING, one_or_many, page_of, reads, removes, writes
-from groundwork.text import has_nul
+from core.api import pagination
+from core.api.parameters import parameters, rows_of
+from core.api.schema import PAGING, one_or_many, page_of, reads, removes, writes
+from core.text import has_nul
 from projects.api.serializers import Counts, RaterIn
 from projects.api.view import ApiView
 from projects.catalogue.raters import put_raters
@@ -60,13 +60,13 @@ class Raters(ApiView):
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.project(request, project_id, role=Member.Role.VIEWER)
-        found = parameters(request, paging.PAGING)
+        found = parameters(request, pagination.PAGING)
 
-        def read(after: paging.Key | None, size: int) -> list[tuple[paging.Key, Any]]:
+        def read(after: pagination.Key | None, size: int) -> list[tuple[pagination.Key, Any]]:
             rows = _raters(project).filter(pk__gt=after[0] if after else 0).order_by("pk")
             return [((rater.pk,), _shown(project, rater)) for rater in rows[:size]]
 
-        return Response(paging.page(request, found, key=1, read=read))
+        return Response(pagination.page(request, found, key=1, read=read))
 
 
 class OneRater(ApiView):

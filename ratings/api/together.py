@@ -19,7 +19,7 @@ from collections import defaultdict
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, connection, transaction
 
-from groundwork.rest.errors import BadRequest
+from core.api.errors import BadRequest
 from ratings.models import Revision
 from ratings.recording.judgement import Outcome, UnknownCode
 from ratings.recording.permitted import Refused
@@ -34,7 +34,7 @@ RATINGS_OF_A_SMALL_REQUEST = 10
 REQUESTS_OF_A_GROUP = 32
 
 # A leader who follows another waits so long: other processes ask every millisecond
-# (groundwork.database.sqlite3), and without it this one would be first each time. Meanwhile its
+# (core.db.sqlite3), and without it this one would be first each time. Meanwhile its
 # group grows.
 COURTESY_SECONDS = 0.005
 PATIENCE_SECONDS = 0.25  # behind a leader on PostgreSQL

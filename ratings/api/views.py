@@ -11,10 +11,10 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from groundwork.rest import paging
-from groundwork.rest.errors import BadRequest
-from groundwork.rest.parameters import parameters, rows_of
-from groundwork.rest.schema import PAGING, one_or_many, page_of, parameter, reads, writes
+from core.api import pagination
+from core.api.errors import BadRequest
+from core.api.parameters import parameters, rows_of
+from core.api.schema import PAGING, one_or_many, page_of, parameter, reads, writes
 from projects.api.view import ApiView, question_of
 from projects.models import Member, Project, Question, Rater
 from ratings.models import NOTHING, Apart, Assignment, Rating
@@ -80,17 +80,17 @@ class Ratings(ApiView):
     )
     def get(self, request: Request, project_id: int) -> Response:
         project = self.project(request, project_id)
-        found = parameters(request, (*FILTERS, *paging.PAGING))
+        found = parameters(request, (*FILTERS, *pagination.PAGING))
         kinds = _seen(project, request.user)
         kinds = [_filtered(rows, project, found) for rows in kinds]
         questions = list(project.questions.prefetch_related("categories").order_by("pk"))
         if "question" in found:
             questions = [question_of(project, found["question"])]
 
-        def read(after: paging.Key | None, size: int) -> list[tuple[paging.Key, Any]]:
+        def read(after: pagination.Key | None, size: int) -> list[tuple[pagination.Key, Any]]:
             return _read(kinds, questions, after, size)
 
-        return Response(paging.page(request, found, key=3, read=read))
+        return Response(pagination.page(request, found, key=3, read=read))
 
 
 def _seen(project: Project, user: Any) -> list[Any]:
@@ -123,10 +123,10 @@ def _filtered(rows: Any, project: Project, found: dict[str, str]) -> Any:
 
 
 def _read(
-    kinds: Sequence[Any], questions: list[Question], after: paging.Key | None, size: int
-) -> list[tuple[paging.Key, Any]]:
+    kinds: Sequence[Any], questions: list[Question], after: pagination.Key | None, size: int
+) -> list[tuple[pagination.Key, Any]]:
     """In the order (question, item, rater): the order of the index that serves it."""
-    results: list[tuple[paging.Key, Any]] = []
+    results: list[tuple[pagination.Key, Any]] = []
     for question in questions:
         if after is not None and question.pk < after[0]:
             continue
@@ -157,7 +157,7 @@ _COLUMNS = (
 
 def _shown(
     question: Question, labels: dict[int, str], row: tuple[Any, ...]
-) -> tuple[paging.Key, Any]:
+) -> tuple[pagination.Key, Any]:
     item_id, rater_id, item, rater, code, *details = row
     shown = {
         "item": item,

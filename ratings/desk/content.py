@@ -16,8 +16,8 @@ from typing import Any
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from groundwork.safe_html import can_show, clean_html, words
-from groundwork.text import one_line
+from core.text import one_line
+from core.web.safe_html import can_show, clean_html, words
 
 MEDIA = ("image", "audio", "video")
 TURNS = ("turns", "messages")

@@ -20,8 +20,8 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
+from core.db import bulk
 from events.recording import record
-from groundwork.database import bulk
 from projects.models import GoldAnswer, Item, Question, Rater
 from ratings.models import Assignment, Exam, ExamRules
 from ratings.recording import examined

@@ -19,7 +19,7 @@ from django.db import connection
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from groundwork.database import bulk
+from core.db import bulk
 from projects.models import Item, Rater
 from ratings.models import Assignment
 from ratings.recording.days import aware

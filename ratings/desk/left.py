@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from django.core.cache import cache
 from django.db.models import Exists, F, OuterRef, QuerySet
 
-from groundwork.database import bulk
+from core.db import bulk
 from projects.models import ASKED, Item, Project, Rater
 from ratings.models import Assignment, Rating
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from groundwork.table_files import a_page
+from core.web.tables import a_page
 from projects.access import LARGEST_ID, get_project
 from projects.models import Member, Question, Rater
 from ratings.models import Apart, Assignment, RaterMessage

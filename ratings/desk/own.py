@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from django.db import models
 from django.db.models.functions import Cast
 
-from groundwork.database import bulk
-from groundwork.database.rows import Row
+from core.db import bulk
+from core.db.row_mapper import Row
 from projects.access import LARGEST_ID
 from projects.catalogue import searching
 from projects.models import Item, Project, Question, Rater

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from groundwork.database import bulk
+from core.db import bulk
 from projects.models import Project, Rater
 from ratings.models import Exam, ExamRules
 from ratings.recording import examined

@@ -14,7 +14,7 @@ from django.core.cache import cache
 from django.db import connection
 from django.utils import timezone
 
-from groundwork.database import bulk
+from core.db import bulk
 from projects.catalogue.sizes import sizes
 from projects.models import Rater
 from ratings.models import Apart, Assignment, Rating

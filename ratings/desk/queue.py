@@ -19,8 +19,8 @@ from typing import Any
 from django.db import connection, transaction
 from django.utils import timezone
 
-from groundwork.database import bulk
-from groundwork.database.rows import Row
+from core.db import bulk
+from core.db.row_mapper import Row
 from projects.models import Item, QueueOrder, Rater
 from ratings.models import Assignment
 from ratings.recording import examined, places

@@ -10,9 +10,9 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from core import security_log
+from core.text import has_nul
 from events.recording import record
-from groundwork import security
-from groundwork.text import has_nul
 from projects.access import ROLES_ALLOWED
 from projects.models import Member, Rater
 from ratings.models import RaterMessage
@@ -57,7 +57,7 @@ def write(*, raters: Sequence[Rater], text: str, by: Any) -> list[RaterMessage]:
 
 def _write(rater: Rater, text: str, by: Any) -> RaterMessage:
     made = RaterMessage.objects.create(rater=rater, text=text, by=by, at=timezone.now())
-    security.event(
+    security_log.event(
         "rater_written_to",
         project_id=rater.project_id,
         by=by.pk,

@@ -16,7 +16,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from groundwork.database import bulk
+from core.db import bulk
 from projects.models import QueueOrder, Rater
 
 RANDOM_STARTS = 6  # places that are tried before the whole project is searched

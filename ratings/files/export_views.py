@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET
 
-from groundwork import security
+from core import security_log
 from projects.access import get_project
 from projects.models import Member, Project, Question
 
@@ -23,7 +23,7 @@ def export(request: HttpRequest, project_id: int, kind: str) -> HttpResponseBase
     project, questions = _asked(request, project_id)
     if kind == "parquet" and not parquet_file.has_parquet():
         return parquet_file.missing()
-    security.event("export", what_of="ratings", kind=kind)
+    security_log.event("export", what_of="ratings", kind=kind)
     make, content_type = exporting.KINDS[kind]
     name = f"{slugify(project.name) or 'project'}-{project.pk}.{kind}"
     headers: dict[str, Any] = {"Content-Disposition": f'attachment; filename="{name}"'}

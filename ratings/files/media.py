@@ -22,7 +22,7 @@ from django.db import transaction
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from groundwork.database import bulk
+from core.db import bulk
 from projects import locks
 from projects.catalogue import items
 from projects.catalogue.rows import key_problem

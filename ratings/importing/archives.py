@@ -20,7 +20,7 @@ from typing import IO
 from django.conf import settings
 from django.urls import reverse
 
-from groundwork.text import has_control
+from core.text import has_control
 from projects.models import Project
 from ratings.files import media
 

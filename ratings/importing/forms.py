@@ -10,7 +10,7 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from groundwork.text import key_trouble
+from core.text import key_trouble
 from projects.catalogue import rater_fields
 from projects.models import Project
 from projects.setup import project_rules

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from groundwork.text import has_control
+from core.text import has_control
 from projects.catalogue import items, rater_fields
 from projects.models import Question
 from projects.setup import question_rules

@@ -1,4 +1,4 @@
-"""Who works on a run: every write of a run names its lease (groundwork.work.lease) and its state,
+"""Who works on a run: every write of a run names its lease (core.jobs.lease) and its state,
 in the transaction of the rows that it speaks of. A worker has lost a run that is in other hands, or
 that its lead took back."""
 
@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Q
 from django.utils import timezone
 
-from groundwork.work.lease import held, keep_lease, take_lease
+from core.jobs.lease import held, keep_lease, take_lease
 from projects.models import Question
 from ratings.models import ImportRun
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from groundwork.text import key_trouble
+from core.text import key_trouble
 from projects.models import Category, Question
 from projects.setup import question_rules
 

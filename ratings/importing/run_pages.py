@@ -11,8 +11,8 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from groundwork.rest.errors import BadRequest as BadRequestRows
-from groundwork.work.lease import Lost
+from core.api.errors import BadRequest as BadRequestRows
+from core.jobs.lease import Lost
 from projects.setup.project_rules import Refused, time_zones
 from projects.setup.question_rules import InvalidQuestions
 from ratings.files.bounds import View

@@ -11,8 +11,8 @@ from typing import IO, Any, NamedTuple
 from django.db import transaction
 from django.utils import timezone
 
-from groundwork.work.lease import Lost
-from groundwork.work.starting import start_task
+from core.jobs.dispatch import start_task
+from core.jobs.lease import Lost
 from projects.catalogue import rater_fields
 from projects.models import Category, Project, Question
 from projects.setup.projects import create_project, go_on_from_guidelines

@@ -11,7 +11,7 @@ from typing import Any
 from django.utils import translation
 from django.utils.text import slugify
 
-from groundwork.rest.errors import BadRequest
+from core.api.errors import BadRequest
 from projects.models import Project
 from projects.setup import question_rules
 from projects.setup.project_rules import Refused

@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from groundwork.work.lease import Lost
+from core.jobs.lease import Lost
 from ratings import changes
 from ratings.models import ImportRun
 

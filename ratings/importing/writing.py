@@ -17,7 +17,7 @@ from operator import attrgetter
 
 from django.db import connection, transaction
 
-from groundwork.database import bulk
+from core.db import bulk
 from projects.catalogue import identities
 from projects.models import Project, Question, Rater
 from ratings.models import ImportRun, Rating, Revision

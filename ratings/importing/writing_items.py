@@ -9,7 +9,7 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
-from groundwork.database import bulk
+from core.db import bulk
 from projects import locks
 from projects.catalogue import gold
 from projects.catalogue.items import put_items

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import transaction
 
-from groundwork import security
+from core import security_log
 from projects.models import Item, Project
 from ratings.recording import places
 
@@ -26,5 +26,5 @@ def ask_again(*, project: Project, item_ids: Sequence[int], by: Any) -> int:
         places.want(item_id, wanted, overlap=project.overlap)
         number += 1
     if number:
-        security.event("items_asked_again", project_id=project.pk, by=by.pk, items=number)
+        security_log.event("items_asked_again", project_id=project.pk, by=by.pk, items=number)
     return number

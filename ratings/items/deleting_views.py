@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import npgettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
-from groundwork import security
+from core import security_log
 from projects.access import LARGEST_ID, get_project
 from projects.models import Deletion, Item, Member, Project, Rater
 
@@ -54,7 +54,7 @@ def rater_data(request: HttpRequest, project_id: int, rater_id: int) -> HttpResp
     project = get_project(request.user, project_id, role=Member.Role.LEAD)
     raters = Rater.objects.select_related("project", "user")
     rater = get_object_or_404(raters, project=project, pk=min(rater_id, LARGEST_ID))
-    security.event(
+    security_log.event(
         "person_exported",
         project_id=project.pk,
         by=request.user.pk,

@@ -18,7 +18,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from groundwork import security
+from core import security_log
 from projects.models import Deletion, GoldAnswer, Item, Project, Question, Rater
 from projects.setup.projects import archive_project
 from ratings.files import media
@@ -98,7 +98,7 @@ def ask(*, kind: str, target: Any, by: Any) -> Deletion:
             "counts": what_goes(kind, target),
         },
     )
-    security.event(
+    security_log.event(
         "deletion_asked",
         project_id=project.pk,
         by=by.pk if by else None,

@@ -9,7 +9,7 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
-from groundwork.text import key_trouble
+from core.text import key_trouble
 from projects.catalogue.items import LONGEST_KEY
 from projects.models import Item, Project, has_content
 

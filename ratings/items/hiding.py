@@ -8,8 +8,8 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q
 
+from core import security_log
 from events.models import Event
-from groundwork import security
 from projects import changes
 from projects.catalogue import identities
 from projects.models import Project
@@ -28,7 +28,7 @@ def hide(*, project: Project, by: Any) -> None:
     _set(stood, hidden=True)
     renamed = identities.settle(project.pk)
     _follow(stood, renamed)
-    security.event("raters_hidden", project_id=project.pk, by=by.pk, raters=len(renamed))
+    security_log.event("raters_hidden", project_id=project.pk, by=by.pk, raters=len(renamed))
 
 
 @transaction.atomic
@@ -40,14 +40,14 @@ def show(*, project: Project, by: Any) -> None:
     renamed = identities.restore(project.pk)
     _set(stood, hidden=False)
     _follow(stood, renamed)
-    security.event("raters_shown", project_id=project.pk, by=by.pk, raters=len(renamed))
+    security_log.event("raters_shown", project_id=project.pk, by=by.pk, raters=len(renamed))
 
 
 @transaction.atomic
 def look(*, project: Project, reason: str, by: Any) -> list[dict[str, Any]]:
     """Who is who. That it was asked, and why, is written down with the answer."""
     found = identities.table(project)
-    security.event(
+    security_log.event(
         "raters_looked_at", project_id=project.pk, by=by.pk, reason=reason, raters=len(found)
     )
     return found

@@ -13,8 +13,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from core import security_log
 from events.models import Event
-from groundwork import security
 from projects.models import Category, Deletion, Project, Rater, RaterIdentity
 from ratings.models import (
     Apart,
@@ -182,7 +182,7 @@ def keep_under_pseudonym(*, rater: Rater, by: Any, comments: bool) -> Rater:
         finished_at=now,
         counts=counts,
     )
-    security.event(
+    security_log.event(
         "person_forgotten",
         project_id=stood.project_id,
         by=by.pk if by else None,

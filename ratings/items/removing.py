@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from groundwork import security
+from core import security_log
 from projects.models import Item, Project, Rater
 from projects.people import raters
 from ratings.models import Apart, Assignment, Rating
@@ -28,7 +28,9 @@ def remove_item(*, item: Item, by: Any) -> bool:
         return False
     Item.objects.filter(pk=item.pk).delete()
     Project.objects.filter(pk=item.project_id).catalogue_changed()
-    security.event("item_deleted", project_id=item.project_id, by=by.pk, before={"key": item.key})
+    security_log.event(
+        "item_deleted", project_id=item.project_id, by=by.pk, before={"key": item.key}
+    )
     return True
 
 
@@ -41,7 +43,7 @@ def withdraw_items(*, project: Project, item_ids: Sequence[int], withdrawn: bool
     if number:
         Project.objects.filter(pk=project.pk).catalogue_changed()
         done = "withdrawn" if withdrawn else "restored"
-        security.event(f"items_{done}", project_id=project.pk, by=by.pk, items=number)
+        security_log.event(f"items_{done}", project_id=project.pk, by=by.pk, items=number)
     return number
 
 
@@ -56,7 +58,7 @@ def remove_rater(*, rater: Rater, by: Any) -> bool:
         return False
     Rater.objects.filter(pk=rater.pk).delete()
     Project.objects.filter(pk=rater.project_id).catalogue_changed()
-    security.event(
+    security_log.event(
         "rater_deleted", project_id=rater.project_id, by=by.pk, before={"key": rater.key}
     )
     return True

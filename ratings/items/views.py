@@ -13,7 +13,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from groundwork.rest.errors import BadRequest
+from core.api.errors import BadRequest
 from projects.access import get_project
 from projects.catalogue import gold
 from projects.catalogue.items import put_items

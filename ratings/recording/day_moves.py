@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from django.db import transaction
 
-from groundwork.database import bulk
+from core.db import bulk
 from projects.models import Project, Question
 from ratings import changes
 from ratings.models import DayMove, Rating

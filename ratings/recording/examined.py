@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from groundwork.database import bulk
+from core.db import bulk
 
 # The first question whose exam is still to be passed by the rater ``r`` of the statement around it.
 DUE = """

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from groundwork.database import bulk
+from core.db import bulk
 from ratings.models import NOTHING
 
 from .judgement import Judgement

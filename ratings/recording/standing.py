@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 from django.db import connection
 
-from groundwork.database import bulk
+from core.db import bulk
 from projects.locks import hold_categories
 from projects.models import Question
 

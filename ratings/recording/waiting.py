@@ -21,7 +21,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import BooleanField, Count, F, Func, Max, Min, QuerySet, Subquery, Sum
 
-from groundwork.database import bulk
+from core.db import bulk
 from ratings.models import Rating, UncountedItem
 
 # "column = ANY(ARRAY(subquery))" is asked once and found through the column's index. A join may be

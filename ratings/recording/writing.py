@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from groundwork.database import bulk
+from core.db import bulk
 from ratings.models import NOTHING
 
 from .days import day_of

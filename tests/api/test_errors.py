@@ -15,8 +15,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
-from groundwork.rest.parser import _unique_keys
-from groundwork.rest.strict_fields import MOST_NAMED
+from core.api.parsers import _unique_keys
+from core.api.strict_fields import MOST_NAMED
 from projects.api.views import SETUP_BYTES
 from projects.models import Project
 

@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from django.utils import timezone, translation
 from playwright.sync_api import Browser, expect
 
-from groundwork.moments import passed
+from core.web.dates import passed
 from tests.browser.conftest import drawn
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

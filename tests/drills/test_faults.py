@@ -29,7 +29,7 @@ from tests.drills.site import Clients, Site, running_site
 
 SECONDS = float(os.environ.get("DRILL_FAULT_SECONDS", "6"))
 CLIENTS, ITEMS, DISK = 4, 100, 400
-CODE = ("agreement_site", "events", "groundwork", "metrics", "projects", "quality", "ratings")
+CODE = ("agreement_site", "events", "core", "metrics", "projects", "quality", "ratings")
 
 pytestmark = [pytest.mark.drill, pytest.mark.timeout(600)]
 

@@ -16,7 +16,7 @@ import redis
 
 from agreement_site.celery import app
 from agreement_site.running import embedded
-from groundwork.work import starting
+from core.jobs import dispatch
 from metrics.work import hints
 
 PATIENCE = 20.0  # seconds; a broker that does not start never gets there
@@ -105,4 +105,4 @@ def connect_to(url: str) -> None:
     app.__dict__["_pool"] = None
     app.amqp._producer_pool = None
     CLIENT.cache_clear()
-    starting._paused_until = 0.0
+    dispatch._paused_until = 0.0

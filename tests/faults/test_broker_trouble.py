@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 
 from agreement_site.celery import app
-from groundwork.work import starting
+from core.jobs import dispatch
 from metrics.work import hints, sweep
 from projects.models import Item, Rater
 from ratings import changes
@@ -102,7 +102,7 @@ def test_a_broker_that_freezes_between_the_mark_and_the_message_holds_up_nobody(
     broker.freeze()
     assert post("no connection yet").status_code == 200
     broker.thaw()
-    starting._paused_until = 0.0
+    dispatch._paused_until = 0.0
     assert post("connects").status_code == 200
     assert broker.messages() >= 1
     broker.freeze()
@@ -163,7 +163,7 @@ def test_the_broker_comes_back(broker: Broker, post: Any, monkeypatch: pytest.Mo
     broker.kill()
     assert post("while gone").status_code == 200
     broker.start()
-    monkeypatch.setattr(starting, "_paused_until", 0.0)  # the pause is over
+    monkeypatch.setattr(dispatch, "_paused_until", 0.0)  # the pause is over
     assert post("after").status_code == 200
     assert broker.messages() == 1
 

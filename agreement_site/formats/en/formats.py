@@ -1,5 +1,5 @@
 """Days and moments are written alike in every language and everywhere on the site: as in a file, a
-chart and a filter, and as groundwork/moments.py and site.js write them."""
+chart and a filter, and as core/web/dates.py and site.js write them."""
 
 DATE_FORMAT = "Y-m-d"
 DATETIME_FORMAT = "Y-m-d H:i"

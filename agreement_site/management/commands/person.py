@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import ProtectedError
 
 from agreement_site.models import TrailLine
-from groundwork import security
+from core import security_log
 from projects.models import Deletion, Member, MemberOffer, Rater
 from ratings.items import erasing, person
 
@@ -50,7 +50,7 @@ def _raters(user: User) -> list[Rater]:
 
 
 def _export(user: User, target: str) -> None:
-    security.event("person_exported", who=user.pk, before={"account": user.username})
+    security_log.event("person_exported", who=user.pk, before={"account": user.username})
     if target == "-":
         for line in _lines(user):
             sys.stdout.write(line.decode())
@@ -101,7 +101,7 @@ def _forget(user: User, options: dict[str, Any]) -> dict[str, Any]:
     with transaction.atomic():
         for rater in _raters(user):
             found.append({"project": rater.project_id, **_forget_rater(rater, options)})
-        security.event(
+        security_log.event(
             "account_removed", who=user.pk, how=options["forget"], before={"account": user.username}
         )
         try:

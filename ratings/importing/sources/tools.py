@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from groundwork.text import has_control
+from core.text import has_control
 from ratings.importing import mapping
 from ratings.importing.columns import MEDIA, MEDIA_FILE, Guess, Look
 from ratings.importing.encodings import PROVISIONAL_ENCODING

@@ -16,7 +16,7 @@ from django.utils.http import urlsafe_base64_encode
 
 from agreement_site.accounts import sign_in_limit
 from agreement_site.models import SignInTries
-from groundwork import security
+from core import security_log
 from projects.models import ApiToken
 from projects.people import tokens
 from tests.cast import PASSWORD
@@ -187,9 +187,9 @@ def test_behind_a_proxy_the_address_is_the_one_it_saw(rf, settings):
     request = rf.post(
         "/sign-in/", REMOTE_ADDR="127.0.0.1", HTTP_X_FORWARDED_FOR="6.6.6.6, 10.1.2.3"
     )
-    assert security.address_of(request) == "127.0.0.1"
+    assert security_log.address_of(request) == "127.0.0.1"
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    assert security.address_of(request) == "10.1.2.3"
+    assert security_log.address_of(request) == "10.1.2.3"
 
 
 def test_old_counts_are_removed_and_names_are_not_kept(client, lead):

@@ -288,9 +288,9 @@ def test_while_the_database_is_away_one_line_a_second_says_so(
             raise OperationalError("connection refused\n")
         except OperationalError as error:
             log.error("Internal Server Error: %s", f"/{number}", exc_info=True)
-            logging.getLogger("groundwork.rest.errors").error("the database failed: %s", error)
+            logging.getLogger("core.api.errors").error("the database failed: %s", error)
     once._said_at -= 1
-    logging.getLogger("groundwork.rest.errors").error("%s", OperationalError("again"))
+    logging.getLogger("core.api.errors").error("%s", OperationalError("again"))
     logging.getLogger("else").error("%s", ValueError("another matter"))
     said = [(line["message"], line.get("left_out"), "trace" in line) for line in lines()]
     assert said == [

@@ -21,7 +21,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from agreement_site import housekeeping
 from agreement_site.answers import metrics
 from agreement_site.celery import Sweeper
-from groundwork.work import starting
+from core.jobs import dispatch
 from metrics import tasks
 from metrics.models import AuditResult
 from tests.deployment import DEPLOY
@@ -122,10 +122,10 @@ def test_hints_that_fail_are_counted(
 
     settings.REDIS_URL = "redis://nowhere"
     monkeypatch.setattr(current_app, "send_task", fail)
-    monkeypatch.setattr(starting, "_paused_until", 0.0)
+    monkeypatch.setattr(dispatch, "_paused_until", 0.0)
     before = of(scraped(), "hints_failed_total")
-    starting.start_task("any", 1)
-    monkeypatch.setattr(starting, "_paused_until", 0.0)
+    dispatch.start_task("any", 1)
+    monkeypatch.setattr(dispatch, "_paused_until", 0.0)
     assert of(scraped(), "hints_failed_total") == before + 1
 
 
@@ -151,7 +151,7 @@ def test_sweeps_are_timed_and_their_failures_counted(
 
 def test_processes_are_added_up_and_forgotten(tmp_path: Path) -> None:
     """Two processes of a machine, one of which has ended."""
-    count = "from groundwork.meters import HINTS_FAILED; HINTS_FAILED.inc(2)"
+    count = "from core.web.prometheus import HINTS_FAILED; HINTS_FAILED.inc(2)"
     environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
     for _ in range(2):
         subprocess.run([sys.executable, "-c", count], env=environment, check=True)
@@ -181,14 +181,14 @@ def names_in(text: str) -> set[str]:
 @pytest.fixture
 def known(scraped: Any, question: Any, rate: Any) -> set[str]:
     """Every name that /metrics ever says."""
-    from groundwork import meters
+    from core.web import prometheus
 
     tasks.sweep_all()
     AuditResult.objects.create(
         question=question, audited_at=timezone.now(), ratings=1, differences=0
     )
-    meters.TASKS_FAILED.labels("x").inc(0)
-    meters.TASK_SECONDS.labels("x").observe(0)
+    prometheus.TASKS_FAILED.labels("x").inc(0)
+    prometheus.TASK_SECONDS.labels("x").observe(0)
     return {name for name, _labels in scraped()}
 
 

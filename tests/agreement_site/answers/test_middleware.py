@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from rest_framework.test import APIClient
 
-from groundwork.safe_html import clean_html
+from core.web.safe_html import clean_html
 
 pytestmark = pytest.mark.django_db
 

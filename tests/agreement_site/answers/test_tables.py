@@ -183,7 +183,7 @@ def test_in_the_language_of_its_reader(pairs: str, lead: Any, client_for: Any) -
 def test_more_than_a_file_holds_is_said_in_its_name(
     pairs: str, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("groundwork.table_files.MOST_ROWS", 50)
+    monkeypatch.setattr("core.web.tables.MOST_ROWS", 50)
     answer = client_for(lead).get(f"{pairs}?csv=pairs-title")
     assert len(rows_of(answer)) == 51
     assert "-first-50.csv" in answer["Content-Disposition"]

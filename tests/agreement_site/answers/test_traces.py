@@ -16,7 +16,7 @@ from opentelemetry.trace import SpanKind
 
 from agreement_site.answers import traces
 from agreement_site.celery import app
-from groundwork import spans
+from core.web import tracing
 
 CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
@@ -26,7 +26,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    monkeypatch.setattr(spans, "starts", traces.starter(provider.get_tracer("concord")))
+    monkeypatch.setattr(tracing, "starts", traces.starter(provider.get_tracer("concord")))
     with connection.execute_wrapper(traces.statement):
         yield exporter
     provider.shutdown()
@@ -81,8 +81,8 @@ def test_statements_of_nobody_are_no_spans(told: InMemorySpanExporter) -> None:
 
 
 def test_without_the_setting_nothing_is_told() -> None:
-    with spans.span("server", "GET") as span:
-        assert isinstance(span, spans.Nothing)
+    with tracing.span("server", "GET") as span:
+        assert isinstance(span, tracing.Nothing)
 
 
 def test_a_client_that_is_not_installed_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

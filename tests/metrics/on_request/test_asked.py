@@ -1,5 +1,5 @@
 """What a page asks a worker for is computed once, whoever else is asked and whoever dies: the same
-for attributions and slices (groundwork.work.asked)."""
+for attributions and slices (core.jobs.on_demand)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from groundwork.work.asked import PATIENCE, Asked
+from core.jobs.on_demand import PATIENCE, Asked
 from metrics.filters import Filter
 from metrics.on_request import attributing, slices
 from metrics.work.sweep import bring_up_to_date

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from groundwork.work import starting
+from core.jobs import dispatch
 from metrics import tasks
 from metrics.models import Attribution, Reading
 from metrics.on_request import attributing
@@ -116,12 +116,12 @@ def test_a_dead_broker_leaves_it_to_the_sweep(
     moved: Any, settings: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
-    monkeypatch.setattr(starting, "_paused_until", 0.0)
+    monkeypatch.setattr(dispatch, "_paused_until", 0.0)
 
     def fails(*_arguments: Any, **_options: Any) -> None:
         raise ConnectionError("no broker")
 
-    monkeypatch.setattr(starting.current_app, "send_task", fails)
+    monkeypatch.setattr(dispatch.current_app, "send_task", fails)
     assert ask(moved).waiting
     assert "the sweep will find it" in caplog.text
     attributing.WORK.sweep()

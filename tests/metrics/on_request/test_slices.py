@@ -14,7 +14,7 @@ from django.db import OperationalError
 from django.utils import timezone
 from django.utils.html import escape
 
-from groundwork.work import starting
+from core.jobs import dispatch
 from metrics import tasks
 from metrics.agreement import report
 from metrics.agreement.counts import tally as agreement_tally
@@ -495,12 +495,12 @@ def test_a_dead_broker_leaves_it_to_the_sweep(
     rated: Any, settings: Any, monkeypatch: pytest.MonkeyPatch, lead: Any, client_for: Any
 ) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
-    monkeypatch.setattr(starting, "_paused_until", 0.0)
+    monkeypatch.setattr(dispatch, "_paused_until", 0.0)
 
     def fails(*_arguments: Any, **_options: Any) -> None:
         raise ConnectionError("no broker")
 
-    monkeypatch.setattr(starting.current_app, "send_task", fails)
+    monkeypatch.setattr(dispatch.current_app, "send_task", fails)
     client_for(lead).get(f"/projects/{rated.project_id}/?kind=human")
     tasks.sweep_all()
     assert not Slice.objects.filter(waiting=True).exists()

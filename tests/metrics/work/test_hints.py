@@ -11,7 +11,7 @@ import redis
 from django.db import connection
 
 from agreement_site.celery import app
-from groundwork.work import starting
+from core.jobs import dispatch
 from metrics import tasks
 from metrics.work import hints, together
 from ratings.models import Rating
@@ -107,7 +107,7 @@ def test_a_broker_that_is_gone_costs_one_try_in_a_while(
     for _number in range(20):
         hints.send(1)
     assert len(tries) == 1
-    monkeypatch.setattr(starting, "_paused_until", 0.0)  # the pause is over
+    monkeypatch.setattr(dispatch, "_paused_until", 0.0)  # the pause is over
     broker.start()
     hints.send(1)
     assert broker.messages() == 1

@@ -9,8 +9,8 @@ import pytest
 from django.utils import timezone
 
 import metrics.tasks
-from groundwork.work import starting
-from groundwork.work.lease import Lost
+from core.jobs import dispatch
+from core.jobs.lease import Lost
 from metrics.work import sweep
 from projects.models import Item, Project
 from ratings import tasks
@@ -267,8 +267,8 @@ def test_hint_that_cannot_be_sent_is_not_felt(
     def refuse(*arguments: Any, **options: Any) -> None:
         raise ConnectionError
 
-    monkeypatch.setattr(starting, "_paused_until", 0.0)
-    monkeypatch.setattr(starting.current_app, "send_task", refuse)
+    monkeypatch.setattr(dispatch, "_paused_until", 0.0)
+    monkeypatch.setattr(dispatch.current_app, "send_task", refuse)
     steps.wake(wizard.run.pk)
     assert tasks.resume_stalled() == 1
     assert wizard.run.state == "done"
@@ -281,7 +281,7 @@ def test_hint_names_the_task_and_the_run(wizard: Wizard, settings: Any, monkeypa
     def send(name: str, arguments: list[Any], **options: Any) -> None:
         sent.append((name, arguments))
 
-    monkeypatch.setattr(starting, "_paused_until", 0.0)
-    monkeypatch.setattr(starting.current_app, "send_task", send)
+    monkeypatch.setattr(dispatch, "_paused_until", 0.0)
+    monkeypatch.setattr(dispatch.current_app, "send_task", send)
     steps.wake(wizard.run.pk)
     assert sent == [(tasks.run_import.name, [wizard.run.pk])]

@@ -16,7 +16,7 @@ from drf_spectacular.utils import (
 )
 from rest_framework import serializers
 
-from .paging import LARGEST_PAGE, PAGE_SIZE
+from .pagination import LARGEST_PAGE, PAGE_SIZE
 from .parameters import LONGEST_PARAMETER
 
 

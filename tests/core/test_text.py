@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groundwork.text import key_trouble, likeness, mixes_alphabets
+from core.text import key_trouble, likeness, mixes_alphabets
 
 
 @pytest.mark.parametrize(

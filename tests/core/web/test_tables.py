@@ -7,7 +7,7 @@ import html
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwork.table_files import rows_of
+from core.web.tables import rows_of
 
 
 def page(rows: str, name: str = "t") -> str:

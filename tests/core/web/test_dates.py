@@ -10,7 +10,7 @@ from django.template import Context, Template
 from django.utils import timezone, translation
 from django.utils.formats import date_format
 
-from groundwork.moments import passed
+from core.web.dates import passed
 
 MOMENT = datetime.datetime(2026, 11, 22, 16, 41, 6, tzinfo=datetime.UTC)
 

@@ -6,21 +6,21 @@ from typing import Any
 
 import pytest
 
-from groundwork.work import starting
-from groundwork.work.starting import start_task
+from core.jobs import dispatch
+from core.jobs.dispatch import start_task
 
 
 @pytest.fixture
 def sent(settings: Any, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[int]]]:
     """What was given to a broker that takes everything."""
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
-    monkeypatch.setattr(starting, "_paused_until", 0.0)
+    monkeypatch.setattr(dispatch, "_paused_until", 0.0)
     messages: list[tuple[str, list[int]]] = []
 
     def send(name: str, arguments: list[int], **_options: Any) -> None:
         messages.append((name, arguments))
 
-    monkeypatch.setattr(starting.current_app, "send_task", send)
+    monkeypatch.setattr(dispatch.current_app, "send_task", send)
     return messages
 
 
@@ -45,7 +45,7 @@ def test_a_failure_is_silent_and_followed_by_a_pause(
     assert "rooms.tasks.work 7 was not started (ConnectionError)" in caplog.text
     start_task("rooms.tasks.work", 8)
     assert sent == []
-    monkeypatch.setattr(starting, "_paused_until", 0.0)  # the pause is over
+    monkeypatch.setattr(dispatch, "_paused_until", 0.0)  # the pause is over
     start_task("rooms.tasks.work", 9)
     assert sent == [("rooms.tasks.work", [9])]
 

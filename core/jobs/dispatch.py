@@ -11,7 +11,7 @@ from collections.abc import Callable
 from celery import current_app
 from django.conf import settings
 
-from groundwork.meters import HINTS_FAILED
+from core.web.prometheus import HINTS_FAILED
 
 logger = logging.getLogger(__name__)
 

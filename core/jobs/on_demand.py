@@ -21,8 +21,8 @@ from django.db import DatabaseError, models
 from django.db.models import Manager, QuerySet
 from django.utils import timezone
 
+from .dispatch import start_task
 from .lease import Leased, free, give_back, held, take_lease
-from .starting import start_task
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rest_framework.request import Request
 
-from groundwork.text import has_nul
+from core.text import has_nul
 
 from .errors import BadRequest
 

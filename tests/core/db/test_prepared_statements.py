@@ -9,7 +9,7 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 
 from agreement_site import settings
-from groundwork.database import bulk
+from core.db import bulk
 
 pytestmark = [
     pytest.mark.postgresql_only("SQLite keeps its statements by itself, and is no journey away"),

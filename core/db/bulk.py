@@ -14,7 +14,7 @@ from typing import Any
 
 from django.db import connection
 
-from .copying import copy_rows
+from .postgres_copy import copy_rows
 
 FEW = 8  # rows that are updated by a statement each on one journey
 COPY_FROM = 200  # rows from which COPY into a temporary table beats single statements on PostgreSQL
