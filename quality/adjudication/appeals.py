@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from core.text import has_nul
-from events.recording import record
+from events.services import record
 from projects.models import GoldAnswer, Item, Question, Rater
 from quality.models import Appeal, Decision, LabelRules
 from ratings.models import Rating

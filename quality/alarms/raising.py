@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from core.jobs.lease import Lost, held
-from events.recording import record
+from events.services import record
 from metrics.agreement import drift
 from projects.models import Question
 from quality.models import Alarm, AlarmStep, DriftRun, DriftStanding, Kind, Measure, State

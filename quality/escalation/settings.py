@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from core import security_log
-from events.recording import record
+from events.services import record
 from projects.models import Question
 from quality.models import LabelRules
 from quality.refusing import Refused

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from core import security_log
-from events.recording import record
+from events.services import record
 from projects.models import Question, Rater
 from quality.refusing import Refused
 from ratings.models import Exam, ExamRules, Rating

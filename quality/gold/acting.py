@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from core import security_log
-from events.recording import record
+from events.services import record
 from metrics.agreement.gold import PAUSE_AT
 from projects.models import Question, Rater
 from projects.people.raters import pause_rater

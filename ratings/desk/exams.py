@@ -21,7 +21,7 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from core.db import bulk
-from events.recording import record
+from events.services import record
 from projects.models import GoldAnswer, Item, Question, Rater
 from ratings.models import Assignment, Exam, ExamRules
 from ratings.recording import examined

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from core import security_log
 from core.text import has_nul
-from events.recording import record
+from events.services import record
 from projects.access import ROLES_ALLOWED
 from projects.models import Member, Rater
 from ratings.models import RaterMessage

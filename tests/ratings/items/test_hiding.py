@@ -11,7 +11,7 @@ from django.db import transaction
 
 from agreement_site.models import TrailLine
 from events.models import Event
-from events.recording import record
+from events.services import record
 from metrics.models import NamedView
 from projects.models import Member, Project, Rater, RaterIdentity
 from projects.people import members

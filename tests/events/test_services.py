@@ -8,7 +8,7 @@ import pytest
 from django.db import transaction
 
 from events.models import Event
-from events.recording import record
+from events.services import record
 
 
 @pytest.mark.django_db(transaction=True)
