@@ -18,8 +18,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy
 
 from core import security_log
-from projects.admin_rows import InTrail, ReadOnly
-from projects.people.names import refuse_misleading
+from projects.admin_base import InTrail, ReadOnly
+from projects.services.members.usernames import refuse_misleading
 
 from .models import KnownPassword, TrailLine
 from .trail import reading

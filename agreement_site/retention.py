@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from agreement_site.models import TrailLine
 from projects.models import ApiToken
-from projects.people import offers
+from projects.services.members import offers
 
 logger = logging.getLogger(__name__)
 

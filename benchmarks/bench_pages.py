@@ -87,12 +87,12 @@ def clients(project: Any) -> tuple[Any, Any]:
     """A client signed in as the project's lead, and one with a token."""
     from django.test import Client
 
-    from projects.people import tokens
+    from projects import authentication
 
     lead = project.members.get(role="lead").user
     session = Client()
     session.force_login(lead)
-    return session, Client(headers={"Authorization": f"Bearer {tokens.create(user=lead)}"})
+    return session, Client(headers={"Authorization": f"Bearer {authentication.create(user=lead)}"})
 
 
 def addresses(project: Any) -> list[Address]:

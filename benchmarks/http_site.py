@@ -29,7 +29,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-from projects.people import tokens
+from projects.services.members import tokens
 user, _ = User.objects.get_or_create(username="bench", is_superuser=True)
 session = SessionStore()
 session[SESSION_KEY] = str(user.pk)

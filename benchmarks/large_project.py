@@ -81,8 +81,8 @@ def make(name: str, *, ratings: int, raters: int, days: int, say: Any, sparse: b
     from django.contrib.auth.models import User
 
     from projects.models import Item, Rater
-    from projects.setup.projects import create_project
-    from projects.setup.question_rules import NewCategory, NewQuestion
+    from projects.services.projects import create_project
+    from projects.services.question_validation import NewCategory, NewQuestion
     from ratings.recording.judgement import Judgement
     from ratings.recording.record import record
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import admin
 
-from projects.admin_rows import ReadOnly
+from projects.admin_base import ReadOnly
 
 from .models import (
     Attribution,

@@ -9,8 +9,8 @@ class MetricsConfig(AppConfig):
         from metrics.pages import people_columns
         from metrics.readings import preview
         from metrics.work import hints
-        from projects import changes as of_projects
-        from projects.people import people_list
+        from projects import hooks as of_projects
+        from projects.selectors import people_list
         from ratings import changes
 
         people_list.COLUMNS.append(people_columns.of)

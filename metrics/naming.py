@@ -20,8 +20,8 @@ from core import security_log
 from core.text import has_control
 from metrics.filters import ITEM, Filter
 from metrics.models import NamedView, ViewLink
+from projects.authentication import digest
 from projects.models import Member, Project
-from projects.people.tokens import digest
 
 Page = NamedView.Page
 MOST = 200  # views of a project

@@ -10,8 +10,8 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from .admin_rows import InTrail, ReadOnly
-from .catalogue import identities, kinds
+from . import authentication
+from .admin_base import InTrail, ReadOnly
 from .models import (
     ApiToken,
     Category,
@@ -29,7 +29,7 @@ from .models import (
     RaterIdentity,
     ScaleVersion,
 )
-from .people import tokens
+from .services.raters import kind_history, pseudonyms
 
 
 class CategoryInline(admin.TabularInline):
@@ -141,9 +141,9 @@ class RaterAdmin(InTrail):
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if "kind" in form.changed_data:
-            kinds.keep({obj.pk: form.initial["kind"]})
+            kind_history.keep({obj.pk: form.initial["kind"]})
         super().save_model(request, obj, form, change)
-        identities.settle(obj.project_id)
+        pseudonyms.settle(obj.project_id)
         Project.objects.filter(pk=obj.project_id).catalogue_changed()
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -222,7 +222,7 @@ class ApiTokenAdmin(ReadOnly):
                 request, _("Only a superuser revokes the tokens of others."), level="error"
             )
             return
-        revoked = tokens.revoke(queryset)
+        revoked = authentication.revoke(queryset)
         said = ngettext("%(count)s token revoked.", "%(count)s tokens revoked.", revoked) % {
             "count": revoked
         }

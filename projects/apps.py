@@ -5,7 +5,7 @@ class ProjectsConfig(AppConfig):
     name = "projects"
 
     def ready(self) -> None:
-        from projects import changes
-        from projects.catalogue import gold
+        from projects import hooks
+        from projects.services.items import gold
 
-        changes.listen(count_in_use=gold.count_in_use)
+        hooks.listen(count_in_use=gold.count_in_use)

@@ -1,49 +1,60 @@
 from django.urls import path
 
-from projects.people import member_views, offer_views, people_views, token_views
-from projects.setup import guideline_views, project_views, question_views
+from projects.views import (
+    guidelines,
+    invitations,
+    offers,
+    people,
+    project_settings,
+    questions,
+    tokens,
+)
 
 QUESTION = "projects/<int:project_id>/setup/questions/<str:key>/"
 PEOPLE = "projects/<int:project_id>/people/"
 
 urlpatterns = [
-    path("tokens/", token_views.own_tokens, name="tokens"),
-    path("tokens/<int:token_id>/revoke/", token_views.revoke_token, name="revoke_token"),
-    path("offers/<int:offer_id>/", offer_views.offer_answer, name="offer_answer"),
-    path("projects/new/", project_views.project_new, name="project_new"),
+    path("tokens/", tokens.own_tokens, name="tokens"),
+    path("tokens/<int:token_id>/revoke/", tokens.revoke_token, name="revoke_token"),
+    path("offers/<int:offer_id>/", offers.offer_answer, name="offer_answer"),
+    path("projects/new/", project_settings.project_new, name="project_new"),
     path(
-        "projects/guidelines-preview/", project_views.guidelines_preview, name="guidelines_preview"
+        "projects/guidelines-preview/",
+        project_settings.guidelines_preview,
+        name="guidelines_preview",
     ),
-    path("projects/<int:project_id>/setup/", project_views.setup, name="setup"),
+    path("projects/<int:project_id>/setup/", project_settings.setup, name="setup"),
     path(
-        "projects/<int:project_id>/archive/", project_views.project_archive, name="project_archive"
+        "projects/<int:project_id>/archive/",
+        project_settings.project_archive,
+        name="project_archive",
     ),
     path(
         "projects/<int:project_id>/setup/new-question/",
-        question_views.question_new,
+        questions.question_new,
         name="question_new",
     ),
-    path(QUESTION, question_views.question, name="question"),
-    path(QUESTION + "text/", question_views.question_text, name="question_text"),
-    path(QUESTION + "categories/", question_views.question_categories, name="question_categories"),
-    path(QUESTION + "weights/", question_views.question_weights, name="question_weights"),
-    path(QUESTION + "weights/check/", question_views.matrix_check, name="matrix_check"),
-    path("projects/<int:project_id>/guidelines/", guideline_views.guidelines, name="guidelines"),
+    path(QUESTION, questions.question, name="question"),
+    path(QUESTION + "text/", questions.question_text, name="question_text"),
+    path(QUESTION + "categories/", questions.question_categories, name="question_categories"),
+    path(QUESTION + "weights/", questions.question_weights, name="question_weights"),
+    path(QUESTION + "weights/check/", questions.matrix_check, name="matrix_check"),
+    path("projects/<int:project_id>/guidelines/", guidelines.guidelines, name="guidelines"),
     path(
         "projects/<int:project_id>/guidelines/<int:number>/",
-        guideline_views.guidelines,
+        guidelines.guidelines,
         name="guidelines_version",
     ),
-    path(PEOPLE, people_views.people, name="people"),
-    path(PEOPLE + "act/", people_views.people_act, name="people_act"),
-    path(PEOPLE + "undo/", people_views.people_undo, name="people_undo"),
-    path(PEOPLE + "add/", member_views.member_add, name="member_add"),
-    path(PEOPLE + "invite/", member_views.members_invite, name="members_invite"),
-    path(PEOPLE + "members/<int:member_id>/link/", member_views.member_link, name="member_link"),
+    path(PEOPLE, people.people, name="people"),
+    path(PEOPLE + "act/", people.people_act, name="people_act"),
+    path(PEOPLE + "undo/", people.people_undo, name="people_undo"),
+    path(PEOPLE + "add/", invitations.member_add, name="member_add"),
+    path(PEOPLE + "invite/", invitations.members_invite, name="members_invite"),
+    path(PEOPLE + "members/<int:member_id>/link/", invitations.member_link, name="member_link"),
     path(
         PEOPLE + "offers/<int:offer_id>/withdraw/",
-        offer_views.offer_withdraw,
+        offers.offer_withdraw,
         name="offer_withdraw",
     ),
-    path(PEOPLE + "raters/<int:rater_id>/", member_views.rater_change, name="rater_change"),
+    path(PEOPLE + "raters/<int:rater_id>/", invitations.rater_change, name="rater_change"),
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.contrib import admin
 
-from projects.admin_rows import ReadOnly
+from projects.admin_base import ReadOnly
 
 from .models import (
     Alarm,

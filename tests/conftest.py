@@ -300,11 +300,13 @@ def client_for() -> Callable[[User], Client]:
 @pytest.fixture
 def api_for() -> Callable[..., APIClient]:
     """A client of the API with a fresh token of the user."""
-    from projects.people import tokens
+    from projects import authentication
 
     def make(user: User, **fields: Any) -> APIClient:
         client = APIClient()
-        client.credentials(HTTP_AUTHORIZATION=f"Bearer {tokens.create(user=user, **fields)}")
+        client.credentials(
+            HTTP_AUTHORIZATION=f"Bearer {authentication.create(user=user, **fields)}"
+        )
         return client
 
     return make

@@ -24,7 +24,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
 from core import security_log
-from projects.people.names import refuse_misleading
+from projects.services.members.usernames import refuse_misleading
 
 from . import requirement, session_store
 from .landing import first_page

@@ -7,7 +7,7 @@ from typing import Any
 from django.urls import reverse
 
 from projects.models import Member
-from projects.people import offers
+from projects.services.members import offers
 
 
 def first_page(user: Any) -> str:

@@ -16,8 +16,8 @@ from django.utils.translation import gettext as _
 
 from agreement_site.models import KnownPassword
 from core import security_log
+from projects import authentication
 from projects.models import ApiToken
-from projects.people import tokens
 
 from . import sign_in_limit
 from .invalid import InvalidIs400
@@ -56,7 +56,7 @@ class NewPassword(WithMail, InvalidIs400, views.PasswordResetFromKeyView):
 
     @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
-        tokens.revoke(ApiToken.objects.filter(user=self.reset_user.pk))
+        authentication.revoke(ApiToken.objects.filter(user=self.reset_user.pk))
         KnownPassword.objects.filter(user=self.reset_user.pk).delete()
         security_log.event("password_reset", by=self.reset_user.pk)
         messages.success(self.request, _("Your password is set. Sign in with it."))

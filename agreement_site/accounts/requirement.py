@@ -78,7 +78,7 @@ class SecondFactor(Around):
 
 
 def _by_token(request: HttpRequest) -> bool:
-    """Such a request is a token's or nobody's (projects/people/tokens.py), never the session's."""
+    """Such a request is a token's or nobody's (projects/authentication.py), never the session's."""
     given = request.headers.get("Authorization", "")
     return request.path.startswith("/api/") and given.lower().startswith("bearer ")
 

@@ -27,8 +27,8 @@ from django.utils.translation import gettext_lazy
 from agreement_site.answers.around import Around
 from agreement_site.models import KnownPassword
 from core import security_log
+from projects import authentication
 from projects.models import ApiToken
-from projects.people import tokens
 
 from . import outside, sign_in_limit
 from .invalid import InvalidIs400
@@ -114,7 +114,7 @@ class NewPasswordForm(ChosenPassword, PasswordChangeForm):
 
     def save(self, commit: bool = True) -> Any:
         if self.cleaned_data["revoke_tokens"]:
-            tokens.revoke(ApiToken.objects.filter(user=self.user.pk))
+            authentication.revoke(ApiToken.objects.filter(user=self.user.pk))
         security_log.event("password_changed", tokens_revoked=self.cleaned_data["revoke_tokens"])
         return super().save(commit)
 

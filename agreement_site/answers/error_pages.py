@@ -18,8 +18,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core.api.errors import Unavailable, body
-from projects.access import get_project
 from projects.models import Member, Project
+from projects.permissions import get_project
 
 LEADS = 3  # who are named
 OF_PROJECT = re.compile(r"/projects/([0-9]{1,19})/")  # also of an address that leads nowhere

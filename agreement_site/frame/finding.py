@@ -15,8 +15,8 @@ from django.utils.translation import gettext as _
 
 from metrics import naming
 from metrics.pages import named_views
-from projects.access import may_create_projects
 from projects.models import Item, Member, Project, Question, Rater
+from projects.permissions import may_create_projects
 
 from . import rail
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from metrics.pages.getting_started import Step
-from projects.access import get_project
+from projects.permissions import get_project
 
 from . import finding
 

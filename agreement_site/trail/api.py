@@ -14,7 +14,7 @@ from core.api.errors import BadRequest
 from core.api.pagination import Key, page
 from core.api.parameters import parameters
 from core.api.schema import PAGING, page_of, parameter, reads
-from projects.api.view import ApiView
+from projects.api.base import ApiView
 
 from . import reading
 from .acts import ACTS

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from projects.catalogue import identities
 from projects.models import Project
+from projects.services.raters import pseudonyms
 
 # Acts whose lines tell of raters, and what they say of the person.
 ABOUT_RATERS = ("rater", "exam_", "gold_", "person_", "deletion_", "admin_")
@@ -25,7 +25,7 @@ def mask_for(project: Project | None, user: Any) -> Mask:
     """What hides raters from this user in lines of the project; of the whole site, nothing is."""
     if project is None or not project.raters_hidden or user.is_superuser:
         return unmasked
-    shown = identities.pseudonyms(project)
+    shown = pseudonyms.pseudonyms(project)
 
     def mask(what: str, told: Any) -> Any:
         return _masked(told, shown) if what.startswith(ABOUT_RATERS) else told

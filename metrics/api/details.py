@@ -18,7 +18,7 @@ from metrics.on_request import attributing
 from metrics.readings import disputes
 from metrics.readings.value import not_counted
 from metrics.scale import QuestionScale
-from projects.api.view import question_of
+from projects.api.base import question_of
 from projects.models import Member, Question, Rater
 
 from . import narrowed

@@ -17,7 +17,7 @@ from metrics.on_request import slices
 from metrics.readings.pair_details import PairDetails, stored
 from metrics.readings.scores import VALUES
 from metrics.scale import QuestionScale
-from projects.api.view import ApiView, question_of
+from projects.api.base import ApiView, question_of
 from projects.models import Member
 
 from .serializers import ReadingOut

@@ -19,7 +19,7 @@ from core.api.strict_fields import Choice, StrictSerializer, Text
 from metrics import naming
 from metrics.filters import ITEM
 from metrics.models import NamedView
-from projects.api.view import ApiView, question_of
+from projects.api.base import ApiView, question_of
 from projects.models import Member, Project
 
 LEAD, VIEWER = Member.Role.LEAD, Member.Role.VIEWER

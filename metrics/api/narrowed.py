@@ -23,7 +23,7 @@ from metrics.on_request import filter_choices, slices
 from metrics.on_request.slice_numbers import SHORT
 from metrics.scale import QuestionScale
 from metrics.work import sweep
-from projects.api.view import ApiView, question_of
+from projects.api.base import ApiView, question_of
 from projects.models import Member, Project, Question, Rater
 
 NAMES = ("from", "to", "kind", "group", "content", "without", "drawn")

@@ -28,8 +28,8 @@ from metrics.readings.first import MODELS, PEOPLE
 from metrics.readings.value import not_counted, undefined
 from metrics.scale import QuestionScale
 from metrics.work import sweep
-from projects.catalogue.sizes import n_items
 from projects.models import Member, Project, Question, Rater
+from projects.selectors.item_counts import n_items
 
 from . import narrowed
 from .serializers import AgreementOut, PairOut, RaterOut

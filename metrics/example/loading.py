@@ -15,10 +15,10 @@ from django.utils.translation import gettext as _
 
 from metrics.readings import project as readings
 from metrics.work import sweep
-from projects.catalogue import gold
 from projects.models import Item, Member, Project, Question, Rater
-from projects.setup.projects import change_project, create_project
-from projects.setup.question_rules import NewCategory, NewQuestion
+from projects.services.items import gold
+from projects.services.projects import change_project, create_project
+from projects.services.question_validation import NewCategory, NewQuestion
 from ratings.models import Revision
 from ratings.recording.judgement import Judgement
 from ratings.recording.record import record

@@ -20,8 +20,8 @@ from django.db.models import Max
 
 from metrics.counting.store import json_text
 from projects import locks
-from projects.catalogue import kinds
 from projects.models import Item, Question, Rater
+from projects.services.raters import kind_history
 from ratings.models import NOTHING, Revision
 
 ROW = np.dtype([("item", "i8"), ("rater", "i8"), ("code", "i8"), ("rated", "f8")])
@@ -72,7 +72,7 @@ def standing_at(question: Question, moment: datetime.datetime) -> Standing:
     rated = set(rows["item"].tolist())
     keys = Item.objects.filter(project=question.project_id).values_list("pk", "key")
     items = {pk: key for pk, key in keys.iterator(chunk_size=20_000) if pk in rated}
-    raters, models = kinds.at(set(rows["rater"].tolist()), moment)
+    raters, models = kind_history.at(set(rows["rater"].tolist()), moment)
     return Standing(rows, items, raters, models)
 
 

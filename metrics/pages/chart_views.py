@@ -16,8 +16,8 @@ from django.views.decorators.http import require_safe
 
 from metrics.readings import pairs
 from metrics.scale import weighted
-from projects.access import get_project
 from projects.models import Member, Project, Question, Rater
+from projects.permissions import get_project
 from ratings.files.formulas import guard
 
 from . import bar_chart, change_page, change_parts, charts, heat_maps, model_versions, trends, words

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from metrics.example import loading
-from projects.access import refuse_new_projects
+from projects.permissions import refuse_new_projects
 
 
 @login_required

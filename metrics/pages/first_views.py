@@ -16,9 +16,9 @@ from django.views.decorators.http import require_http_methods
 
 from metrics.agreement.headline import choices
 from projects.models import BandScheme, Member
-from projects.setup.project_rules import Refused
-from projects.setup.projects import change_project
-from projects.setup.scales import MOST_NOTE, change_headline
+from projects.services.project_validation import Refused
+from projects.services.projects import change_project
+from projects.services.scales import MOST_NOTE, change_headline
 
 from . import words
 from .selection import Selection, chosen_question

@@ -12,8 +12,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from metrics.models import Reading
-from projects.catalogue.sizes import n_items
 from projects.models import Member, Project, Rater
+from projects.selectors.item_counts import n_items
 
 from . import figures
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from metrics.scale import QuestionScale
-from projects.catalogue import gold
 from projects.models import Item, Question
+from projects.services.items import gold
 from ratings.files.formulas import guard
 from ratings.items import finding
 from ratings.items.finding import Wanted

@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 
 from metrics.readings.disputes import disagreement, named
 from metrics.scale import QuestionScale
-from projects.catalogue import gold
 from projects.models import Category, GoldAnswer, Item, ItemVersion, Question
+from projects.services.items import gold
 from ratings.models import NOTHING, Rating, Revision
 
 ITEMS_A_PAGE = 50

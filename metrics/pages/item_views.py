@@ -21,9 +21,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from core import security_log
-from projects.catalogue import gold
-from projects.catalogue.sizes import sizes
 from projects.models import Item, Member, Rater
+from projects.selectors.item_counts import sizes
+from projects.services.items import gold
 from ratings.desk import aside, content
 from ratings.items import finding
 from ratings.items.finding import Wanted

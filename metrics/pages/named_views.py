@@ -22,8 +22,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 from metrics import naming
 from metrics.filters import ITEM
 from metrics.models import NamedView, ViewLink
-from projects.access import get_project
 from projects.models import Member, Project
+from projects.permissions import get_project
 
 WORDS = {
     "question": gettext_lazy("question"),

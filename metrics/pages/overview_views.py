@@ -21,9 +21,9 @@ from django.views.decorators.http import require_POST, require_safe
 from core.web.tables import a_page
 from metrics.agreement.weights import NONE, weighted
 from metrics.models import RaterReading, Reading, Span
-from projects.access import get_project
 from projects.models import Member, Project, Rater
-from projects.people import members
+from projects.permissions import get_project
+from projects.services.members import membership
 
 from . import overview, project_list
 from .selection import page_number
@@ -53,7 +53,7 @@ def star(request: HttpRequest, project_id: int) -> HttpResponse:
     if request.POST.get("starred") not in ("0", "1"):
         raise BadRequest(_("“starred” is 0 or 1."))
     starred = request.POST["starred"] == "1"
-    if not members.star(project=project, user=request.user, starred=starred):
+    if not membership.star(project=project, user=request.user, starred=starred):
         raise Http404
     passed = QueryDict(request.POST.get("passed", "")[:1000])
     back = {name: passed[name] for name in LISTED if passed.get(name)}

@@ -1,4 +1,4 @@
-"""What the list of people (projects.people.people_list) tells of those who rate, from what is
+"""What the list of people (projects.selectors.people_list) tells of those who rate, from what is
 stored: of the project's first question how many ratings, how far they agree and how long an item
 takes; of all questions when they rated last."""
 
@@ -13,7 +13,7 @@ from metrics.models import RaterReading
 from metrics.readings.stored import weights_of
 from metrics.scale import QuestionScale, weighted
 from projects.models import Project, Rater
-from projects.people.people_list import Column, Told
+from projects.selectors.people_list import Column, Told
 from ratings.models import Rating
 
 

@@ -10,7 +10,7 @@ from django.db.models import Count, F, Window
 from django.db.models.functions import RowNumber
 
 from projects.models import Project, Rater
-from projects.people.names import initials
+from projects.services.members.usernames import initials
 
 SIGNS = 4  # of a project; how many more there are is told
 COLOURS = 6  # quiet ones (.person--0 to --5)

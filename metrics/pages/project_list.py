@@ -20,8 +20,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from metrics.agreement import bands
-from projects.catalogue.sizes import n_items_by_project
 from projects.models import Deletion, Member, Project, Question, Rater
+from projects.selectors.item_counts import n_items_by_project
 from ratings.models import Rating
 from ratings.recording import waiting
 

@@ -17,8 +17,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from metrics.models import Report
 from metrics.on_request import reports as asked
-from projects.access import get_project
 from projects.models import Member, Project
+from projects.permissions import get_project
 
 from . import live, report_document, report_words
 from .selection import select

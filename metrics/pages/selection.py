@@ -17,8 +17,8 @@ from metrics.agreement.weights import NONE, applicable
 from metrics.filters import Filter
 from metrics.readings.over_time import first_of
 from metrics.scale import QuestionScale, headlines, weighted
-from projects.access import get_project
 from projects.models import Item, Member, Project, Question, Rater
+from projects.permissions import get_project
 
 # Raters of a heat map: those with the most ratings when nothing is said, or with the most or the
 # least agreement with the others.

@@ -14,8 +14,8 @@ from django.views.decorators.http import require_safe
 
 from core.web.tables import a_page, is_made
 from metrics.example import loading
-from projects.access import get_project, may_create_projects
 from projects.models import Member, Project
+from projects.permissions import get_project, may_create_projects
 from ratings.desk import own_projects
 
 from . import dashboard as dashboard_page

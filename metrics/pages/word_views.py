@@ -18,8 +18,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from metrics.agreement import bands, glossary, registry
+from projects.guidelines import as_html
 from projects.models import BandScheme
-from projects.setup.guidelines import as_html
 
 from . import advice, words
 

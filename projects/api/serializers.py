@@ -9,15 +9,16 @@ from typing import Any
 from rest_framework import serializers
 
 from core.api.strict_fields import Choice, Number, Short, StrictSerializer, Text, Whole
-from projects.catalogue import items, rater_fields
-from projects.catalogue.rows import Field
 from projects.models import Category, Member, Project, Question, Scale, Weights
-from projects.setup.question_rules import (
+from projects.services.items import upsert
+from projects.services.question_validation import (
     MOST_CATEGORIES,
     MOST_QUESTIONS,
     NewCategory,
     NewQuestion,
 )
+from projects.services.raters import fields as raters_fields
+from projects.services.row_validation import Field
 
 
 class CategoryIn(StrictSerializer):
@@ -135,8 +136,8 @@ def _row(name: str, fields: Mapping[str, Field]) -> Any:
     return type(name, (serializers.Serializer,), {key: fields[key].shape for key in fields})
 
 
-ItemIn = _row("ItemIn", items.FIELDS)
-RaterIn = _row("RaterIn", rater_fields.FIELDS)
+ItemIn = _row("ItemIn", upsert.FIELDS)
+RaterIn = _row("RaterIn", raters_fields.FIELDS)
 
 
 class Counts(serializers.Serializer):

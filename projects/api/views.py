@@ -15,14 +15,14 @@ from core.api.pagination import PAGING as PAGING_NAMES
 from core.api.pagination import Key, page
 from core.api.parameters import parameters
 from core.api.schema import PAGING, page_of, reads, writes
-from projects.access import refuse_new_projects
 from projects.models import Member, Project
-from projects.setup import projects
-from projects.setup.project_rules import Refused
-from projects.setup.question_rules import InvalidQuestions
+from projects.permissions import refuse_new_projects
+from projects.services import projects
+from projects.services.project_validation import Refused
+from projects.services.question_validation import InvalidQuestions
 
+from .base import ApiView, bound_to
 from .serializers import ProjectChange, ProjectIn, ProjectOut
-from .view import ApiView, bound_to
 
 LEAD = Member.Role.LEAD
 

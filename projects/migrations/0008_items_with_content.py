@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import migrations
 
-from projects.models.content import has_content
+from projects.models.item_content import has_content
 
 AT_ONCE = 5_000  # items
 

@@ -1,14 +1,14 @@
 """What is judged, and by whom."""
 
-from .content import has_content
 from .deletion import Deletion
-from .identity import RaterIdentity
 from .item import ASKED, WAITING, WITHDRAWN, GoldAnswer, Item, ItemVersion
+from .item_content import has_content
 from .member import ApiToken, Member
-from .offer import MemberOffer
+from .member_offer import MemberOffer
 from .project import BandScheme, GuidelineVersion, Project, QueueOrder
 from .question import Category, Question, Scale, Weights
 from .rater import KindVersion, Rater
+from .rater_identity import RaterIdentity
 from .scale_version import ScaleVersion
 
 __all__ = [

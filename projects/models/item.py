@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from projects.querysets import GoldQuerySet
 
-from .content import HasContent
+from .item_content import HasContent
 from .project import Project
 from .question import Question
 
@@ -44,7 +44,7 @@ class Item(models.Model):
     # A withdrawn item is not asked for any more; what was said of it stays.
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     # The number of the version that ``body`` is, and since when where it is not the first; moved by
-    # projects.catalogue alone.
+    # projects.services.items alone.
     version = models.PositiveIntegerField(default=1, db_default=1, editable=False)
     version_since = models.DateTimeField(null=True, blank=True, editable=False)
 
@@ -103,7 +103,7 @@ class ItemVersion(models.Model):
 
 class GoldAnswer(models.Model):
     """The right answer of an item to a question, as somebody set it. Another answer is a new
-    version; the one that is in force has no ``retired_at`` (projects.catalogue.gold).
+    version; the one that is in force has no ``retired_at`` (projects.services.items.gold).
 
     ``answer`` is a list of the codes that are right, in ascending order, or an object of shares by
     code (its keys are texts, as JSON has them) that add up to 1.

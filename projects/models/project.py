@@ -39,7 +39,7 @@ class Project(models.Model):
     description = models.TextField(blank=True)
     guidelines = models.TextField(blank=True, help_text=_("Markdown"))
     # The number of the version that ``guidelines`` is (0: none was ever written); moved by
-    # projects.setup.projects alone.
+    # projects.services.projects alone.
     guidelines_version = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
     overlap = models.PositiveSmallIntegerField(default=3, help_text=_("Ratings wanted per item"))
     # In which order a rater is asked (ratings.desk.queue).

@@ -1,7 +1,7 @@
 from django import template
 from django.utils.safestring import SafeString
 
-from projects.setup.guidelines import as_html
+from projects.guidelines import as_html
 
 register = template.Library()
 

@@ -3,7 +3,7 @@ from typing import Any
 from django import template
 
 from projects.models import MemberOffer
-from projects.people import offers
+from projects.services.members import offers
 
 register = template.Library()
 

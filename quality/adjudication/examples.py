@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from projects.models import Item, Project, Question
-from projects.setup import projects
+from projects.services import projects
 from quality.models import Decision
 from ratings.desk import content
 

@@ -13,7 +13,7 @@ from core.api.errors import BadRequest
 from core.api.pagination import Key, page
 from core.api.parameters import choice, parameters
 from core.api.schema import PAGING, page_of, parameter, reads, writes
-from projects.api.view import ApiView, question_of
+from projects.api.base import ApiView, question_of
 from projects.models import Member, Project
 from quality.gold import acting
 from quality.models import GoldAct

@@ -14,7 +14,7 @@ from core.api.pagination import Key, page
 from core.api.parameters import choice, parameters
 from core.api.schema import PAGING, QUESTION, page_of, parameter, reads, writes
 from metrics.scale import QuestionScale
-from projects.api.view import ApiView, question_of
+from projects.api.base import ApiView, question_of
 from projects.models import Member, Project
 from quality.alarms import answering
 from quality.models import Alarm, AlarmStep, DriftStanding, State

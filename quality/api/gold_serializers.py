@@ -9,7 +9,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from core.api.strict_fields import StrictSerializer, Text
-from projects.catalogue.gold import LONGEST_EXPLANATION
+from projects.services.items.gold import LONGEST_EXPLANATION
 
 
 @extend_schema_field(OpenApiTypes.ANY)

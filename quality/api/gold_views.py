@@ -14,9 +14,9 @@ from core.api.errors import BadRequest
 from core.api.pagination import Key, page
 from core.api.parameters import parameters
 from core.api.schema import PAGING, QUESTION, page_of, reads, writes
-from projects.api.view import ApiView, question_of
-from projects.catalogue import gold, gold_rows
+from projects.api.base import ApiView, question_of
 from projects.models import GoldAnswer, Item, Member, Project, Question
+from projects.services.items import gold, gold_rows
 from quality.models import GoldItem
 
 from .gold_serializers import GoldIn, GoldOut, OneGoldOut

@@ -21,7 +21,7 @@ from core import security_log
 from events.services import record
 from metrics.agreement.gold import PAUSE_AT
 from projects.models import Question, Rater
-from projects.people.raters import pause_rater
+from projects.services.raters.updates import pause_rater
 from quality import refusing
 from quality.models import GoldAct, GoldScore, GoldState
 

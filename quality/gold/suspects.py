@@ -16,8 +16,8 @@ from django.utils.translation import gettext as _
 
 from metrics.agreement import gold as formulas
 from metrics.scale import QuestionScale
-from projects.catalogue import gold as catalogue
 from projects.models import GoldAnswer
+from projects.services.items import gold as catalogue
 from quality import refusing
 from quality.models import GoldItem, GoldReview
 

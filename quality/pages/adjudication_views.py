@@ -16,9 +16,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from metrics.on_request import filter_choices
 from metrics.pages.selection import Selection, by_key, chosen_question
-from projects.catalogue.gold import set_gold
 from projects.models import GoldAnswer, Item, Member
-from projects.setup.project_rules import Refused
+from projects.services.items.gold import set_gold
+from projects.services.project_validation import Refused
 from quality.adjudication import deciding, examples, second
 from quality.adjudication.narrowing import LESS_SURE, Narrowing
 from quality.escalation.settings import rules_of

@@ -17,8 +17,8 @@ from core.web.tables import a_page
 from metrics.pages import charts
 from metrics.pages.selection import one_of, page_number
 from metrics.scale import QuestionScale
-from projects.access import get_project
 from projects.models import Member, Project
+from projects.permissions import get_project
 from quality import waiting
 from quality.alarms import answering, closer
 from quality.alarms.kinds import DIFFERING, KINDS, THE_QUESTION, USE

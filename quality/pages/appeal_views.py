@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from projects.access import get_project
 from projects.models import Category, GoldAnswer, Member, Project, Question
+from projects.permissions import get_project
 from quality.adjudication import appeals as appealing
 from quality.adjudication import gold_appeals
 from quality.adjudication.narrowing import contested

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.http import Http404, HttpRequest
 
-from projects.access import get_project
 from projects.models import Member, Rater
+from projects.permissions import get_project
 from ratings.desk import own
 
 

@@ -24,9 +24,9 @@ from metrics.pages.selection import Selection, asked_question, one_of, page_numb
 from metrics.pages.sources.sliced import SlicedProject
 from metrics.pages.sources.stored import whole_reading
 from metrics.scale import weighted
-from projects.access import get_project
 from projects.models import Member, Project, Rater
-from projects.people.raters import pause_raters
+from projects.permissions import get_project
+from projects.services.raters.updates import pause_raters
 from quality.alarms.kinds import briefly
 from quality.models import Alarm, GoldAct
 from quality.scorecard.cards import Card, Status, cards

@@ -11,8 +11,8 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
 from metrics.pages.figures import figure, whole
-from projects.access import get_project
 from projects.models import Member
+from projects.permissions import get_project
 from quality.alarms import sensitivity
 from quality.models import Measure
 

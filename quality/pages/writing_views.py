@@ -15,8 +15,8 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
 from core.text import without_nul
-from projects.access import get_project
 from projects.models import Member, Project, Rater
+from projects.permissions import get_project
 from ratings.desk import rater_messages
 
 from .rater_list import ids_of, refused_choice

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django import template
 
 from projects.models import Question, Rater
-from projects.people import names
+from projects.services.members import usernames
 from quality.pages import rater_words
 from quality.scorecard import triage
 from quality.scorecard.cards import is_apart
@@ -32,4 +32,4 @@ def written_to(rater: Rater) -> list[RaterMessage]:
     return list(rows.order_by("-pk")[:MESSAGES])
 
 
-register.filter("initials", names.initials)
+register.filter("initials", usernames.initials)

@@ -16,7 +16,7 @@ from core.api.errors import BadRequest, Conflict
 from core.api.parameters import parameters
 from core.api.schema import reads, writes
 from core.api.strict_fields import Flag, StrictSerializer, Text, Whole
-from projects.api.view import ApiView
+from projects.api.base import ApiView
 from projects.models import ApiToken, Item, Member, Project, Question, Rater
 from ratings.desk import answering, exams, own, queue
 from ratings.models import Exam

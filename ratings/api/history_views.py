@@ -12,7 +12,7 @@ from core.api import pagination
 from core.api.errors import BadRequest
 from core.api.parameters import parameters
 from core.api.schema import PAGING, QUESTION, page_of, parameter, reads
-from projects.api.view import ApiView, question_of
+from projects.api.base import ApiView, question_of
 from projects.models import Item, Member, Question, Rater
 from ratings.models import Apart, Assignment, Revision
 from ratings.recording.judgement import KEPT

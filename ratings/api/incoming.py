@@ -16,8 +16,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from core.api.parameters import rows_error
-from projects.catalogue.rows import kind_of
 from projects.models import Member, Project, Question
+from projects.services.row_validation import kind_of
 from ratings.models import NOTHING
 from ratings.recording import permitted
 from ratings.recording.days import parse_rated_at

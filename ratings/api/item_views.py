@@ -14,11 +14,11 @@ from core.api.errors import BadRequest
 from core.api.parameters import parameters, rows_of
 from core.api.schema import PAGING, one_or_many, page_of, parameter, reads, removes, writes
 from core.text import has_nul
+from projects.api.base import ApiView
 from projects.api.serializers import Counts, ItemIn
-from projects.api.view import ApiView
-from projects.catalogue import gold_rows
-from projects.catalogue.items import put_items
 from projects.models import Item, Member, Project
+from projects.services.items import gold_rows
+from projects.services.items.upsert import put_items
 from ratings.items import finding, removing
 
 from .moments import moment_of

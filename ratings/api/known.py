@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.db import bulk
-from projects.catalogue import identities
 from projects.models import Project, Question
+from projects.services.raters import pseudonyms
 from ratings.recording import examined
 from ratings.recording.permitted import HELD
 
@@ -103,7 +103,7 @@ def look_up(
         items = bulk.find("projects_item", "id", project.pk, keys)
     named = {row["rater"] for row in rows if row.get("rater")}
     raters = bulk.find("projects_rater", "id", project.pk, named)
-    hidden = identities.asked(project, named)
+    hidden = pseudonyms.asked(project, named)
     if own_rater_of is not None:
         raters.append((_OWN_RATER, [project.pk, own_rater_of]))
     asked, *found = bulk.several([(_QUESTIONS, [project.pk]), *hidden, *items, *raters])

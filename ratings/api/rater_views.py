@@ -13,10 +13,10 @@ from core.api import pagination
 from core.api.parameters import parameters, rows_of
 from core.api.schema import PAGING, one_or_many, page_of, reads, removes, writes
 from core.text import has_nul
+from projects.api.base import ApiView
 from projects.api.serializers import Counts, RaterIn
-from projects.api.view import ApiView
-from projects.catalogue.raters import put_raters
 from projects.models import Member, Project, Rater
+from projects.services.raters.upsert import put_raters
 from ratings.items import removing
 
 

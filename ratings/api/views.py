@@ -15,7 +15,7 @@ from core.api import pagination
 from core.api.errors import BadRequest
 from core.api.parameters import parameters, rows_of
 from core.api.schema import PAGING, one_or_many, page_of, parameter, reads, writes
-from projects.api.view import ApiView, question_of
+from projects.api.base import ApiView, question_of
 from projects.models import Member, Project, Question, Rater
 from ratings.models import NOTHING, Apart, Assignment, Rating
 from ratings.recording import permitted

@@ -11,8 +11,8 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from projects.catalogue import identities
 from projects.models import Item, Project, Question, Rater
+from projects.services.raters import pseudonyms
 from ratings.models import Assignment, Desk, Exam, Rating, Revision
 from ratings.recording import permitted, places
 from ratings.recording.apart import record_apart
@@ -64,14 +64,14 @@ def begin(project: Project, user: Any) -> Rater:
             return mine
         key = name if number == 1 else f"{name}-{number}"
         # Never somebody else's rater of the same name: whose that is, only the lead knows.
-        if identities.by_key(project, key) is not None:
+        if pseudonyms.by_key(project, key) is not None:
             continue
         try:
             with transaction.atomic():
                 made = Rater.objects.create(
                     project=project, key=key, name=user.get_full_name(), user=user
                 )
-                if identities.settle(project.pk):
+                if pseudonyms.settle(project.pk):
                     made.refresh_from_db()
                 return made
         except IntegrityError:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
 from projects.models import Category, Project, Question
-from projects.setup.question_rules import is_desk_key, keys_at_the_desk
+from projects.services.question_validation import is_desk_key, keys_at_the_desk
 
 MOST_IN_A_ROW = 5  # answers beside each other, where their labels are short (characters)
 SHORT_LABEL = 10

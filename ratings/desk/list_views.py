@@ -13,8 +13,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from core.web.tables import a_page
-from projects.access import LARGEST_ID, get_project
 from projects.models import Member, Question, Rater
+from projects.permissions import LARGEST_ID, get_project
 from ratings.models import Apart, Assignment, RaterMessage
 
 from . import aside, content, own, progress, rater_messages

@@ -16,9 +16,9 @@ from django.db.models.functions import Cast
 
 from core.db import bulk
 from core.db.row_mapper import Row
-from projects.access import LARGEST_ID
-from projects.catalogue import searching
 from projects.models import Item, Project, Question, Rater
+from projects.permissions import LARGEST_ID
+from projects.selectors import item_search
 from ratings.models import NOTHING, Apart, Assignment, RaterMessage, Rating, Revision
 from ratings.recording import examined
 from ratings.recording.days import aware
@@ -191,8 +191,8 @@ def _saying(rater: Rater, text: str) -> list[int]:
     """Ids of the items that the rater was given or rated, and that say the text."""
     given = models.Q(assignments__rater=rater) | models.Q(ratings__rater=rater)
     rows = Item.objects.filter(given, project=rater.project_id).distinct()
-    rows = rows.alias(text=Cast("body", models.TextField())).filter(searching.may_say(text))
-    return [item.pk for item in rows.order_by("-pk")[:LOOKED_AT] if searching.says(item, text)]
+    rows = rows.alias(text=Cast("body", models.TextField())).filter(item_search.may_say(text))
+    return [item.pk for item in rows.order_by("-pk")[:LOOKED_AT] if item_search.says(item, text)]
 
 
 def skipped(rater: Rater | None, *, search: str = "") -> Any:

@@ -10,9 +10,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
+from projects.forms.settings import categories_formset
 from projects.models import Category
-from projects.setup.form_pages import PREFIX
-from projects.setup.forms import categories_formset
+from projects.views.form_handling import PREFIX
 
 from .forms import in_a_row, offered
 

@@ -15,8 +15,8 @@ from django.db import connection
 from django.utils import timezone
 
 from core.db import bulk
-from projects.catalogue.sizes import sizes
 from projects.models import Rater
+from projects.selectors.item_counts import sizes
 from ratings.models import Apart, Assignment, Rating
 
 from . import left

@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 from core import security_log
 from core.text import has_nul
 from events.services import record
-from projects.access import ROLES_ALLOWED
 from projects.models import Member, Rater
+from projects.permissions import ROLES_ALLOWED
 from ratings.models import RaterMessage
 
 LONGEST = 2_000

@@ -18,8 +18,8 @@ from django.utils.translation import gettext_lazy as _lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from projects.access import get_project
 from projects.models import Item, Member, Rater
+from projects.permissions import get_project
 from ratings.models import Exam
 from ratings.recording import permitted
 from ratings.recording.judgement import UnknownCode

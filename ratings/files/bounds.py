@@ -16,8 +16,8 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
-from projects.access import get_project, refuse_new_projects
 from projects.models import Member
+from projects.permissions import get_project, refuse_new_projects
 
 logger = logging.getLogger(__name__)
 

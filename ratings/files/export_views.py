@@ -11,8 +11,8 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_GET
 
 from core import security_log
-from projects.access import get_project
 from projects.models import Member, Project, Question
+from projects.permissions import get_project
 
 from . import exporting, parquet_file
 

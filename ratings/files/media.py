@@ -24,10 +24,10 @@ from django.utils.translation import gettext as _
 
 from core.db import bulk
 from projects import locks
-from projects.catalogue import items
-from projects.catalogue.rows import key_problem
 from projects.models import Item, Project
-from projects.setup.project_rules import Refused
+from projects.services.items import upsert
+from projects.services.project_validation import Refused
+from projects.services.row_validation import key_problem
 
 from .uploads import shown_name
 
@@ -120,7 +120,7 @@ def _show(stored: Sequence[tuple[Upload, str]], project: Project, by: Any) -> di
     if problems:
         raise Refused(problems)
     rows = [{"key": key, "body": body} for key, body in bodies.items()]
-    return items.put_items(project=project, rows=rows, by=by)
+    return upsert.put_items(project=project, rows=rows, by=by)
 
 
 def _looked_at(files: Sequence[Any], problems: dict[str, Any]) -> Iterator[Upload]:
@@ -132,7 +132,7 @@ def _looked_at(files: Sequence[Any], problems: dict[str, Any]) -> Iterator[Uploa
             problems[shown_name(file.name or "")] = _(
                 "This is no picture, sound or film of a kind that can be shown."
             )
-        elif key_problem(key, longest=items.LONGEST_KEY):
+        elif key_problem(key, longest=upsert.LONGEST_KEY):
             problems[shown_name(file.name or "")] = _("Its name cannot be the name of an item.")
         else:
             yield Upload(file, key, extension)

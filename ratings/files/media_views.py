@@ -16,9 +16,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_safe
 
-from projects.access import get_project
 from projects.models import Member
-from projects.setup.project_rules import Refused
+from projects.permissions import get_project
+from projects.services.project_validation import Refused
 
 from . import media
 from .bounds import bounded

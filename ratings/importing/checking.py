@@ -10,9 +10,9 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from projects.catalogue import identities
-from projects.catalogue.items import same
 from projects.models import Item, Project, Question, Rater
+from projects.services.items.upsert import same
+from projects.services.raters import pseudonyms
 
 from . import matching, media_names
 from .archives import Media
@@ -137,7 +137,7 @@ def _match(report: Report, staged: Staged, project: Project | None, by: Any) -> 
     known = set()
     if project is not None:
         known = set(Rater.objects.filter(project=project).values_list("key", flat=True))
-        known |= set(identities.pseudonyms(project))
+        known |= set(pseudonyms.pseudonyms(project))
     new = [key for key in people if key not in known]
     report.unmatched = new[: matching.LISTED]
 

@@ -9,7 +9,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from projects.setup import question_rules
+from projects.services import question_validation
 from ratings.models import ImportRun
 
 from .columns import CONTENT, ROLES, Look
@@ -175,7 +175,7 @@ class ColumnsForm(FileForm):
 
     def _check_new_question(self, found: dict[str, Any]) -> None:
         key = found.get("question_key", "")
-        if not question_rules.KEY.fullmatch(key):
+        if not question_validation.KEY.fullmatch(key):
             self.add_error(
                 "question_key",
                 _("Letters, digits, '_', '.' and '-', beginning with a letter or a digit."),

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from projects.setup import question_rules
+from projects.services import question_validation
 
 from .problems import Unreadable, shown
 
@@ -176,7 +176,7 @@ def _may_be(look: Look, role: str, place: int) -> bool:
     """Whether the cells of a column do not speak against its name."""
     texts = _texts(look, place)
     if role == "question":
-        return all(question_rules.KEY.fullmatch(text) for text in texts)
+        return all(question_validation.KEY.fullmatch(text) for text in texts)
     if role == "guidelines":
         return all(text.isdigit() for text in texts)
     if role in MEDIA:

@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core.text import key_trouble
-from projects.catalogue import rater_fields
 from projects.models import Project
-from projects.setup import project_rules
+from projects.services import project_validation
+from projects.services.raters import fields
 from ratings.models import ImportRun
 
 from .encodings import encoding_choices
@@ -124,7 +124,7 @@ class FileForm(forms.Form):
     )
     one_rater = forms.CharField(
         label=gettext_lazy("Rater of answers that name nobody"),
-        max_length=rater_fields.LONGEST_KEY,
+        max_length=fields.LONGEST_KEY,
         required=False,
     )
     make_new = forms.BooleanField(
@@ -152,14 +152,14 @@ class FileForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         found = super().clean() or {}
         if not self.project:
-            found["time_zone"] = project_rules.zone_named(found.get("time_zone", "") or "UTC")
-            problems = project_rules.problems_of(
+            found["time_zone"] = project_validation.zone_named(found.get("time_zone", "") or "UTC")
+            problems = project_validation.problems_of(
                 name=found.get("project_name", ""), time_zone=found["time_zone"]
             )
             for name, message in problems.items():
                 self.add_error("project_name" if name == "name" else name, message)
         one_rater = found.get("one_rater", "")
-        if one_rater and key_trouble(one_rater, longest=rater_fields.LONGEST_KEY):
+        if one_rater and key_trouble(one_rater, longest=fields.LONGEST_KEY):
             self.add_error("one_rater", _("A name without line ends is needed."))
         return found
 

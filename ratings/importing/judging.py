@@ -13,9 +13,10 @@ from typing import Any
 from django.utils import timezone
 
 from core.text import has_control
-from projects.catalogue import items, rater_fields
 from projects.models import Question
-from projects.setup import question_rules
+from projects.services import question_validation
+from projects.services.items import upsert
+from projects.services.raters import fields
 from ratings.recording.days import WrongTime, check_rated_at, parse_rated_at
 
 from . import shape
@@ -65,12 +66,12 @@ class Judge:
         self.n_labels = 0
         self._other_questions: dict[str, None] = {}
         self.items = KeyColumn(
-            staging.items, columns=columns, longest=items.LONGEST_KEY, found=self.found
+            staging.items, columns=columns, longest=upsert.LONGEST_KEY, found=self.found
         )
         self.raters = KeyColumn(
             staging.raters,
             columns=columns,
-            longest=rater_fields.LONGEST_KEY,
+            longest=fields.LONGEST_KEY,
             found=self.found,
             others=raters_here,
         )
@@ -127,7 +128,7 @@ class Judge:
     def _label(self, answers: Answers, label: str, line: int, column: str) -> int | None:
         """The number of a label. Where a tool's question has more labels than one may have, they
         are free texts: all of them are left out."""
-        full = len(answers.numbers) >= question_rules.MOST_CATEGORIES
+        full = len(answers.numbers) >= question_validation.MOST_CATEGORIES
         if self.lenient and answers.learning and full and label not in answers.numbers:
             answers.free_text = True
         if answers.free_text:
@@ -153,9 +154,9 @@ class Judge:
         if number is None or (rater.kind == "human" and not rater.name):
             return
         said = (
-            rater.name[: rater_fields.LONGEST_NAME],
-            rater.model[: rater_fields.LONGEST_MODEL],
-            rater.prompt_version[: rater_fields.LONGEST_VERSION],
+            rater.name[: fields.LONGEST_NAME],
+            rater.model[: fields.LONGEST_MODEL],
+            rater.prompt_version[: fields.LONGEST_VERSION],
         )
         if not any(has_control(text) or not is_unicode(text) for text in said):
             name, model, version = said
@@ -206,7 +207,7 @@ class Judge:
         """The project's key of a question of the file."""
         own = key or "label"
         wanted = self.questions_here.get(own, own)
-        if len(self.named) < question_rules.MOST_QUESTIONS:
+        if len(self.named) < question_validation.MOST_QUESTIONS:
             self.named[own] = wanted
         return wanted
 
@@ -214,13 +215,13 @@ class Judge:
         known = self.known.get(key)
         if known is None and self.chosen is None:
             trouble = ""
-            if not question_rules.KEY.fullmatch(key):
+            if not question_validation.KEY.fullmatch(key):
                 trouble = "question_key"
-            elif len(self.questions) >= question_rules.MOST_QUESTIONS:
+            elif len(self.questions) >= question_validation.MOST_QUESTIONS:
                 trouble = "questions_many"
             if trouble:
                 column = self.columns.get("question", "")
-                limit = question_rules.MOST_QUESTIONS
+                limit = question_validation.MOST_QUESTIONS
                 self.found.add(trouble, line, column, value=key[:64], limit=limit)
                 return None
         number = len(self.questions) + 1
@@ -274,7 +275,7 @@ class Judge:
 
     def _object(self, name: str, value: dict[str, Any], line: int) -> str | None:
         """A body or attributes as JSON text; None where there is a problem."""
-        if why := items.FIELDS[name].problem(value):
+        if why := upsert.FIELDS[name].problem(value):
             self.found.add("item_wrong", line, "", why=why)
             return None
         text = json.dumps(value, ensure_ascii=False)

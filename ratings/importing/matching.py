@@ -16,8 +16,8 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
 
-from projects.catalogue.raters import put_raters
 from projects.models import Project, Rater
+from projects.services.raters.upsert import put_raters
 from ratings.models import ImportRun
 
 from . import mapping

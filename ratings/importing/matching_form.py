@@ -9,13 +9,15 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext as _
 
-from projects.setup import question_rules
+from projects.services import question_validation
 from ratings.models import ImportRun
 
 from . import matching
 from .mapping import Mapping
 
-WHOLE_KEY = re.compile(rf"\A({question_rules.KEY.pattern})\Z")  # Django's field looks for a part
+WHOLE_KEY = re.compile(
+    rf"\A({question_validation.KEY.pattern})\Z"
+)  # Django's field looks for a part
 
 
 class MatchingForm(forms.Form):

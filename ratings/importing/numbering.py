@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from core.text import key_trouble
 from projects.models import Category, Question
-from projects.setup import question_rules
+from projects.services import question_validation
 
 from .problems import Found
 from .staging import Keys
@@ -92,7 +92,7 @@ class Answers:
         trouble = text_trouble(label, self.longest)
         if not trouble and not self.learning:
             trouble = "label_unknown"
-        if not trouble and len(self.numbers) >= question_rules.MOST_CATEGORIES:
+        if not trouble and len(self.numbers) >= question_validation.MOST_CATEGORIES:
             trouble = "labels_many"
         if not trouble:
             self.declare([label])
@@ -104,7 +104,7 @@ class Answers:
             column,
             value=label[:40],
             found=len(label),
-            limit=question_rules.MOST_CATEGORIES if many else self.longest,
+            limit=question_validation.MOST_CATEGORIES if many else self.longest,
             allowed=self.allowed,
         )
         return False

@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 
 from core.api.errors import BadRequest as BadRequestRows
 from core.jobs.lease import Lost
-from projects.setup.project_rules import Refused, time_zones
-from projects.setup.question_rules import InvalidQuestions
+from projects.services.project_validation import Refused, time_zones
+from projects.services.question_validation import InvalidQuestions
 from ratings.files.bounds import View
 from ratings.models import ImportRun
 

@@ -12,8 +12,8 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from projects.access import get_project
 from projects.models import Member
+from projects.permissions import get_project
 from ratings.models import ImportRun
 
 from . import leases, steps

@@ -13,11 +13,11 @@ from django.utils import timezone
 
 from core.jobs.dispatch import start_task
 from core.jobs.lease import Lost
-from projects.catalogue import rater_fields
 from projects.models import Category, Project, Question
-from projects.setup.projects import create_project, go_on_from_guidelines
-from projects.setup.question_rules import NewCategory, NewQuestion
-from projects.setup.questions import add_question
+from projects.services.projects import create_project, go_on_from_guidelines
+from projects.services.question_validation import NewCategory, NewQuestion
+from projects.services.questions import add_question
+from projects.services.raters import fields
 from ratings.files import uploads
 from ratings.models import ImportRun
 
@@ -86,7 +86,7 @@ def _guess(mapping: Mapping, path: str, project: Project | None) -> None:
 def _rater_named(file_name: str) -> str:
     """Who gave the answers of a file that names nobody: tools name a person's file like them."""
     stem = PurePath(uploads.shown_name(file_name)).name.split(".")[0].strip()
-    return stem[: rater_fields.LONGEST_KEY].strip() or "file"
+    return stem[: fields.LONGEST_KEY].strip() or "file"
 
 
 def _known_labels(project: Project | None) -> set[str]:

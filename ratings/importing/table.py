@@ -12,7 +12,7 @@ import json
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any
 
-from projects.catalogue import rater_fields
+from projects.services.raters import fields
 from ratings.files.formulas import unguard
 
 from .columns import CONTENT, checked_names
@@ -159,7 +159,7 @@ class Table:
                 rater = clean(name)
                 yield Rater(self.names_line, rater, column=name)
                 # one whose name is wrong is a problem once, not in every line
-                if not text_trouble(rater, rater_fields.LONGEST_KEY):
+                if not text_trouble(rater, fields.LONGEST_KEY):
                     rated_by.append((place, rater, name))
         brings_items = self._brings_items()
         for row in self._complete():

@@ -13,9 +13,9 @@ from django.utils.text import slugify
 
 from core.api.errors import BadRequest
 from projects.models import Project
-from projects.setup import question_rules
-from projects.setup.project_rules import Refused
-from projects.setup.question_rules import InvalidQuestions
+from projects.services import question_validation
+from projects.services.project_validation import Refused
+from projects.services.question_validation import InvalidQuestions
 from ratings.models import ImportRun
 
 from . import files, leases, matching, steps, work
@@ -202,7 +202,7 @@ def _match(run: ImportRun, mapping: Mapping, wishes: Wishes) -> None:
             raise Impossible(f"'{username}' is no member; one of {', '.join(known) or 'nobody'}")
         mapping.members[key] = known[username]
     for key, here in wishes.questions:
-        if not question_rules.KEY.fullmatch(here):
+        if not question_validation.KEY.fullmatch(here):
             raise Impossible(f"'{here}' cannot be the key of a question")
         mapping.questions[key] = here
 
@@ -241,7 +241,7 @@ def _choose_question(run: ImportRun, mapping: Mapping, look: Look, wishes: Wishe
     label_at = mapping.columns.get("label")
     name = look.names[label_at] if label_at is not None else ""
     key = wishes.question or slugify(name) or "label"
-    if not question_rules.KEY.fullmatch(key):
+    if not question_validation.KEY.fullmatch(key):
         raise Impossible(f"'{key}' cannot be the key of a question")
     mapping.question_key, mapping.question_text = key, name or key
     if run.project is None:

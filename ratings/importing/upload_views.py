@@ -11,8 +11,8 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from projects.access import get_project
 from projects.models import Member, Project
+from projects.permissions import get_project
 from ratings.files import parquet_file
 from ratings.files.bounds import bounded
 from ratings.models import ImportRun

@@ -18,8 +18,8 @@ from operator import attrgetter
 from django.db import connection, transaction
 
 from core.db import bulk
-from projects.catalogue import identities
 from projects.models import Project, Question, Rater
+from projects.services.raters import pseudonyms
 from ratings.models import ImportRun, Rating, Revision
 from ratings.recording import permitted
 from ratings.recording.apart import record_repeats
@@ -240,9 +240,9 @@ class Writer:
             for key in missing:
                 new.append(Rater(project=self.project, key=key, **self.told.get(key, {})))
             Rater.objects.bulk_create(new, ignore_conflicts=True)
-            identities.settle(self.project.pk)
+            pseudonyms.settle(self.project.pk)
             self.raters |= self._known_raters(missing)
         return len(missing)
 
     def _known_raters(self, keys: list[str]) -> dict[str, int]:
-        return identities.ids(self.project, keys)
+        return pseudonyms.ids(self.project, keys)

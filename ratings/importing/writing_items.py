@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from core.db import bulk
 from projects import locks
-from projects.catalogue import gold
-from projects.catalogue.items import put_items
 from projects.models import Item, Project, Question
+from projects.services.items import gold
+from projects.services.items.upsert import put_items
 from ratings.models import Assignment, ImportRun, Rating
 
 from . import media_names

@@ -15,9 +15,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
-from projects.access import LARGEST_ID, get_project
-from projects.catalogue import gold
 from projects.models import Item, Member, Project
+from projects.permissions import LARGEST_ID, get_project
+from projects.services.items import gold
 
 from . import asking, removing
 from .views import back

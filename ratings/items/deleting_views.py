@@ -13,8 +13,8 @@ from django.utils.translation import npgettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from core import security_log
-from projects.access import LARGEST_ID, get_project
 from projects.models import Deletion, Item, Member, Project, Rater
+from projects.permissions import LARGEST_ID, get_project
 
 from . import erasing, person
 

@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from core import security_log
 from projects.models import Deletion, GoldAnswer, Item, Project, Question, Rater
-from projects.setup.projects import archive_project
+from projects.services.projects import archive_project
 from ratings.files import media
 from ratings.models import NOTHING, Apart, Assignment, ImportRun, Rating, Revision
 from ratings.recording import places

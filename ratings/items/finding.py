@@ -13,8 +13,8 @@ from django.db.models import Count, Exists, F, Max, Min, OuterRef, QuerySet, Sub
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Coalesce
 
-from projects.catalogue import searching
 from projects.models import ASKED, WAITING, WITHDRAWN, GoldAnswer, Item, Project
+from projects.selectors import item_search
 from ratings.models import Assignment, Rating
 
 LOOKED_AT = 20_000  # items that one page looks at, in search of those that fit
@@ -118,7 +118,7 @@ def among(project: Project, wanted: Wanted, ids: Sequence[int]) -> Iterator[Item
     while start < len(ids):
         part = ids[start : start + size]
         rows = matching(project, wanted).filter(pk__in=part)
-        fit = {item.pk: item for item in rows if searching.says(item, wanted.search)}
+        fit = {item.pk: item for item in rows if item_search.says(item, wanted.search)}
         yield from (fit[pk] for pk in part if pk in fit)
         start, size = start + size, min(2 * size, MANY)
 
@@ -172,7 +172,7 @@ def matching(project: Project, wanted: Wanted) -> QuerySet[Item]:
         if wanted.most is not None:
             rows = rows.filter(n_ratings__lte=wanted.most)
     if wanted.search:
-        rows = rows.alias(text=Cast("body", TextField())).filter(searching.may_say(wanted.search))
+        rows = rows.alias(text=Cast("body", TextField())).filter(item_search.may_say(wanted.search))
     return _answered(rows, wanted)
 
 
@@ -257,7 +257,7 @@ def _read(rows: QuerySet[Item], wanted: Wanted, after: int, size: int) -> Iterat
         return
     while True:
         part = list(rows.filter(pk__gt=after)[:READ_AT_ONCE])
-        yield from (item for item in part if searching.says(item, wanted.search))
+        yield from (item for item in part if item_search.says(item, wanted.search))
         if len(part) < READ_AT_ONCE:
             return
         after = part[-1].pk

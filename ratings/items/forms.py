@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
 from core.text import key_trouble
-from projects.catalogue.items import LONGEST_KEY
 from projects.models import Item, Project, has_content
+from projects.services.items.upsert import LONGEST_KEY
 
 PARTS, ATTRIBUTES = "parts", "attributes"  # prefixes of the rows
 MOST_ROWS = 60

@@ -10,9 +10,9 @@ from django.db.models import Q
 
 from core import security_log
 from events.models import Event
-from projects import changes
-from projects.catalogue import identities
+from projects import hooks
 from projects.models import Project
+from projects.services.raters import pseudonyms
 
 NAMING = ("rater", "other_rater")  # what the data of an event calls a rater's key
 ROWS = 500
@@ -26,7 +26,7 @@ def hide(*, project: Project, by: Any) -> None:
     if stood.raters_hidden:
         return
     _set(stood, hidden=True)
-    renamed = identities.settle(project.pk)
+    renamed = pseudonyms.settle(project.pk)
     _follow(stood, renamed)
     security_log.event("raters_hidden", project_id=project.pk, by=by.pk, raters=len(renamed))
 
@@ -37,7 +37,7 @@ def show(*, project: Project, by: Any) -> None:
     stood = Project.objects.select_for_update().get(pk=project.pk)
     if not stood.raters_hidden:
         return
-    renamed = identities.restore(project.pk)
+    renamed = pseudonyms.restore(project.pk)
     _set(stood, hidden=False)
     _follow(stood, renamed)
     security_log.event("raters_shown", project_id=project.pk, by=by.pk, raters=len(renamed))
@@ -46,7 +46,7 @@ def show(*, project: Project, by: Any) -> None:
 @transaction.atomic
 def look(*, project: Project, reason: str, by: Any) -> list[dict[str, Any]]:
     """Who is who. That it was asked, and why, is written down with the answer."""
-    found = identities.table(project)
+    found = pseudonyms.table(project)
     security_log.event(
         "raters_looked_at", project_id=project.pk, by=by.pk, reason=reason, raters=len(found)
     )
@@ -69,4 +69,4 @@ def _follow(project: Project, renamed: Mapping[str, str]) -> None:
             event.data |= told
             moved.append(event)
     Event.objects.bulk_update(moved, ["data"], batch_size=ROWS)
-    changes.raters_renamed(project.pk, renamed)
+    hooks.raters_renamed(project.pk, renamed)

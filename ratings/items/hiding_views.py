@@ -14,8 +14,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from projects.access import get_project
 from projects.models import Member, Project
+from projects.permissions import get_project
 
 from . import hiding
 

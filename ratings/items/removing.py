@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from core import security_log
 from projects.models import Item, Project, Rater
-from projects.people import raters
+from projects.services.raters import updates
 from ratings.models import Apart, Assignment, Rating
 
 SAID = (Rating.objects, Apart.objects)
@@ -54,7 +54,7 @@ def remove_rater(*, rater: Rater, by: Any) -> bool:
     Rater.objects.select_for_update().get(pk=rater.pk)
     is_open = Assignment.objects.filter(rater=rater, state=Assignment.State.OPEN).exists()
     if is_open or any(rows.filter(rater=rater).exists() for rows in SAID):
-        raters.pause_rater(rater=rater, paused=True, by=by)
+        updates.pause_rater(rater=rater, paused=True, by=by)
         return False
     Rater.objects.filter(pk=rater.pk).delete()
     Project.objects.filter(pk=rater.project_id).catalogue_changed()

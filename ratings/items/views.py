@@ -14,10 +14,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from core.api.errors import BadRequest
-from projects.access import get_project
-from projects.catalogue import gold
-from projects.catalogue.items import put_items
 from projects.models import Item, Member, Project
+from projects.permissions import get_project
+from projects.services.items import gold
+from projects.services.items.upsert import put_items
 from ratings.desk import content
 
 from . import finding, forms

@@ -1,4 +1,4 @@
-"""What ratings answer and do when a project's set-up changes: the listeners of projects.changes."""
+"""What ratings answer and do when a project's set-up changes: the listeners of projects.hooks."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.urls.resolvers import RoutePattern
 
+from projects import authentication
 from projects.models import Item
-from projects.people import tokens
 
 NUL = "a%00b"
 # What the query of a page or of the API may name by a text, and everything else that is asked for.
@@ -126,7 +126,7 @@ def test_a_nul_in_a_cookie_or_a_header_is_answered(client: Client, admin: Any) -
     )
     stranger = Client(raise_request_exception=False)
     assert stranger.get("/", headers={"Cookie": cookies}).status_code == 302
-    bearer = f"Bearer {tokens.create(user=admin)}\x00"
+    bearer = f"Bearer {authentication.create(user=admin)}\x00"
     assert stranger.get("/api/v1/projects/", headers={"Authorization": bearer}).status_code == 401
     assert client.get("/", headers={"X-Request-ID": "a\x00b"}).status_code == 200
 

@@ -17,8 +17,8 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from metrics.models import NamedView
+from projects import authentication
 from projects.models import ApiToken, Item, Member, Project, Rater
-from projects.people import tokens
 from quality.models import Appeal, GoldAct
 
 VIEW = 900_001  # a request that makes a view as well gets its number from the database
@@ -110,16 +110,20 @@ def clients(
     Member.objects.create(project=project, user=cast["adjudicator"], role=decides)
     found = {"anon": APIClient()}
     for name in ("annotator", "viewer", "adjudicator", "lead", "stranger", "admin"):
-        found[name] = with_token(tokens.create(user=cast[name]))
-    found["read_token"] = with_token(tokens.create(user=cast["lead"], scope=ApiToken.Scope.READ))
-    found["bound_token"] = with_token(tokens.create(user=cast["lead"], project=project))
-    found["foreign_token"] = with_token(tokens.create(user=cast["lead"], project=other))
-    revoked = tokens.create(user=cast["lead"])
-    ApiToken.objects.filter(digest=tokens.digest(revoked)).update(revoked_at="2026-01-01T00:00:00Z")
+        found[name] = with_token(authentication.create(user=cast[name]))
+    found["read_token"] = with_token(
+        authentication.create(user=cast["lead"], scope=ApiToken.Scope.READ)
+    )
+    found["bound_token"] = with_token(authentication.create(user=cast["lead"], project=project))
+    found["foreign_token"] = with_token(authentication.create(user=cast["lead"], project=other))
+    revoked = authentication.create(user=cast["lead"])
+    ApiToken.objects.filter(digest=authentication.digest(revoked)).update(
+        revoked_at="2026-01-01T00:00:00Z"
+    )
     found["revoked_token"] = with_token(revoked)
     gone = cast["gone"]
     Member.objects.create(project=project, user=gone, role=Member.Role.LEAD)
-    found["deactivated"] = with_token(tokens.create(user=gone))
+    found["deactivated"] = with_token(authentication.create(user=gone))
     User.objects.filter(pk=gone.pk).update(is_active=False)
     return found
 

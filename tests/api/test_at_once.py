@@ -13,8 +13,8 @@ from django.contrib.auth.models import User
 from django.db import connection
 from rest_framework.test import APIClient
 
+from projects import authentication
 from projects.models import Item, Member, Project, Rater
-from projects.people import tokens
 from ratings.models import Rating, Revision
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -25,7 +25,7 @@ CLIENTS = 6
 @pytest.fixture
 def at_once(lead: User) -> Callable[..., list[Any]]:
     """``at_once(path, bodies)``: a client for each body, all beginning together; their answers."""
-    token = tokens.create(user=lead)
+    token = authentication.create(user=lead)
 
     def send(path: str, bodies: list[Any]) -> list[Any]:
         start = Barrier(len(bodies))

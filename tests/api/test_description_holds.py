@@ -21,8 +21,8 @@ from schemathesis.specs.openapi.checks import (
 
 from agreement_site.wsgi import application
 from metrics.work.sweep import bring_up_to_date
+from projects import authentication
 from projects.models import Project
-from projects.people import tokens
 
 CHECKS = [
     not_a_server_error,
@@ -53,7 +53,7 @@ def world(
         rate(question, item, "ann", "minor")
         rate(question, item, "ben", "major")
     bring_up_to_date(question.pk)
-    return {"project_id": stocked.pk, "token": tokens.create(user=lead)}
+    return {"project_id": stocked.pk, "token": authentication.create(user=lead)}
 
 
 @schema.parametrize()

@@ -23,11 +23,11 @@ from metrics import naming
 from metrics import tasks as counting
 from metrics.example import loading
 from metrics.models import NamedView, Report
-from projects.catalogue.gold import set_gold
+from projects import authentication
 from projects.models import GoldAnswer, Item, Member, Project, Question, Rater
-from projects.people import tokens
-from projects.setup.question_rules import NewCategory, NewQuestion
-from projects.setup.questions import add_question
+from projects.services.items.gold import set_gold
+from projects.services.question_validation import NewCategory, NewQuestion
+from projects.services.questions import add_question
 from quality import tasks
 from quality.adjudication import deciding
 from quality.exam import settings as exam_settings
@@ -312,7 +312,7 @@ def _imports(world: World, _question: Question, _lead: User) -> None:
 def _accounts(world: World, _question: Question, lead: User) -> None:
     from tests.agreement_site.accounts.test_second_factor import set_up
 
-    tokens.create(user=lead)
+    authentication.create(user=lead)
     make_user("sure", email="sure@example.org")
     sure = world.clients["sure"] = _signed_in("sure")
     set_up(sure)

@@ -14,8 +14,8 @@ from django.utils import timezone
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from metrics.work import sweep
-from projects.catalogue.gold import set_gold
 from projects.models import Item, Project, Question, Rater
+from projects.services.items.gold import set_gold
 from quality import tasks
 from quality.exam import settings
 from quality.models import Appeal, DriftStanding, GoldAct, LabelRules

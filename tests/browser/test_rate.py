@@ -12,9 +12,9 @@ from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 
 from projects.models import Category, Item, Question
-from projects.setup import scales
-from projects.setup.projects import change_project
-from projects.setup.question_rules import NewCategory
+from projects.services import scales
+from projects.services.projects import change_project
+from projects.services.question_validation import NewCategory
 from ratings.desk import rater_messages
 from ratings.models import Assignment, RaterMessage, Rating
 from tests.browser.conftest import becomes

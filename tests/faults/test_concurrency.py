@@ -23,10 +23,10 @@ from metrics.models import CountState, PairTally, RaterReading
 from metrics.readings import project as project_readings
 from metrics.readings import raters as rater_readings
 from metrics.work import sweep
-from projects.catalogue.items import put_items
 from projects.models import Category, Item, Project, Question, Rater
-from projects.setup.projects import change_project
-from projects.setup.scales import change_weights
+from projects.services.items.upsert import put_items
+from projects.services.projects import change_project
+from projects.services.scales import change_weights
 from ratings.desk import queue
 from ratings.files import media
 from ratings.models import Rating, Revision

@@ -24,9 +24,9 @@ from metrics.models import (
 from metrics.readings import project as readings
 from metrics.work import sweep
 from projects.models import Item, Project, Question, Rater
-from projects.setup.projects import change_project
-from projects.setup.question_rules import NewCategory
-from projects.setup.scales import change_categories, change_weights
+from projects.services.projects import change_project
+from projects.services.question_validation import NewCategory
+from projects.services.scales import change_categories, change_weights
 from ratings.models import NOTHING, Rating, Revision
 from ratings.recording import day_moves
 from ratings.recording.days import day_of

@@ -12,10 +12,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from projects.catalogue import identities
-from projects.catalogue.raters import put_raters
 from projects.models import Project, Question, Rater, RaterIdentity
-from projects.people.raters import tie_annotator
+from projects.services.raters import pseudonyms
+from projects.services.raters.updates import tie_annotator
+from projects.services.raters.upsert import put_raters
 from ratings.files import exporting
 from ratings.items import hiding
 from ratings.models import Rating
@@ -137,7 +137,7 @@ def test_two_who_join_a_hiding_project_get_pseudonyms_of_their_own(
     keys = list(Rater.objects.filter(project=project).values_list("key", flat=True))
     assert len(keys) == len(set(keys)) == len(PEOPLE) + 4
     assert all(key.startswith("rater-") for key in keys)
-    assert identities.restore(project.pk).keys() == set(keys)
+    assert pseudonyms.restore(project.pk).keys() == set(keys)
 
 
 def test_ratings_given_while_it_is_switched_stay_with_who_gave_them(

@@ -16,9 +16,8 @@ from django.db import OperationalError, connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from rest_framework.test import APIClient
 
-from projects import locks
+from projects import authentication, locks
 from projects.models import Item, Member, Project, Question, Rater
-from projects.people import tokens
 from ratings.api import incoming, together
 from ratings.models import NOTHING, Rating, Revision
 from ratings.recording import places
@@ -116,7 +115,7 @@ def make_post() -> Callable[..., Any]:
     """``make_post(project, user)(item, label, (item, label), ...)``: ratings of the rater "ann"."""
 
     def make(project: Project, user: User) -> Any:
-        token = tokens.create(user=user)
+        token = authentication.create(user=user)
         path = f"/api/v1/projects/{project.pk}/ratings/"
 
         def send(item: str, label: str | None, *more: tuple[str, str | None]) -> Any:
@@ -288,7 +287,9 @@ def test_who_may_not_rate_spoils_no_other(
     path = f"/api/v1/projects/{project.pk}/ratings/"
     clients = {}
     for user in (lead, annotator, without):
-        clients[user] = APIClient(headers={"Authorization": f"Bearer {tokens.create(user=user)}"})
+        clients[user] = APIClient(
+            headers={"Authorization": f"Bearer {authentication.create(user=user)}"}
+        )
         clients[user].get(path)  # the token's first use writes
 
     def send(user: User, item: str, **more: str) -> Callable[[], Any]:

@@ -12,8 +12,8 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from metrics.work.sweep import bring_up_to_date
-from projects.catalogue.gold import set_gold
 from projects.models import Item, Project, Question
+from projects.services.items.gold import set_gold
 from quality import auditing, tasks
 from quality.models import DriftStanding, GoldItem, GoldScore, RepeatScore, RepeatState
 from ratings.models import Apart, Rating

@@ -21,8 +21,8 @@ from metrics.pages.rater_columns import Column, RaterRow
 from metrics.pages.selection import Selection
 from metrics.readings import disputes, pairs
 from metrics.readings.findings import Confusions
-from projects.catalogue.sizes import n_items
 from projects.models import Rater
+from projects.selectors.item_counts import n_items
 
 from .source import Course, Numbers, PairNumbers, ProjectNumbers, RaterNumbers, Source
 

@@ -18,8 +18,8 @@ from metrics.pages.rater_columns import Column, RaterRow
 from metrics.pages.selection import Selection
 from metrics.readings import bootstrap, disputes, over_time, pair_details, pairs
 from metrics.readings.findings import Confusions
-from projects.catalogue.sizes import n_items
 from projects.models import Question, Rater
+from projects.selectors.item_counts import n_items
 
 from .sliced import SlicedPair
 from .source import Course, PairNumbers, ProjectNumbers, RaterNumbers, Source

@@ -9,9 +9,9 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from projects.access import role_in
+from projects import authentication
 from projects.models import ApiToken, Project
-from projects.people import tokens
+from projects.permissions import role_in
 
 
 class Command(BaseCommand):
@@ -43,5 +43,7 @@ class Command(BaseCommand):
                 raise CommandError("--days is a number from 1 to 36500.")
             expires_at = timezone.now() + datetime.timedelta(days=days)
         self.stdout.write(
-            tokens.create(user=user, project=project, scope=options["scope"], expires_at=expires_at)
+            authentication.create(
+                user=user, project=project, scope=options["scope"], expires_at=expires_at
+            )
         )

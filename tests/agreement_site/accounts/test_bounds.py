@@ -21,8 +21,8 @@ from rest_framework.test import APIClient
 
 from agreement_site.accounts import pace
 from agreement_site.models import TrailLine
+from projects import authentication
 from projects.models import Project
-from projects.people import tokens
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_what_has_a_pace_is_a_page() -> None:
 def test_wrong_tokens_are_told_and_not_each(
     caplog: pytest.LogCaptureFixture, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(tokens, "_last_told", 0.0)
+    monkeypatch.setattr(authentication, "_last_told", 0.0)
     client = APIClient()
     client.credentials(HTTP_AUTHORIZATION="Bearer ccd_wrong")
     for _try in range(3):

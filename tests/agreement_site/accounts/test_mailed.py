@@ -14,8 +14,8 @@ from django.test import Client
 
 from agreement_site.accounts import sign_in_limit
 from agreement_site.models import TrailLine
+from projects import authentication
 from projects.models import ApiToken
-from projects.people import tokens
 from tests.cast import PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -49,7 +49,7 @@ def test_a_mailed_link_sets_the_password_once(
     with_mail: None, client: Client, lead: User, caplog: pytest.LogCaptureFixture
 ) -> None:
     User.objects.update(email="lead@example.org")
-    tokens.create(user=lead)
+    authentication.create(user=lead)
     inside = Client()
     inside.force_login(lead)
     assert FORGOTTEN in client.get("/sign-in/").content.decode()

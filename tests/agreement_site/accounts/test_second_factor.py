@@ -21,8 +21,8 @@ from rest_framework.test import APIClient
 
 from agreement_site.accounts import requirement, sign_in_limit
 from agreement_site.models import TrailLine
+from projects import authentication
 from projects.models import Project
-from projects.people import tokens
 from tests.cast import PASSWORD
 
 pytestmark = [
@@ -238,7 +238,7 @@ def test_no_page_is_open_before_it_is_set_up(
         assert client.get(path).status_code == 200
     # a token of the API was made behind this door
     program = APIClient()
-    program.credentials(HTTP_AUTHORIZATION=f"Bearer {tokens.create(user=admin)}")
+    program.credentials(HTTP_AUTHORIZATION=f"Bearer {authentication.create(user=admin)}")
     assert program.get("/api/v1/projects/").status_code == 200
     # but a header that is no token lends a session nothing
     for header in ("Basic eDp5", "Bearer wrong"):

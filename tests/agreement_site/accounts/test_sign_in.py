@@ -17,8 +17,8 @@ from django.utils.http import urlsafe_base64_encode
 from agreement_site.accounts import sign_in_limit
 from agreement_site.models import SignInTries
 from core import security_log
+from projects import authentication
 from projects.models import ApiToken
-from projects.people import tokens
 from tests.cast import PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -147,7 +147,7 @@ def test_a_password_is_guessed_nowhere_else_either(client_for, lead, page, form)
 
 def test_with_the_password_tokens_go_unless_they_are_to_stay(client, lead):
     client.force_login(lead)
-    tokens.create(user=lead)
+    authentication.create(user=lead)
     new = {
         "old_password": PASSWORD,
         "new_password1": "another one x",

@@ -151,7 +151,7 @@ def test_a_database_that_is_gone_is_told_once(
     def gone(*arguments: Any, **names: Any) -> None:
         raise OperationalError("server closed the connection")
 
-    monkeypatch.setattr("projects.api.view.get_project", gone)
+    monkeypatch.setattr("projects.api.base.get_project", gone)
     answer = api_for(lead).get(f"/api/v1/projects/{project.pk}/agreement/")
     assert answer.status_code == 503
     _token, why, line = lines()

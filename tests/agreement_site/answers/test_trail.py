@@ -14,9 +14,9 @@ from django.test import Client
 from agreement_site.models import TrailLine
 from core import security_log
 from projects.models import Member
-from projects.people import members
-from projects.setup.projects import change_project
-from projects.setup.questions import change_question_text
+from projects.services.members import membership
+from projects.services.projects import change_project
+from projects.services.questions import change_question_text
 from tests.cast import PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -62,7 +62,7 @@ def test_settings_and_texts_are_kept_before_and_after(
 def test_what_is_taken_back_leaves_no_line(project: Any, lead: User, viewer: User) -> None:
     member = project.members.get(user=viewer)
     with pytest.raises(RuntimeError), transaction.atomic():
-        members.remove_member(member=member, by=lead)
+        membership.remove_member(member=member, by=lead)
         assert last().what == "member_removed"
         raise RuntimeError
     assert not TrailLine.objects.exists()

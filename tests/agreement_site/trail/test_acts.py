@@ -20,9 +20,9 @@ from rest_framework.test import APIClient
 from agreement_site.models import TrailLine
 from agreement_site.trail.acts import ACTS
 from metrics.models import NamedView, ViewLink
-from projects.catalogue import gold
+from projects import authentication
 from projects.models import ApiToken, Item, Member, MemberOffer, Project, Rater
-from projects.people import tokens
+from projects.services.items import gold
 from quality.models import GoldAct
 from tests.cast import PASSWORD
 
@@ -77,7 +77,7 @@ class World:
 @pytest.fixture
 def world(project: Project, lead: User, admin: User, rate: Callable[..., Any]) -> World:
     found = World(project, lead, admin, rate)
-    found.made["token"] = tokens.create(user=lead)
+    found.made["token"] = authentication.create(user=lead)
     found.item()
     return found
 

@@ -11,8 +11,8 @@ from rest_framework.test import APIClient
 from metrics.agreement import report
 from metrics.on_request import attributing, slices
 from metrics.work.sweep import bring_up_to_date
-from projects.catalogue.items import put_items
 from projects.models import Item, Project, Question, Rater
+from projects.services.items.upsert import put_items
 from tests.ratings.importing.import_wizard import words
 
 Address = Callable[..., str]

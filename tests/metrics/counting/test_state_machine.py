@@ -29,10 +29,10 @@ from metrics.models import Share
 from metrics.readings import project as readings
 from metrics.work import sweep
 from projects.models import Category, Item, Project, Question, Rater
-from projects.setup.project_rules import Refused
-from projects.setup.projects import change_project
-from projects.setup.question_rules import NewCategory
-from projects.setup.scales import change_categories, change_weights
+from projects.services.project_validation import Refused
+from projects.services.projects import change_project
+from projects.services.question_validation import NewCategory
+from projects.services.scales import change_categories, change_weights
 from ratings.models import NOTHING, Rating
 from ratings.recording import waiting
 from ratings.recording.judgement import Judgement

@@ -103,7 +103,7 @@ def test_one_rater_chooses_major_half_as_often_after_six_weeks(simulated):
 
 
 def test_the_matrix_is_one_that_a_lead_may_save():
-    from projects.setup import weight_matrix
+    from projects.services import weight_matrix
 
     assert weight_matrix.problem(loading.SEVERITY_MATRIX, len(simulation.LABELS)) is None
 

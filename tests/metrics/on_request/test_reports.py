@@ -19,8 +19,8 @@ from metrics.on_request import reports
 from metrics.on_request.report_facts import facts_at
 from metrics.work.sweep import bring_up_to_date
 from projects.models import KindVersion, Question, Rater
-from projects.people.raters import change_rater
-from projects.setup.scales import change_weights
+from projects.services.raters.updates import change_rater
+from projects.services.scales import change_weights
 from tests import cast
 from tests.cast import Cast
 

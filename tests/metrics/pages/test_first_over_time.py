@@ -11,7 +11,7 @@ import time_machine
 from metrics.agreement import report
 from metrics.models import Reading
 from metrics.work.sweep import bring_up_to_date
-from projects.setup.scales import change_headline
+from projects.services.scales import change_headline
 
 pytestmark = pytest.mark.django_db
 LABELS = ("none", "minor", "major", "critical")

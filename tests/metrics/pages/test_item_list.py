@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from projects.catalogue import gold
 from projects.models import Item, Rater
+from projects.services.items import gold
 from quality.adjudication import deciding
 from ratings.items import finding
 from ratings.models import Assignment

@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Member, Project, Question
-from projects.setup.question_rules import NewCategory, NewQuestion
-from projects.setup.questions import add_question
+from projects.services.question_validation import NewCategory, NewQuestion
+from projects.services.questions import add_question
 from quality.models import ItemLabel
 from tests.journeys import journeys
 

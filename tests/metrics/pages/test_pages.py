@@ -19,7 +19,7 @@ from metrics.on_request import slices
 from metrics.pages import chart_views
 from metrics.readings import later
 from metrics.work.sweep import bring_up_to_date, work_on
-from projects.setup.projects import change_project
+from projects.services.projects import change_project
 from tests import cast
 from tests.cast import Cast
 

@@ -9,7 +9,7 @@ import time_machine
 
 from metrics import tasks
 from metrics.work.sweep import bring_up_to_date
-from projects.setup.projects import change_project
+from projects.services.projects import change_project
 
 pytestmark = pytest.mark.django_db
 

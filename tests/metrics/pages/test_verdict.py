@@ -15,7 +15,7 @@ from metrics.models import Diagnosis, Slice
 from metrics.on_request import slices
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Item, Project, Question, Rater
-from projects.setup.projects import change_project
+from projects.services.projects import change_project
 
 pytestmark = pytest.mark.django_db
 

@@ -12,8 +12,8 @@ from django.test import Client
 from django.utils import timezone
 
 from events.models import Event
-from projects.catalogue.gold import set_gold
 from projects.models import Item, Member, Question, Rater
+from projects.services.items.gold import set_gold
 from quality.adjudication import appeals, deciding
 from quality.models import Appeal, ItemLabel, LabelRules
 from tests.cast import Cast

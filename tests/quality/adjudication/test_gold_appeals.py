@@ -11,8 +11,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from projects.catalogue.gold import retire_gold, set_gold
 from projects.models import Item, Project, Question, Rater
+from projects.services.items.gold import retire_gold, set_gold
 from quality.models import Appeal, LabelRules
 from ratings.models import Apart, Assignment, Exam
 

@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from metrics.agreement import consensus as formulas
 from metrics.work import sweep
-from projects.catalogue.gold import retire_gold, set_gold
 from projects.models import Item, Question, Rater
+from projects.services.items.gold import retire_gold, set_gold
 from quality import tasks
 from quality.adjudication.deciding import decide
 from quality.consensus import renew, settings, stamp

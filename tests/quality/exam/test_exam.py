@@ -10,9 +10,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from events.models import Event
-from projects.catalogue.gold import retire_gold, set_gold
 from projects.models import Item, Project, Question, Rater
-from projects.setup.projects import change_project
+from projects.services.items.gold import retire_gold, set_gold
+from projects.services.projects import change_project
 from quality.exam import settings
 from quality.gold import renew
 from quality.models import GoldItem, GoldScore

@@ -13,8 +13,8 @@ from django.test import Client
 from events.models import Event
 from metrics.agreement.gold import PAUSE_AT, evidence, paused_at
 from metrics.work.sweep import bring_up_to_date
-from projects.catalogue.gold import set_gold
 from projects.models import Item, Question, Rater
+from projects.services.items.gold import set_gold
 from quality.gold import acting, renew
 from quality.models import GoldAct, GoldScore
 

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from metrics.models import CountState, Reading
 from metrics.work import sweep
-from projects.catalogue.gold import set_gold
 from projects.models import Item, Question, Rater
+from projects.services.items.gold import set_gold
 from quality import tasks
 from quality.gold import renew, stamp
 from quality.models import GoldItem, GoldScore, GoldState

@@ -11,8 +11,8 @@ from django.test import Client
 
 from metrics.agreement import gold as formulas
 from metrics.work import sweep
-from projects.catalogue.gold import retire_gold, set_gold
 from projects.models import GoldAnswer, Item, Question, Rater
+from projects.services.items.gold import retire_gold, set_gold
 from quality import tasks
 from quality.gold import renew, settings, stamp, suspects
 from quality.models import GoldItem, GoldReview, GoldScore, GoldState

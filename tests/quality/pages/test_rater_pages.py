@@ -18,7 +18,7 @@ from metrics import naming
 from metrics.on_request import slices
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Item, Project, Question, Rater
-from projects.people import names
+from projects.services.members import usernames
 from quality import tasks
 from quality.models import Alarm
 from quality.pages import funnel_chart
@@ -301,7 +301,7 @@ def test_the_page_of_a_rater_begins_with_a_judgement(
     ],
 )
 def test_initials_tell_numbered_raters_apart(name: str, told: str) -> None:
-    assert names.initials(name) == told
+    assert usernames.initials(name) == told
 
 
 @pytest.mark.fresh

@@ -18,7 +18,7 @@ from metrics.pages import findings, report_words
 from metrics.readings import drawn, later
 from metrics.work import sweep
 from projects.models import Item, Project, Question, QueueOrder, Rater
-from projects.setup import projects
+from projects.services import projects
 from quality.adjudication import deciding
 from quality.alarms import looking
 from quality.consensus import renew

@@ -10,8 +10,8 @@ import time_machine
 from django.test import Client
 from django.utils import timezone
 
-from projects.catalogue import items as catalogue
 from projects.models import Item, Project, Question, QueueOrder, Rater
+from projects.services.items import upsert as catalogue
 from ratings.desk import hidden
 from ratings.models import Apart, Assignment, Rating, Revision
 from tests.ratings.desk.test_rate import rate_url, submit

@@ -10,8 +10,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from metrics.work.sweep import bring_up_to_date
-from projects.catalogue.gold import retire_gold, set_gold
 from projects.models import Item, Project, Question, QueueOrder, Rater
+from projects.services.items.gold import retire_gold, set_gold
 from ratings.desk import answering, hidden, queue
 from ratings.models import Apart, Assignment, Rating, Revision
 from tests.ratings.desk.test_queue_concurrent import in_threads

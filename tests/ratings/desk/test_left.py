@@ -11,8 +11,8 @@ import time_machine
 from django.test import Client
 from django.utils import timezone
 
-from projects.catalogue.gold import set_gold
 from projects.models import Item, Project, Question, QueueOrder, Rater
+from projects.services.items.gold import set_gold
 from ratings.desk import hidden
 from ratings.models import Assignment
 from tests.ratings.desk.test_rate import rate_url, submit

@@ -6,8 +6,8 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from projects.catalogue.items import put_items
 from projects.models import Item, QueueOrder, Rater
+from projects.services.items.upsert import put_items
 from ratings.desk import queue, search
 from ratings.models import Assignment
 from ratings.recording import places

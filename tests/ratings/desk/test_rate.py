@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from projects.models import Category, Item, Member, Project, Question, Rater
-from projects.setup.projects import change_project
+from projects.services.projects import change_project
 from ratings.desk import rater_messages
 from ratings.models import Apart, Assignment, Rating, Revision
 from tests import plans

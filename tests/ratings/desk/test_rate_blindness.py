@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Item
-from projects.setup.projects import change_project
+from projects.services.projects import change_project
 from quality.models import Alarm
 from ratings.desk import queue
 from ratings.models import Apart, Assignment, Rating

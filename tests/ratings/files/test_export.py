@@ -326,8 +326,8 @@ def test_export_imports_as_equal_ratings(
 
 
 def _project_with(lead: Any, labels: list[str], given_ratings: dict[Any, Any]) -> Project:
-    from projects.setup.projects import create_project
-    from projects.setup.question_rules import NewCategory, NewQuestion
+    from projects.services.projects import create_project
+    from projects.services.question_validation import NewCategory, NewQuestion
     from ratings.importing.moments import moment_of
 
     question = NewQuestion("q", "Q?", categories=[NewCategory(label) for label in labels])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from projects.models import GuidelineVersion, Project, Rater
-from projects.setup.projects import change_project
+from projects.services.projects import change_project
 from ratings.models import Rating
 from tests.ratings.importing.import_wizard import Wizard
 

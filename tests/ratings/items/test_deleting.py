@@ -15,9 +15,9 @@ from metrics.auditing.compare import audit
 from metrics.models import PairTally
 from metrics.work import deletions
 from metrics.work.sweep import bring_up_to_date
-from projects.catalogue import gold
 from projects.models import Deletion, GoldAnswer, Item, Project, Question, Rater
-from projects.setup.projects import archive_project
+from projects.services.items import gold
+from projects.services.projects import archive_project
 from ratings.items import erasing
 from ratings.models import Assignment, Rating, Revision
 from tests.ratings.importing.import_wizard import Wizard, words

@@ -14,7 +14,7 @@ from events.models import Event
 from events.services import record
 from metrics.models import NamedView
 from projects.models import Member, Project, Rater, RaterIdentity
-from projects.people import members
+from projects.services.members import membership
 from ratings.desk.answering import begin
 from ratings.items import hiding, person
 from ratings.models import Rating
@@ -144,7 +144,7 @@ def test_who_comes_later_is_hidden_at_once(
     hiding.hide(project=project, by=lead)
     project.refresh_from_db()
     eva, finn = make_user("eva"), make_user("finn")
-    members.add_member(project=project, username="eva", role=Member.Role.ANNOTATOR, by=admin)
+    membership.add_member(project=project, username="eva", role=Member.Role.ANNOTATOR, by=admin)
     Member.objects.create(project=project, user=finn, role=Member.Role.LEAD)
     assert begin(project, finn).key.startswith("rater-")
     api = api_for(lead)

@@ -11,9 +11,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from metrics.pages import item_list
-from projects.catalogue import gold
-from projects.catalogue.items import put_items
 from projects.models import GoldAnswer, Item, ItemVersion, Project, Rater
+from projects.services.items import gold
+from projects.services.items.upsert import put_items
 from ratings.desk import queue
 from ratings.items import finding
 from ratings.models import Assignment, Rating

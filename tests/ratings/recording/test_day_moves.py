@@ -10,7 +10,7 @@ import pytest
 
 from metrics.work import sweep as counting
 from projects.models import Category, Project, Question
-from projects.setup.projects import change_project
+from projects.services.projects import change_project
 from ratings import tasks
 from ratings.models import DayMove, Rating
 from ratings.recording import day_moves

@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 
 from projects.models import Item, Project, Rater
-from projects.setup.projects import change_project
+from projects.services.projects import change_project
 from ratings.models import Rating, Revision
 from ratings.recording.judgement import Judgement
 from ratings.recording.record import record

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from projects.catalogue.items import put_items
 from projects.models import Item, Project
+from projects.services.items.upsert import put_items
 from ratings.models import Rating, Revision
 from ratings.recording.judgement import Judgement
 from ratings.recording.record import record

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from projects.models import Item, Project, Question, Rater
-from projects.setup import projects
+from projects.services import projects
 from ratings.desk import queue
 from ratings.recording import places
 

@@ -1,0 +1,157 @@
+"""What the pages of people and tokens ask for."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from typing import Any
+
+from allauth.account.authentication import get_authentication_records
+from django import forms
+from django.contrib.auth import authenticate
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from projects.models import ApiToken, Member, Project, Rater
+from projects.services.raters.fields import (
+    LONGEST_GROUP,
+    LONGEST_MODEL,
+    LONGEST_NAME,
+    LONGEST_VERSION,
+)
+
+MOST_INVITED = 100  # at a time
+FRESH = 5 * 60  # seconds
+MOST_TOKENS = 20  # of one user, that have not ended
+
+
+class TokenForm(forms.Form):
+    scope = forms.ChoiceField(
+        label=_("It may"), choices=[("write", _("read and write")), ("read", _("only read"))]
+    )
+    project = forms.ModelChoiceField(
+        Project.objects.none(), label=_("Project"), required=False, empty_label=_("all my projects")
+    )
+    days = forms.TypedChoiceField(
+        label=_("It ends"),
+        coerce=int,
+        choices=[
+            ("30", _("in 30 days")),
+            ("90", _("in 90 days")),
+            ("365", _("in a year")),
+        ],
+        initial="90",
+    )
+    # A session that somebody left open is not to become a key that lasts for a year.
+    password = forms.CharField(
+        label=_("Your password"),
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+    )
+
+    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.request = request
+        user: Any = request.user
+        project: Any = self.fields["project"]
+        project.queryset = Project.objects.visible_to(user).order_by("name")
+        if not user.has_usable_password():
+            del self.fields["password"]
+
+    def clean_password(self) -> str:
+        given: str = self.cleaned_data["password"]
+        user: Any = self.request.user
+        if authenticate(self.request, username=user.get_username(), password=given) is None:
+            raise forms.ValidationError(_("This is not your password."))
+        return given
+
+    def clean(self) -> dict[str, Any]:
+        user: Any = self.request.user
+        if not user.has_usable_password() and not _came_in_just_now(self.request):
+            raise forms.ValidationError(_("Sign out and in again first: it is too long ago."))
+        kept = ApiToken.objects.filter(user=user.pk, revoked_at=None)
+        if kept.exclude(expires_at__lte=timezone.now()).count() >= MOST_TOKENS:
+            said = _("You have %(most)s tokens, which is as many as are allowed. Revoke one first.")
+            raise forms.ValidationError(said % {"most": MOST_TOKENS})
+        return self.cleaned_data
+
+    def expires_at(self) -> datetime.datetime:
+        return timezone.now() + datetime.timedelta(days=self.cleaned_data["days"])
+
+
+def _came_in_just_now(request: HttpRequest) -> bool:
+    """Who has no password, because they sign in by a provider, shows who they are by that."""
+    records = get_authentication_records(request, request.user)
+    return bool(records) and time.time() - records[-1]["at"] < FRESH
+
+
+class MemberForm(forms.Form):
+    username = forms.CharField(
+        label=_("Name"), max_length=150, help_text=_("Letters, digits and @ . + - _")
+    )
+    role = forms.ChoiceField(
+        label=_("Role"), choices=Member.Role.choices, initial=Member.Role.ANNOTATOR
+    )
+    account = forms.ChoiceField(
+        label=_("Account"),
+        choices=[("new", _("make a new account")), ("existing", _("has an account already"))],
+        widget=forms.RadioSelect,
+        initial="new",
+    )
+
+
+class InviteForm(forms.Form):
+    """New accounts, a name a line."""
+
+    names = forms.CharField(
+        label=_("Names, one a line"),
+        max_length=MOST_INVITED * 160,
+        widget=forms.Textarea({"rows": 5}),
+        help_text=_(
+            "Each gets a new account and a link of its own; whom you know from another project of "
+            "yours is a member at once."
+        ),
+    )
+    role = forms.ChoiceField(
+        label=_("Role"), choices=Member.Role.choices, initial=Member.Role.ANNOTATOR
+    )
+
+    def clean_names(self) -> list[str]:
+        lines = self.cleaned_data["names"].splitlines()
+        names = [line.strip() for line in lines if line.strip()]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise forms.ValidationError(_("Twice: %(names)s.") % {"names": ", ".join(twice)})
+        if len(names) > MOST_INVITED:
+            raise forms.ValidationError(_("%(n)s at a time at most.") % {"n": MOST_INVITED})
+        return names
+
+
+class RaterForm(forms.Form):
+    name = forms.CharField(label=_("Name"), max_length=LONGEST_NAME, required=False)
+    kind = forms.ChoiceField(label=_("Kind"), choices=Rater.Kind.choices)
+    model = forms.CharField(label=_("Model"), max_length=LONGEST_MODEL, required=False)
+    prompt_version = forms.CharField(
+        label=_("Version of its prompt"),
+        max_length=LONGEST_VERSION,
+        required=False,
+        help_text=_("Of models alone. Another version is another rater: its trends begin anew."),
+    )
+    group = forms.CharField(
+        label=_("Group"),
+        max_length=LONGEST_GROUP,
+        required=False,
+        help_text=_("A team or vendor; the dashboard can show the ratings of one group."),
+    )
+    user = forms.TypedChoiceField(label=_("Rates as"), coerce=int, empty_value=None, required=False)
+
+    def __init__(
+        self, *args: Any, members: list[Member], hidden: bool = False, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        users = [(member.user_id, member.user.get_username()) for member in members]
+        choices: Any = self.fields["user"]
+        choices.choices = [("", _("nobody")), *users]
+        if hidden:  # who it is, and it is not to be seen
+            del self.fields["name"], self.fields["user"]

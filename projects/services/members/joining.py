@@ -1,0 +1,43 @@
+"""How somebody becomes a member, whoever brought it about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.utils.translation import gettext as _
+
+from core import security_log
+from projects.models import Member, Project
+from projects.services.project_validation import Refused
+from projects.services.raters.updates import tie_annotator
+
+
+def join(project: Project, user: User, role: str, by: Any) -> Member:
+    """Make the user a member, in the caller's transaction. Raises Refused for an unknown role and
+    for somebody who is one already."""
+    check_role(role)
+    Project.objects.select_for_update().get(pk=project.pk)
+    if Member.objects.filter(project=project, user=user).exists():
+        said = _("'%(name)s' is a member of this project already.")
+        raise Refused({"username": said % {"name": user.username}})
+    member = Member.objects.create(project=project, user=user, role=role)
+    if role == Member.Role.ANNOTATOR:
+        tie_annotator(project=project, user=user)
+    security_log.event(
+        "member_added",
+        project_id=project.pk,
+        who=user.pk,
+        role=role,
+        by=by.pk,
+        after={"member": user.get_username(), "role": role},
+    )
+    return member
+
+
+def check_role(role: str) -> None:
+    """Raises Refused for an unknown one."""
+    if role not in Member.Role.values:
+        raise Refused(
+            {"role": _("A role is one of %(roles)s.") % {"roles": ", ".join(Member.Role.values)}}
+        )

@@ -1,0 +1,110 @@
+"""Tokens: shown once, stored as a digest, dying with their user."""
+
+from __future__ import annotations
+
+import datetime
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from projects import authentication
+from projects.models import ApiToken, Project
+
+PATH = "/api/v1/projects/"
+
+
+def command(*arguments: str) -> str:
+    out = StringIO()
+    call_command("create_token", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def client(token: str) -> APIClient:
+    found = APIClient()
+    found.credentials(HTTP_AUTHORIZATION=f"Bearer {token}")
+    return found
+
+
+def test_printed_once_and_stored_as_a_digest(lead: User, project: Project) -> None:
+    printed = command("lead")
+    token = printed.strip()
+    assert printed == f"{token}\n"
+    assert client(token).get(PATH).status_code == 200
+    stored = ApiToken.objects.values().get()
+    assert token not in str(stored)
+    assert stored["digest"] == authentication.digest(token)
+    assert token.startswith(stored["prefix"])
+    assert (stored["scope"], stored["project_id"], stored["expires_at"]) == ("write", None, None)
+
+
+def test_narrowed_to_a_project_to_reading_and_to_days(lead: User, project: Project) -> None:
+    token = command("lead", "--project", str(project.pk), "--scope", "read", "--days", "2").strip()
+    stored = ApiToken.objects.get()
+    assert (stored.scope, stored.project) == ("read", project)
+    assert stored.expires_at is not None
+    assert abs(
+        stored.expires_at - timezone.now() - datetime.timedelta(days=2)
+    ) < datetime.timedelta(minutes=1)
+    assert client(token).get(f"{PATH}{project.pk}/").status_code == 200
+    assert client(token).patch(f"{PATH}{project.pk}/", {}, format="json").status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nobody"], "no active user 'nobody'"),
+        (["gone"], "no active user 'gone'"),
+        (["lead", "--project", "999"], "no member of a project 999"),
+        (["stranger", "--project", "{id}"], "no member"),
+        (["lead", "--days", "0"], "1 to 36500"),
+    ],
+)
+def test_refused_commands(
+    project: Project, stranger: User, make_user: Any, arguments: list[str], words: str
+) -> None:
+    make_user("gone", is_active=False)
+    with pytest.raises(CommandError, match=words):
+        command(*(argument.format(id=project.pk) for argument in arguments))
+    assert not ApiToken.objects.exists()
+
+
+def test_an_expired_token_is_none(lead: User) -> None:
+    token = authentication.create(
+        user=lead, expires_at=timezone.now() + datetime.timedelta(hours=1)
+    )
+    assert client(token).get(PATH).status_code == 200
+    ApiToken.objects.update(created_at="2026-01-01T00:00:00Z", expires_at=timezone.now())
+    assert client(token).get(PATH).status_code == 401
+
+
+def test_when_it_was_used_is_kept_but_not_at_every_request(lead: User) -> None:
+    token = authentication.create(user=lead)
+    assert ApiToken.objects.get().last_used_at is None
+    client(token).get(PATH)
+    first = ApiToken.objects.get().last_used_at
+    assert first is not None
+    client(token).get(PATH)
+    assert ApiToken.objects.get().last_used_at == first
+    ApiToken.objects.update(last_used_at=first - datetime.timedelta(minutes=6))
+    client(token).get(PATH)
+    again = ApiToken.objects.get().last_used_at
+    assert again is not None and again >= first
+
+
+@pytest.mark.parametrize(
+    "flags", [{}, {"is_staff": True}, {"is_staff": True, "is_superuser": True}]
+)
+def test_the_caller_is_the_tokens_user(make_user: Any, flags: dict[str, bool], rf: Any) -> None:
+    user = make_user("some.body", email="a@b.example", **flags)
+    request = rf.get(PATH, headers={"Authorization": f"Bearer {authentication.create(user=user)}"})
+    caller, token = authentication.TokenAuthentication().authenticate(request) or (None, None)
+    assert caller == user
+    for name in ("username", "is_staff", "is_superuser", "is_active", "email", "password"):
+        assert getattr(caller, name) == getattr(user, name), name
+    assert token is not None
+    assert token.user_id == user.pk
