@@ -385,7 +385,7 @@ WHITENOISE_AUTOREFRESH = False
 # A request is small; files come through the import wizard, which streams them to disk.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 5000
-# Files are kept by the views that ask for them (ratings/files/bounds.py).
+# Files are kept by the views that ask for them (ratings/files/upload_limits.py).
 FILE_UPLOAD_HANDLERS = ["agreement_site.answers.bodies.NoFiles"]
 FILE_UPLOAD_TEMP_DIR = str(DATA_DIR / "uploads")
 Path(FILE_UPLOAD_TEMP_DIR).mkdir(exist_ok=True, mode=0o700)

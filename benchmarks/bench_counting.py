@@ -253,8 +253,8 @@ def write_for(
     that were, in how many seconds, and the queue's length meanwhile."""
     from metrics.work import hints
     from projects.models import Item
-    from ratings.recording.judgement import Judgement
-    from ratings.recording.record import record
+    from ratings.services.judgement import Judgement
+    from ratings.services.record import record
 
     rng = np.random.default_rng(7)
     some = RATE // 10 // PER_ITEM
@@ -283,8 +283,8 @@ def write_for(
 def wait_for_the_worker(question: Any) -> None:
     """Until it has counted a change."""
     from ratings.models import Rating
-    from ratings.recording.judgement import Judgement
-    from ratings.recording.record import record
+    from ratings.services.judgement import Judgement
+    from ratings.services.record import record
 
     rating = Rating.objects.filter(question=question)[0]
     new = Judgement(rating.item_id, rating.rater_id, (rating.code + 1) % LABELS)
@@ -427,8 +427,8 @@ def one_change(question: Any, items: list[int] | None, times: int) -> tuple[floa
     from metrics.work import sweep
     from projects.models import Item
     from ratings.models import Rating
-    from ratings.recording.judgement import Judgement
-    from ratings.recording.record import record
+    from ratings.services.judgement import Judgement
+    from ratings.services.record import record
 
     rng = np.random.default_rng(1)
     first, last = (

@@ -119,25 +119,25 @@ def imported(path: Path, user: Any, before: Any) -> tuple[float, float, float, A
 
     Into the project of the run ``before``, or a new one.
     """
-    from ratings.importing import steps, work
-    from ratings.importing.label_order import guess_order
-    from ratings.importing.mapping import Mapping
+    from ratings.imports import jobs, services
+    from ratings.imports.mapping.import_mapping import Mapping
+    from ratings.imports.mapping.label_order import guess_order
 
     with path.open("rb") as file:
-        run = steps.upload(file=file, name=path.name, project=before and before.project, by=user)
+        run = services.upload(file=file, name=path.name, project=before and before.project, by=user)
     mapping = Mapping.of(run)
     mapping.project_name, mapping.question_key, mapping.question_text = path.stem, "q", "Which?"
     mapping.question_id = before and before.question_id
-    steps.choose_columns(run=run, mapping=mapping)
-    check = timed(lambda: work.run_import(run.pk))[0]
+    services.choose_columns(run=run, mapping=mapping)
+    check = timed(lambda: jobs.run_import(run.pk))[0]
     run.refresh_from_db()
     new = {}
-    for key in steps.new_questions(run):
+    for key in services.new_questions(run):
         order, scale = guess_order(run.summary["questions"][key]["labels"])
-        new[key] = steps.NewScale(scale, order)
-    steps.start(run=run, stands="last", new=new, by=user)
+        new[key] = services.NewScale(scale, order)
+    services.start(run=run, stands="last", new=new, by=user)
     spent = time.process_time()
-    write = timed(lambda: work.run_import(run.pk))[0]
+    write = timed(lambda: jobs.run_import(run.pk))[0]
     spent = time.process_time() - spent
     run.refresh_from_db()
     if run.state != "done":

@@ -147,8 +147,8 @@ def make_projects(number: int) -> list[Any]:
 def rate(questions: list[Any], *, items: int) -> None:
     """Each rater of each project rates that many of its items, by chance."""
     from projects.models import Item, Rater
-    from ratings.recording.judgement import Judgement
-    from ratings.recording.record import record
+    from ratings.services.judgement import Judgement
+    from ratings.services.record import record
 
     rng = np.random.default_rng(len(questions))
     of_items = of_project(Item)
@@ -173,8 +173,8 @@ def of_project(model: Any) -> dict[int, list[int]]:
 def change_one_each(questions: list[Any]) -> None:
     """One rating of each project says another category."""
     from ratings.models import Rating
-    from ratings.recording.judgement import Judgement
-    from ratings.recording.record import record
+    from ratings.services.judgement import Judgement
+    from ratings.services.record import record
 
     by_question = {row.question_id: row for row in Rating.objects.order_by("-pk")}
     for question in questions:

@@ -87,8 +87,8 @@ def change(question: Any, item: int) -> None:
     """Change a rating of the item, and wait until nothing waits."""
     from metrics.models import CountState
     from ratings.models import Rating
-    from ratings.recording.judgement import Judgement
-    from ratings.recording.record import record
+    from ratings.services.judgement import Judgement
+    from ratings.services.record import record
 
     rating = Rating.objects.filter(question=question, item=item)[0]
     code = (rating.code + 1) % len(large_project.LABELS)

@@ -55,7 +55,7 @@ for start in range(0, count, 50_000):
 TIME_NEXT = """
 import sys, time, django; django.setup()
 from projects.models import Rater
-from ratings.desk import queue
+from ratings.annotation import queue
 from ratings.models import Assignment
 rater = Rater.objects.select_related("project").get(project=int(sys.argv[1]))
 times = []

@@ -83,8 +83,8 @@ def make(name: str, *, ratings: int, raters: int, days: int, say: Any, sparse: b
     from projects.models import Item, Rater
     from projects.services.projects import create_project
     from projects.services.question_validation import NewCategory, NewQuestion
-    from ratings.recording.judgement import Judgement
-    from ratings.recording.record import record
+    from ratings.services.judgement import Judgement
+    from ratings.services.record import record
 
     rng = np.random.default_rng(ratings)
     per_item = SPARSE_PER_ITEM if sparse else PER_ITEM

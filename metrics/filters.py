@@ -24,7 +24,7 @@ from django.utils.translation import gettext as _
 from core.text import has_control
 from projects.models import Rater
 from ratings.models import Assignment
-from ratings.recording.days import EPOCH
+from ratings.services.days import EPOCH
 
 ITEM = "item."  # the parameter item.language=de chooses items by their attribute "language"
 MOST_ATTRIBUTES = 3

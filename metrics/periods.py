@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ratings.recording.days import EPOCH, date_of
+from ratings.services.days import EPOCH, date_of
 
 SPANS = ("day", "week", "month")
 LONGEST = {"day": 1, "week": 7, "month": 31}  # days

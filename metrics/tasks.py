@@ -11,7 +11,7 @@ from metrics.auditing import schedule
 from metrics.on_request import attributing, reports, slices
 from metrics.readings import project
 from metrics.work import heartbeat, hints, pacing, sweep, together
-from ratings.importing import leases
+from ratings.imports import leases
 
 
 @shared_task(ignore_result=True)

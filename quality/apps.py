@@ -15,8 +15,8 @@ class QualityConfig(AppConfig):
             shared_views,
             verdict,
         )
-        from ratings.desk import exams
-        from ratings.items import chosen_views
+        from ratings.annotation.assignments import exams
+        from ratings.items import bulk_views
 
         from . import auditing, waiting
         from .alarms import marks
@@ -31,7 +31,7 @@ class QualityConfig(AppConfig):
         chart_views.MARKS.append(marks.of)
         rater_table.MARKS.append(marks.of_raters)
         verdict.FIRST.append(marks.first)
-        chosen_views.DONE["decide"] = sending_views.send
+        bulk_views.DONE["decide"] = sending_views.send
         exams.HOLDER[:] = [judging.HOLDER]
         others.ALL.append(others.Stored(audit.differences, audit.repair))
         others.ALL.extend(auditing.ALL)

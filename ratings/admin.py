@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib import admin
 
 from projects.admin_base import ReadOnly
-from ratings.recording.judgement import KEPT
+from ratings.services.judgement import KEPT
 
 from .models import (
     Apart,

@@ -6,10 +6,10 @@ class RatingsConfig(AppConfig):
 
     def ready(self) -> None:
         from projects import hooks
-        from ratings.recording import setup_changes
+        from ratings.services import project_listeners
 
         hooks.listen(
-            count_in_use=setup_changes.count_in_use,
-            zone_changed=setup_changes.zone_changed,
-            scale_changed=setup_changes.scale_changed,
+            count_in_use=project_listeners.count_in_use,
+            zone_changed=project_listeners.zone_changed,
+            scale_changed=project_listeners.scale_changed,
         )

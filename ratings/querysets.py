@@ -15,7 +15,7 @@ UNCOUNTED = ~Q(code=F("counted")) | ~Q(day=F("counted_day"))
 class RatingQuerySet(models.QuerySet):
     def uncounted(self) -> RatingQuerySet:
         """Ratings that the stored counts do not hold as they are now. Looks at all ratings;
-        ``ratings.recording.waiting`` finds them quickly."""
+        ``ratings.services.uncounted`` finds them quickly."""
         return self.filter(UNCOUNTED)
 
     def newest(self, question: Any) -> RatingQuerySet:

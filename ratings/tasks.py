@@ -5,18 +5,18 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from ratings.recording import day_moves
+from ratings.services import timezone_backfill
 
-from .importing import work
+from .imports import jobs
 
 
 @shared_task(ignore_result=True)
 def run_import(run_id: int) -> None:
     """Check or write an import, unless another worker does."""
-    work.run_import(run_id)
+    jobs.run_import(run_id)
 
 
 def resume_stalled() -> int:
     """Go on with what no worker has in its hands, moves of days and imports; how many there
     were."""
-    return day_moves.sweep() + work.resume_stalled()
+    return timezone_backfill.sweep() + jobs.resume_stalled()

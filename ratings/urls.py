@@ -1,10 +1,11 @@
 from django.urls import path
 
-from ratings.desk import list_views, preview_views
-from ratings.desk import views as desk_views
-from ratings.files import export_views, exporting, media_views
-from ratings.importing import archive_views, run_views, upload_views
-from ratings.items import chosen_views, deleting_views, hiding_views
+from ratings.annotation import list_views, preview_views
+from ratings.annotation import views as desk_views
+from ratings.exports import rating_files, views
+from ratings.files import media_views
+from ratings.imports.wizard import archive_views, run_views, upload_views
+from ratings.items import bulk_views, deletion_views, rater_pseudonym_views
 from ratings.items import views as item_views
 
 PROJECT = "projects/<int:project_id>/"
@@ -18,21 +19,21 @@ urlpatterns = [
     path(f"{PROJECT}rate/<int:item_id>/skip/", desk_views.rate_skip, name="rate_skip"),
     path(f"{PROJECT}new-item/", item_views.item_new, name="item_new"),
     path(f"{PROJECT}new-item/preview/", item_views.item_preview, name="item_preview"),
-    path(f"{PROJECT}chosen-items/", chosen_views.items_chosen, name="items_chosen"),
-    path(f"{PROJECT}chosen-items/delete/", deleting_views.delete_items, name="items_delete"),
+    path(f"{PROJECT}chosen-items/", bulk_views.items_chosen, name="items_chosen"),
+    path(f"{PROJECT}chosen-items/delete/", deletion_views.delete_items, name="items_delete"),
     path(
         f"{PROJECT}people/raters/<int:rater_id>/data.jsonl",
-        deleting_views.rater_data,
+        deletion_views.rater_data,
         name="rater_data",
     ),
-    path(f"{PROJECT}people/identities/", hiding_views.identities, name="identities"),
-    path(f"{PROJECT}people/identities/hide/", hiding_views.hide, name="identities_hide"),
-    path(f"{PROJECT}people/identities/look/", hiding_views.look, name="identities_look"),
-    path(f"{PROJECT}delete/", deleting_views.delete_project, name="project_delete"),
-    path(f"{PROJECT}item/<int:item_id>/delete/", deleting_views.delete_item, name="item_delete"),
+    path(f"{PROJECT}people/identities/", rater_pseudonym_views.identities, name="identities"),
+    path(f"{PROJECT}people/identities/hide/", rater_pseudonym_views.hide, name="identities_hide"),
+    path(f"{PROJECT}people/identities/look/", rater_pseudonym_views.look, name="identities_look"),
+    path(f"{PROJECT}delete/", deletion_views.delete_project, name="project_delete"),
+    path(f"{PROJECT}item/<int:item_id>/delete/", deletion_views.delete_item, name="item_delete"),
     path(
         f"{PROJECT}people/raters/<int:rater_id>/delete/",
-        deleting_views.delete_rater,
+        deletion_views.delete_rater,
         name="rater_delete",
     ),
     path(f"{PROJECT}item/<int:item_id>/edit/", item_views.item_edit, name="item_edit"),
@@ -46,11 +47,11 @@ urlpatterns = [
     *(
         path(
             f"{PROJECT}data/export.{kind}",
-            export_views.export,
+            views.export,
             {"kind": kind},
             name=f"export_{kind}",
         )
-        for kind in exporting.KINDS
+        for kind in rating_files.KINDS
     ),
     path(f"{PROJECT}data/import/", upload_views.import_new, name="import_new"),
     path(f"{PROJECT}data/import/<int:run_id>/", run_views.import_run, name="import_run"),

@@ -10,8 +10,8 @@ from django.contrib.auth.models import User
 from core.db import bulk
 from projects.models import Category, Item, Member, Project, Question, Rater
 from ratings.models import NOTHING
-from ratings.recording.judgement import Judgement
-from ratings.recording.record import record
+from ratings.services.judgement import Judgement
+from ratings.services.record import record
 
 PASSWORD = "a long password"
 LABELS = ("none", "minor", "major", "critical")

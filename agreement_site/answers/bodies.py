@@ -1,6 +1,6 @@
 """How much of a request's body is read, and where it may go: asked before a byte of it is read.
 
-A form is small. Files are taken by the views that ask for them (ratings/files/bounds.py), after
+A form is small. Files are taken by the views that ask for them (ratings/files/upload_limits.py), after
 they have looked at who sends them; whatever else comes as a file is read past and kept nowhere.
 The API's bodies are bounded by its parser (core/api/parsers.py).
 """

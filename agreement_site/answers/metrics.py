@@ -24,7 +24,7 @@ from agreement_site import releases
 from metrics.auditing import schedule
 from metrics.counting import backlog
 from metrics.models import Worker
-from ratings.importing import leases
+from ratings.imports import leases
 from ratings.models import ImportRun, Revision
 
 from . import health, unread

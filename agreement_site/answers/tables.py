@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from core import security_log
 from core.web import tables
-from ratings.files.formulas import guard
+from ratings.files.formula_escaping import guard
 
 from .around import Around
 

@@ -15,7 +15,7 @@ from django.db.models import Q
 from agreement_site.models import UnreadSince
 from metrics.models import CountState
 from metrics.work.heartbeat import LATE_SECONDS
-from ratings.recording import waiting
+from ratings.services import uncounted as services_uncounted
 
 # Readings follow within seconds: until then nobody notes anything.
 SOON = datetime.timedelta(seconds=5)
@@ -42,12 +42,12 @@ class Behind:
 
 def look(now: datetime.datetime) -> Behind:
     """How far the numbers are behind; notes what is unread from ``now`` on."""
-    uncounted, oldest_uncounted = waiting.how_far()
+    uncounted, oldest_uncounted = services_uncounted.how_far()
     unread = dict(CountState.objects.filter(unread__gt=0).values_list("pk", "unread"))
     since = _note(now)
     failing = {question_id for question_id, moment in since.items() if moment <= now - LATE}
     if oldest_uncounted is not None and oldest_uncounted <= now - LATE:
-        late = waiting.ratings().filter(changed_at__lte=now - LATE).order_by()
+        late = services_uncounted.ratings().filter(changed_at__lte=now - LATE).order_by()
         failing.update(late.values_list("question_id", flat=True).distinct())
     oldest = [moment for moment in (oldest_uncounted, *since.values()) if moment is not None]
     first = min(oldest, default=None)

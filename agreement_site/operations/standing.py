@@ -18,7 +18,7 @@ from metrics.auditing import schedule
 from metrics.counting import backlog
 from metrics.models import Worker
 from metrics.work import heartbeat, hints, sweep
-from ratings.importing import leases
+from ratings.imports import leases
 from ratings.models import ImportRun
 
 LOW_BYTES = 1 << 30  # of DATA_DIR's disk: imports and, on SQLite, ratings need it

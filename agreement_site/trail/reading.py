@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from agreement_site.models import TrailLine
 from core.text import has_nul
 from projects.models import Project
-from ratings.files.formulas import guard
+from ratings.files.formula_escaping import guard
 
 from .acts import ACTS
 from .hidden import Mask, unmasked

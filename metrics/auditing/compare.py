@@ -23,7 +23,7 @@ from metrics.readings.ever import Ever
 from metrics.scale import QuestionScale
 from projects.models import Question
 from ratings.models import Rating
-from ratings.recording import waiting
+from ratings.services import uncounted as services_uncounted
 
 from .expected_readings import readings_of_periods, readings_of_raters
 from .recount import PeerRows, Recount, snapshot
@@ -61,7 +61,7 @@ def audit(question_id: int, *, rater: int | None = None) -> Findings:
         question = Question.objects.get(pk=question_id)
         state = CountState.objects.filter(pk=question_id).first() or CountState(question=question)
         scale = QuestionScale.of(question)
-        found = Findings(uncounted=waiting.ratings([question_id]).count())
+        found = Findings(uncounted=services_uncounted.ratings([question_id]).count())
         recount = Recount.of(question_id, scale.width, Kinds.stored(state), rater)
         found.ratings = recount.n_ratings
         if rater is None:

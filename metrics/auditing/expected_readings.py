@@ -13,7 +13,7 @@ from metrics.readings import due, raters
 from metrics.readings.first import Counted, First
 from metrics.readings.groups import Patterns, by_row
 from metrics.scale import QuestionScale
-from ratings.recording.days import date_of
+from ratings.services.days import date_of
 
 from .recount import PeerRows, Recount
 

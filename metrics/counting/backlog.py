@@ -24,7 +24,7 @@ from core.jobs.lease import free, give_back, held, keep_lease, new_lease
 from metrics.models import CountState, Share
 from metrics.scale import QuestionScale
 from projects.models import Question
-from ratings.recording import waiting
+from ratings.services import uncounted
 
 from . import count, rating_rows
 from .count import Change
@@ -55,7 +55,7 @@ def open_for(question_id: int) -> None:
     if state.backlog_from is not None:
         return
     state.backlog_from = state.backlog_done = 0
-    state.backlog_to, state.backlog_total = waiting.extent(question_id)
+    state.backlog_to, state.backlog_total = uncounted.extent(question_id)
     state.read_at = timezone.now()
     state.save()
 
@@ -116,7 +116,7 @@ def take(question_id: int) -> Share | None:
 
 def _next_items(question_id: int, after: int, last: int) -> np.ndarray:
     """The items of the next share, ascending."""
-    each = waiting.next_items(question_id, after=after, last=last, items=ITEMS)
+    each = uncounted.next_items(question_id, after=after, last=last, items=ITEMS)
     items, ratings = np.array(each, np.int64).reshape(-1, 2).T
     enough = np.searchsorted(ratings.cumsum(), RATINGS[connection.vendor])
     return items[: enough + 1]
@@ -124,7 +124,7 @@ def _next_items(question_id: int, after: int, last: int) -> np.ndarray:
 
 def read(share: Share) -> Change:
     """The tally of the share's items as they are now, without any lock."""
-    found = waiting.noted(share.question_id, first=share.first, last=share.last)
+    found = uncounted.noted(share.question_id, first=share.first, last=share.last)
     rows = rating_rows.of_items(share.question_id, found.items)
     # After the rows: the categories know every code in them.
     scale = QuestionScale.of(Question.objects.get(pk=share.question_id))

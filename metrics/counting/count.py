@@ -20,7 +20,7 @@ from metrics.models import CountState
 from metrics.scale import QuestionScale
 from projects.models import Question
 from ratings.models import NOTHING
-from ratings.recording import waiting
+from ratings.services import uncounted
 
 from . import peer_rows, rating_rows, store
 from .kinds import Kinds
@@ -58,7 +58,7 @@ class Change:
     """What counting some items changes in the counts, and the ratings as they were read.
 
     ``rows``: array of rating_rows.ROW. ``notes``: what had said of these items that they are to be
-    counted (ratings.recording.waiting). ``own`` (n, 3): rater, day, change in the number of ratings
+    counted (ratings.services.uncounted). ``own`` (n, 3): rater, day, change in the number of ratings
     which the rater gave on that day. ``kinds``: whose ratings are tallied as models'.
     """
 
@@ -109,14 +109,14 @@ def count_some(question_id: int, *, items: int | None = None) -> Progress:
     try:
         state = lock(question_id)
     except Question.DoesNotExist:
-        waiting.forget_question(question_id)
+        uncounted.forget_question(question_id)
         return Progress(0, more=False)
     if state.backlog_from is not None:
         return Progress(0, more=True)
     items = items or ITEMS_AT_ONCE
     rows, notes = uncounted_items(question_id, items)
     if not moved(rows).any():  # whatever the notes were of, it was counted by others, or taken back
-        waiting.forget(notes)
+        uncounted.forget(notes)
         return Progress(0, more=bool(rows.size))
     # Read with the lock in hand, and after the rows: the categories know every code in them.
     scale = QuestionScale.of(Question.objects.get(pk=question_id))
@@ -170,7 +170,7 @@ def _mark_what_pairs_moved(change: Change) -> None:
 def uncounted_items(question_id: int, items: int) -> tuple[np.ndarray, list[int]]:
     """All ratings of the next ``items`` items that have an uncounted one, as rating_rows.ROW, and
     what noted them."""
-    found = waiting.noted(question_id, items=items)
+    found = uncounted.noted(question_id, items=items)
     return rating_rows.of_items(question_id, found.items), found.notes
 
 
@@ -217,4 +217,4 @@ def mark_counted(change: Change) -> None:
     """Every rating remembers what was read of it, and nothing waits any more that had been noted
     before."""
     rating_rows.mark(change.question_id, change.rows[moved(change.rows)])
-    waiting.forget(change.notes)
+    uncounted.forget(change.notes)

@@ -22,7 +22,7 @@ from metrics.models import CountState
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater
 from ratings.models import NOTHING
-from ratings.recording import waiting
+from ratings.services import uncounted
 
 from . import count, kinds, peer_rows, rating_rows, store
 from .kinds import Kinds
@@ -53,7 +53,7 @@ class Counted:
 def waiting_small(skip: Collection[int]) -> list[int]:
     """Questions, one of a project, of which little seems to wait: ids, those that were rated last
     first."""
-    seen = waiting.numbers(LOOK)
+    seen = uncounted.numbers(LOOK)
     few = [pk for pk, number in seen.items() if number <= RATINGS and pk not in skip]
     if len(few) < 2:
         return []
@@ -117,7 +117,7 @@ def add(states: Mapping[int, CountState]) -> tuple[list[Counted], np.ndarray, li
 
     A question of which too much waits, or that a model has rated, is left out.
     """
-    found, notes = waiting.noted_of(states, LOOK)
+    found, notes = uncounted.noted_of(states, LOOK)
     rows = rating_rows.of_keys([(pk, item) for pk, items in found.items() for item in items])
     home = {item: pk for pk, items in found.items() for item in items}
     of_row = np.array([home[item] for item in rows["item"].tolist()], np.int64)
@@ -236,4 +236,4 @@ def _note_moved(
 def mark(rows: np.ndarray, notes: list[int]) -> None:
     """Every rating remembers what was read of it (count.mark_counted)."""
     rating_rows.mark_few(rows)
-    waiting.forget(notes)
+    uncounted.forget(notes)

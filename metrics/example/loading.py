@@ -20,8 +20,8 @@ from projects.services.items import gold
 from projects.services.projects import change_project, create_project
 from projects.services.question_validation import NewCategory, NewQuestion
 from ratings.models import Revision
-from ratings.recording.judgement import Judgement
-from ratings.recording.record import record
+from ratings.services.judgement import Judgement
+from ratings.services.record import record
 
 from . import fleiss1971, simulation
 from .worked import WORKED, Worked

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ratings.importing.files import unpacked
-from ratings.importing.problems import Unreadable, message
-from ratings.importing.sources.csv_records import Records
+from ratings.imports.problems import Unreadable, message
+from ratings.imports.readers.tables.csv_records import Records
+from ratings.imports.uploads import unpacked
 
 REQUIRED = ("item", "rater", "label")
 OPTIONAL = ("timestamp", "question")

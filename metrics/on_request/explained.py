@@ -18,7 +18,7 @@ from metrics.models import Attribution, CountState
 from metrics.scale import QuestionScale
 from projects.models import Item
 from ratings.models import NOTHING, Rating
-from ratings.recording.days import EPOCH
+from ratings.services.days import EPOCH
 
 RATERS = 100  # raters in a result: those that explain most
 VALUES = 30  # an attribute with more distinct values tells items apart, not kinds of items

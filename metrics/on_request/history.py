@@ -2,7 +2,7 @@
 
 A rating stands as its newest line of history that was recorded by then says; what a file said
 before in the same breath never stood. Every writer sets the time after it has the question's lock
-and keeps that lock until its commit (ratings.recording). Who has held the lock alone for a moment
+and keeps that lock until its commit (ratings.services). Who has held the lock alone for a moment
 therefore has seen all that was recorded before, and later sees the same.
 """
 

@@ -16,7 +16,7 @@ from metrics.agreement.weights import weighted
 from metrics.readings import means
 from metrics.readings.value import mean_of_pairs
 from metrics.scale import QuestionScale
-from ratings.recording.days import date_of
+from ratings.services.days import date_of
 
 from .slice_numbers import CELLS, POINTS, Body, points, short
 

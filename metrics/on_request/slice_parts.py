@@ -19,7 +19,7 @@ from metrics.readings.first import of_ratings
 from metrics.readings.groups import Patterns
 from metrics.readings.value import resting_on
 from metrics.scale import QuestionScale, headlines
-from ratings.recording.days import date_of
+from ratings.services.days import date_of
 
 from . import slice_pairs, slice_raters
 from .slice_numbers import CELLS, POINTS, Body, point, short

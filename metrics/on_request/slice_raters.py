@@ -15,7 +15,7 @@ from metrics.agreement.registry import MEAN_PAIRWISE
 from metrics.agreement.weights import weighted
 from metrics.readings.value import resting_on
 from metrics.scale import QuestionScale
-from ratings.recording.days import date_of
+from ratings.services.days import date_of
 
 from .slice_numbers import CELLS, POINTS, Body, median_seconds, points
 from .slice_pairs import mean, pair_rows

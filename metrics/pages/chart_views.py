@@ -18,7 +18,7 @@ from metrics.readings import pairs
 from metrics.scale import weighted
 from projects.models import Member, Project, Question, Rater
 from projects.permissions import get_project
-from ratings.files.formulas import guard
+from ratings.files.formula_escaping import guard
 
 from . import bar_chart, change_page, change_parts, charts, heat_maps, model_versions, trends, words
 from .rater_page import table_of

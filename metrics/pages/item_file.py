@@ -10,9 +10,9 @@ from typing import Any
 from metrics.scale import QuestionScale
 from projects.models import Item, Question
 from projects.services.items import gold
-from ratings.files.formulas import guard
-from ratings.items import finding
-from ratings.items.finding import Wanted
+from ratings.files.formula_escaping import guard
+from ratings.items import item_search
+from ratings.items.item_search import Wanted
 
 from .item_list import ItemRow, rows
 
@@ -25,8 +25,8 @@ def csv(
     names += [f"n: {label}" for label in scale.labels] + (["gold"] if with_gold else [])
     yield _line(names)
     labels = {category.code: category.label for category in question.categories.all()}
-    items = finding.every(question.project, wanted)
-    while part := list(itertools.islice(items, finding.READ_AT_ONCE)):
+    items = item_search.every(question.project, wanted)
+    while part := list(itertools.islice(items, item_search.READ_AT_ONCE)):
         answers = {}
         if with_gold:
             for one in gold.in_force(question, [item.pk for item in part]):

@@ -14,8 +14,8 @@ from metrics.on_request import slices
 from metrics.readings import disputes
 from metrics.scale import QuestionScale
 from projects.models import Item, Question
-from ratings.items import finding
-from ratings.items.finding import Wanted
+from ratings.items import item_search
+from ratings.items.item_search import Wanted
 from ratings.models import NOTHING, Rating
 
 from .item_list import ITEMS_A_PAGE, ItemRow, rows
@@ -107,7 +107,7 @@ def _fitting(question: Question, wanted: Wanted, ids: Sequence[int], *, start: i
     them."""
     end = start + ITEMS_A_PAGE + 1
     if wanted != Wanted(question=wanted.question):
-        return list(islice(finding.among(question.project, wanted, ids), start, end))
+        return list(islice(item_search.among(question.project, wanted, ids), start, end))
     page = ids[start:end]
     found = Item.objects.in_bulk(page)
     return [found[pk] for pk in page if pk in found]

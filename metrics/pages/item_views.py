@@ -24,9 +24,9 @@ from core import security_log
 from projects.models import Item, Member, Rater
 from projects.selectors.item_counts import sizes
 from projects.services.items import gold
-from ratings.desk import aside, content
-from ratings.items import finding
-from ratings.items.finding import Wanted
+from ratings.annotation import skips
+from ratings.items import content, item_search
+from ratings.items.item_search import Wanted
 
 from . import item_file, item_list, item_order, item_words, live
 from .selection import Selection, by_key, chosen_question, one_of, page_number, place_after
@@ -85,7 +85,7 @@ def _list(request: HttpRequest, chosen: Selection) -> dict[str, Any]:
     number = None
     if context["narrowed"] and not context.get("waiting"):
         listed = replace(wanted, least=max(wanted.least or 0, 1)) if order else wanted
-        number = finding.number(chosen.project, listed)
+        number = item_search.number(chosen.project, listed)
         context["fit"] = item_words.fitting(number, context["sizes"].items)
     rows, seen = context["rows"], context["seen"]
     n_listed = context.get("n_listed", context["sizes"].items)
@@ -121,13 +121,13 @@ def _sorted(request: HttpRequest, chosen: Selection, wanted: Wanted, order: str)
 def _in_order(request: HttpRequest, chosen: Selection, wanted: Wanted) -> dict[str, Any]:
     """A page of the items in the order of their ids, behind the one that the address names."""
     after = place_after(request.GET)
-    page = finding.find(chosen.project, wanted, after=after, size=item_list.ITEMS_A_PAGE)
+    page = item_search.find(chosen.project, wanted, after=after, size=item_list.ITEMS_A_PAGE)
     return {
         "rows": item_list.rows(chosen.question, page.items, chosen.scale, chosen.weights),
         "seen": _seen(request.GET, after),
         "after": after,
         "next_after": page.after,
-        "looked_at": finding.LOOKED_AT if page.cut else None,
+        "looked_at": item_search.LOOKED_AT if page.cut else None,
     }
 
 
@@ -153,12 +153,12 @@ def _marks(chosen: Selection, rows: list[item_list.ItemRow]) -> dict[str, Any]:
         return {"shown_items": items}
     ids = [item.pk for item in items]
     golden = gold.in_force(chosen.question, ids).values_list("item_id", flat=True)
-    n_aside = aside.number(chosen.project)
+    n_aside = skips.number(chosen.project)
     return {
         "shown_items": items,
         "golden": set(golden),
-        "aside": aside.of_items(ids) if n_aside else {},
-        "set_aside": item_words.set_aside(n_aside, aside.COUNTED) if n_aside else "",
+        "aside": skips.of_items(ids) if n_aside else {},
+        "set_aside": item_words.set_aside(n_aside, skips.COUNTED) if n_aside else "",
     }
 
 
@@ -179,7 +179,7 @@ def _opened(request: HttpRequest, chosen: Selection) -> dict[str, Any] | None:
             item, chosen.questions, with_gold=_is_lead(chosen), with_history=False
         ),
         "may_decide": project.role in (Member.Role.LEAD, Member.Role.ADJUDICATOR),
-        "aside": aside.of_items([item.pk]).get(item.pk) if _is_lead(chosen) else None,
+        "aside": skips.of_items([item.pk]).get(item.pk) if _is_lead(chosen) else None,
         "close": _without_item(request),
     }
 
@@ -257,7 +257,7 @@ def _wanted(given: QueryDict, chosen: Selection) -> Wanted:
         most=None if least in (None, 10) else least,
         question=chosen.question.pk,
         state=one_of(given, "state", states) or "",
-        answers=one_of(given, "answers", finding.ANSWERS) or "",
+        answers=one_of(given, "answers", item_search.ANSWERS) or "",
         said=_said(given, chosen),
         rater=_rater(_text(given, "rater"), chosen),
     )
@@ -291,6 +291,6 @@ def _attributes(text: str) -> tuple[tuple[str, str], ...]:
     if not text.strip():
         return ()
     name, sign, value = text.replace("\0", "")[:LONGEST_SEARCH].partition("=")
-    if not sign or not finding.is_name(name.strip()):
+    if not sign or not item_search.is_name(name.strip()):
         raise BadRequest(_("An attribute is asked for by its name and value, like language=de."))
     return ((name.strip(), value.strip()),)

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from metrics.pages.figures import whole
-from ratings.items.finding import Number
+from ratings.items.item_search import Number
 
 
 def fitting(number: Number, n_items: int) -> str:

@@ -23,7 +23,7 @@ from metrics.agreement import bands
 from projects.models import Deletion, Member, Project, Question, Rater
 from projects.selectors.item_counts import n_items_by_project
 from ratings.models import Rating
-from ratings.recording import waiting
+from ratings.services import uncounted as services_uncounted
 
 from . import sparks
 from .figures import whole
@@ -193,7 +193,7 @@ def _sorted(found: list[Row], sort: str) -> list[Row]:
 
 def _uncounted(questions: list[int]) -> dict[int, int]:
     """Project -> how many ratings of these questions are uncounted."""
-    rows = waiting.ratings(questions).order_by().values_list("question__project_id")
+    rows = services_uncounted.ratings(questions).order_by().values_list("question__project_id")
     return dict(rows.annotate(Count("id")))
 
 

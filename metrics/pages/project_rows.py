@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from metrics.models import Reading
 from projects.models import Member, Project
-from ratings.desk.own_projects import OwnProject
+from ratings.annotation.progress.project_states import OwnProject
 
 from . import sparks
 from .getting_started import Step

@@ -18,7 +18,7 @@ from metrics.models import EVER, PeerTally, Reading, Span
 from metrics.readings import over_time, rater_periods
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater
-from ratings.recording.days import EPOCH, date_of
+from ratings.services.days import EPOCH, date_of
 
 from .change_page import CLEAR
 

@@ -20,7 +20,7 @@ from metrics.models import Reading, Span
 from metrics.readings import over_time, rater_periods
 from metrics.scale import QuestionScale
 from projects.models import Project, Question, Rater
-from ratings.recording.days import EPOCH, date_of
+from ratings.services.days import EPOCH, date_of
 
 POINTS = 400  # the newest so many: more cannot be told apart on a screen
 TABLE_PERIODS = 60  # of a trend as a table; its file has the POINTS

@@ -16,7 +16,7 @@ from core.web.tables import a_page, is_made
 from metrics.example import loading
 from projects.models import Member, Project
 from projects.permissions import get_project, may_create_projects
-from ratings.desk import own_projects
+from ratings.annotation.progress import project_states
 
 from . import dashboard as dashboard_page
 from . import live, overview, project_list
@@ -49,7 +49,7 @@ def projects(request: HttpRequest) -> HttpResponse:
     page = paginator.page(number)
     project_list.draw(list(page.object_list))
     rated = [row.project for row in page.object_list if not row.sees_results and not row.going]
-    own = own_projects.of(request.user, rated)
+    own = project_states.of(request.user, rated)
     for row in page.object_list:
         row.own = own.get(row.project.pk)
     may_create = may_create_projects(request.user)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from metrics import periods
-from ratings.recording.days import date_of
+from ratings.services.days import date_of
 
 
 @dataclass(frozen=True)

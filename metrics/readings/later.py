@@ -19,7 +19,7 @@ from django.utils import timezone
 from metrics import changes
 from metrics.models import CountState, Reading, Span
 from metrics.scale import QuestionScale
-from ratings.recording import waiting
+from ratings.services import uncounted
 
 from . import bootstrap, drawn, findings, means, pooled
 from .ever import Ever
@@ -37,7 +37,7 @@ def sweep(*, seconds: float = math.inf) -> None:
     ids = list(CountState.objects.filter(_behind()).values_list("pk", flat=True))
     random.shuffle(ids)
     for question_id in ids:
-        if time.monotonic() > until and waiting.questions():
+        if time.monotonic() > until and uncounted.questions():
             return
         try:
             renew(question_id)

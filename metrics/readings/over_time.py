@@ -27,7 +27,7 @@ from metrics.counting import store
 from metrics.models import PairTally, PeerTally, Reading, Span
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater
-from ratings.recording.days import date_of
+from ratings.services.days import date_of
 
 from . import rater_periods
 from .value import value_of_icc

@@ -24,7 +24,7 @@ from metrics import periods
 from metrics.models import EVER, PeerTally
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater
-from ratings.recording.days import EPOCH, date_of
+from ratings.services.days import EPOCH, date_of
 
 from .peer_sums import COLUMNS, WITHOUT_MOMENTS, PeerSums
 

@@ -20,7 +20,7 @@ from metrics.agreement import bands
 from metrics.pages import advice, figures, getting_started, words
 from metrics.pages.getting_started import Step
 from projects.models import Item, Project
-from ratings.desk import content
+from ratings.items import content
 from ratings.models import ImportRun
 
 register = template.Library()

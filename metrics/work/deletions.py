@@ -1,4 +1,4 @@
-"""What is to be deleted for good, a step at a time: as `ratings.items.erasing` has it, with the
+"""What is to be deleted for good, a step at a time: as `ratings.items.purge` has it, with the
 counting between its steps."""
 
 from __future__ import annotations
@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 
 from projects.models import Deletion
-from ratings.items import erasing
+from ratings.items import purge
 
 from .sweep import work_on
 
@@ -15,19 +15,19 @@ TURN_SECONDS = 2.0  # for one deletion while others wait
 
 def sweep() -> int:
     """Go on with all deletions that are under way; how many were finished."""
-    return sum(work_on_one(deletion) for deletion in erasing.under_way())
+    return sum(work_on_one(deletion) for deletion in purge.under_way())
 
 
 def work_on_one(deletion: Deletion, *, seconds: float = TURN_SECONDS) -> bool:
     """Take the next steps for about so many seconds; whether it is done. Whoever takes it up again
     finds in the rows what is left."""
     until = time.monotonic() + seconds
-    while erasing.withdraw_some(deletion):
+    while purge.withdraw_some(deletion):
         if time.monotonic() > until:
             return False
-    for question_id in erasing.questions_to_count(deletion):
+    for question_id in purge.questions_to_count(deletion):
         work_on(question_id, seconds=seconds)
-    while erasing.remove_some(deletion):
+    while purge.remove_some(deletion):
         if time.monotonic() > until:
             return False
-    return not erasing.questions_to_count(deletion) and erasing.finish(deletion)
+    return not purge.questions_to_count(deletion) and purge.finish(deletion)

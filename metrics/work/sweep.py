@@ -27,9 +27,9 @@ from metrics.models import (
 from metrics.readings import later, project
 from projects import locks
 from projects.models import Question
-from ratings.importing import leases
+from ratings.imports import leases
 from ratings.models import NOTHING, Rating
-from ratings.recording import waiting
+from ratings.services import uncounted
 
 from . import hints, together
 
@@ -104,7 +104,7 @@ def _read_now_and_then(question_id: int) -> None:
 
 def is_waiting(question_id: int) -> bool:
     """Whether the question has uncounted ratings, or readings to be made: two short queries."""
-    if waiting.some(question_id):
+    if uncounted.some(question_id):
         return True
     return CountState.objects.filter(_behind(), pk=question_id).exists()
 
@@ -126,7 +126,7 @@ def waiting_questions() -> list[int]:
 
     A question that an import is filling just now waits until it is over.
     """
-    found = waiting.questions()
+    found = uncounted.questions()
     for model in (PatternTally, PeerTally):
         stale = model.objects.filter(stale=True).order_by()
         found = found.union(stale.values_list("question_id", flat=True).distinct())
@@ -159,7 +159,7 @@ def waiting_together(questions: Sequence[Question], states: Mapping[int, CountSt
             behind |= state.cumulative_from is not None
             behind |= state.scale_version != question.scale_version
     if looked_at:
-        waits += waiting.ratings(looked_at).count()
+        waits += uncounted.ratings(looked_at).count()
     return waits or int(behind)
 
 
@@ -212,7 +212,7 @@ def recount(question: Question) -> None:
     Rating.objects.filter(question=question).exclude(counted=NOTHING, code__gte=0).update(
         counted=NOTHING
     )
-    waiting.note_all(question.pk)
+    uncounted.note_all(question.pk)
     for model in (PatternTally, PairTally, PeerTally, Reading, RaterReading, Diagnosis):
         model.objects.filter(question=question).delete()
     kinds.begin(state, question)

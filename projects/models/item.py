@@ -17,7 +17,7 @@ from .project import Project
 from .question import Question
 
 # Also conditions of partial indexes: each and its index must be one. The queue says the first one
-# in SQL (ratings.desk.search).
+# in SQL (ratings.annotation.assignments.candidates).
 ASKED = Q(has_content=True, withdrawn_at__isnull=True)
 PLANNED = ASKED & Q(turn__isnull=False)
 WAITING = Q(has_content=False, withdrawn_at__isnull=True)  # for something to show
@@ -33,7 +33,7 @@ class Item(models.Model):
     # When the lead last changed anything of it: content, attributes, gold answers, withdrawal.
     changed_at = models.DateTimeField(default=timezone.now, db_default=Now(), editable=False)
     # How many raters have rated the item or are rating it now, less ``extra_places`` (at least 0):
-    # kept by ratings.recording.places alone, exact below the overlap.
+    # kept by ratings.services.slots alone, exact below the overlap.
     places_taken = models.PositiveIntegerField(default=0, db_default=0, editable=False)
     # Ratings that the item is asked for beyond the project's overlap.
     extra_places = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
@@ -57,7 +57,7 @@ class Item(models.Model):
         ]
         indexes = [
             models.Index(fields=["project", "id"], name="item_of_project"),
-            # "Which items with so many places taken come after this one?" (ratings.desk.queue)
+            # "Which items with so many places taken come after this one?" (ratings.annotation.assignments.queue)
             models.Index(
                 fields=["project", "places_taken", "id"], condition=ASKED, name="item_to_ask"
             ),

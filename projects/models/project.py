@@ -42,7 +42,7 @@ class Project(models.Model):
     # projects.services.projects alone.
     guidelines_version = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
     overlap = models.PositiveSmallIntegerField(default=3, help_text=_("Ratings wanted per item"))
-    # In which order a rater is asked (ratings.desk.queue).
+    # In which order a rater is asked (ratings.annotation.assignments.queue).
     queue_order = models.CharField(
         max_length=6,
         choices=QueueOrder.choices,
@@ -53,7 +53,7 @@ class Project(models.Model):
         default=True, db_default=True, help_text=_("Raters may change their own ratings")
     )
     # What tests raters unseen, of a hundred items that the desk asks: hidden gold, and items that
-    # the rater rated before, so many of their own items and days ago (ratings.desk.hidden).
+    # the rater rated before, so many of their own items and days ago (ratings.annotation.assignments.hidden_checks).
     gold_percent = models.PositiveSmallIntegerField(default=0, db_default=0)
     repeat_percent = models.PositiveSmallIntegerField(default=0, db_default=0)
     repeat_after_items = models.PositiveSmallIntegerField(default=50, db_default=50)

@@ -7,7 +7,7 @@ from typing import Any
 from projects.models import Item, Project, Question
 from projects.services import projects
 from quality.models import Decision
-from ratings.desk import content
+from ratings.items import content
 
 LONGEST = 1_000  # characters of an item that an example shows
 

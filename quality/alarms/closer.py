@@ -10,7 +10,7 @@ from metrics.scale import QuestionScale
 from projects.models import Rater
 from quality.models import Alarm
 from ratings.models import Rating
-from ratings.recording.days import EPOCH
+from ratings.services.days import EPOCH
 
 NEWEST = 1_000  # of the rater's ratings since then
 SHOWN = 20

@@ -15,7 +15,7 @@ from metrics.scale import QuestionScale
 from projects.models import GuidelineVersion, Question, Rater
 from quality.models import Alarm, Answer, Kind
 from ratings.models import Rating
-from ratings.recording.days import EPOCH, day_of
+from ratings.services.days import EPOCH, day_of
 
 from . import overlap, sensitivity
 from .raisable import Raisable, drifted, raisable

@@ -9,7 +9,7 @@ import numpy as np
 from projects.models import Item, Question
 from projects.models.item import ASKED
 from quality.models import Kind
-from ratings.recording.days import EPOCH
+from ratings.services.days import EPOCH
 
 from .raisable import Raisable, counted
 

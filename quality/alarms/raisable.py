@@ -11,7 +11,7 @@ import numpy.typing as npt
 from metrics.agreement import drift, watching
 from metrics.scale import QuestionScale
 from quality.models import Kind, Measure
-from ratings.recording.days import date_of
+from ratings.services.days import date_of
 
 from .matching import Stretch, pair_of
 

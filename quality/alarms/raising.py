@@ -13,7 +13,7 @@ from events.services import record
 from metrics.agreement import drift
 from projects.models import Question
 from quality.models import Alarm, AlarmStep, DriftRun, DriftStanding, Kind, Measure, State
-from ratings.recording.days import date_of
+from ratings.services.days import date_of
 
 from .kinds import A_RATER, KINDS, THE_QUESTION
 from .looking import Looked, number

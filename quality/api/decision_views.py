@@ -21,7 +21,7 @@ from quality.consensus import settings as consensus_settings
 from quality.escalation import settings
 from quality.models import Appeal, Consensus
 from quality.refusing import Refused
-from ratings.desk import own
+from ratings.annotation import rater_work
 
 from .decision_serializers import AnswerIn, AppealIn, AppealOut, RulesIn, RulesOut, SecondOut
 
@@ -134,7 +134,7 @@ class Appeals(ApiView):
         asked = given.validated_data
         question = question_of(project, asked.get("question"))
         user: Any = request.user
-        rater = own.rater_of(project, user)
+        rater = rater_work.rater_of(project, user)
         item = project.items.filter(key=asked["item"]).first()
         if rater is None or item is None:
             raise _refused(appeals.nothing())

@@ -17,7 +17,7 @@ from projects.api.base import ApiView, question_of
 from projects.models import Member, Question
 from quality.exam import deciding, settings
 from quality.refusing import Refused
-from ratings.desk import exams
+from ratings.annotation.assignments import exams
 from ratings.models import Exam
 
 from .exam_serializers import DecideIn, ExamOut, ExamRulesIn, ExamRulesOut

@@ -22,7 +22,7 @@ from projects.models import Member, Question, Rater
 from quality.consensus import writing
 from quality.models import Consensus, Escalation, ItemLabel, LabelRules, Source
 from ratings.models import Rating
-from ratings.recording import places
+from ratings.services import slots
 
 logger = logging.getLogger(__name__)
 
@@ -199,11 +199,11 @@ class _Look:
         return self.question.project.overlap
 
     def _want(self, item: int, number: int) -> None:
-        places.want(item, number, overlap=self._overlap)
+        slots.want(item, number, overlap=self._overlap)
 
     def at(self, row: Escalation, label: ItemLabel | None) -> None:
         """Move one item on, where it is time."""
-        asked = places.lock_and_look(row.item_id, overlap=self._overlap)
+        asked = slots.lock_and_look(row.item_id, overlap=self._overlap)
         if asked is None:
             return
         if not self._doubtful(label):
@@ -232,7 +232,7 @@ class _Look:
             said = said.filter(rater__kind=Rater.Kind.HUMAN)
         return label is not None and said.count() == label.n_ratings
 
-    def _ask_again(self, row: Escalation, asked: places.Asked) -> None:
+    def _ask_again(self, row: Escalation, asked: slots.Asked) -> None:
         row.state, row.why = State.DECIDE, ""
         if asked.taken >= self.rules.most:
             row.why = Why.MOST
@@ -246,7 +246,7 @@ class _Look:
             row.asked += 1
             self.rules.used += 1
 
-    def _spare(self, row: Escalation, asked: places.Asked) -> None:
+    def _spare(self, row: Escalation, asked: slots.Asked) -> None:
         """What was asked for and is not needed any more is not asked for."""
         if row.state == State.WAITING and row.asked and asked.free:
             self._want(row.item_id, asked.taken)

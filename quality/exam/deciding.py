@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from core import security_log
 from projects.models import Question, Rater
 from quality import refusing
-from ratings.desk import exams
+from ratings.annotation.assignments import exams
 from ratings.models import Exam
 
 LONGEST_REASON = 2_000

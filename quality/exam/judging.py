@@ -1,4 +1,4 @@
-"""What the answers of an exam tell: Wald's sequential test. The desk asks (ratings.desk.exams)."""
+"""What the answers of an exam tell: Wald's sequential test. The desk asks (ratings.annotation.assignments.exams)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from metrics.agreement import gold
 from quality.models import GoldItem
-from ratings.desk.exams import Holder, Verdict
+from ratings.annotation.assignments.exams import Holder, Verdict
 
 
 def judge(answers: Sequence[bool], test: Mapping[str, Any]) -> Verdict | None:

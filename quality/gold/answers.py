@@ -14,7 +14,7 @@ from metrics.scale import QuestionScale
 from projects.models import GoldAnswer, Question, Rater
 from quality.models import GoldReview
 from ratings.models import Apart, Assignment, Rating
-from ratings.recording.days import day_of
+from ratings.services.days import day_of
 
 ROWS_AT_ONCE = 20_000
 

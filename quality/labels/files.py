@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet
 
 from quality.models import ItemLabel
-from ratings.files.exporting import cell, parcels
+from ratings.exports.rating_files import cell, parcels
 from ratings.files.parquet_file import pieces_of
 
 from . import for_tools

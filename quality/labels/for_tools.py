@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from quality.models import ItemLabel, Source
-from ratings.files.exporting import parcels
+from ratings.exports.rating_files import parcels
 
 from .final import Words, bodies, rows
 

@@ -23,7 +23,7 @@ from quality.adjudication import deciding, examples, second
 from quality.adjudication.narrowing import LESS_SURE, Narrowing
 from quality.escalation.settings import rules_of
 from quality.models import Appeal, Decision, Escalation, ItemLabel, Source
-from ratings.desk import content
+from ratings.items import content
 from ratings.models import Rating
 
 ADJUDICATOR = Member.Role.ADJUDICATOR

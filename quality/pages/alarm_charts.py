@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from metrics.pages import charts
 from quality.models import Alarm, Measure
-from ratings.recording.days import EPOCH
+from ratings.services.days import EPOCH
 
 Rows = list[dict[str, Any]]
 

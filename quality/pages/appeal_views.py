@@ -20,7 +20,8 @@ from quality.adjudication import appeals as appealing
 from quality.adjudication import gold_appeals
 from quality.adjudication.narrowing import contested
 from quality.models import Appeal, Decision, ItemLabel, Source
-from ratings.desk import content, own
+from ratings.annotation import rater_work
+from ratings.items import content
 
 from .own_rater import own_rater
 
@@ -73,7 +74,7 @@ def contest_gold(request: HttpRequest, project_id: int, item_id: int) -> HttpRes
     rater = own_rater(request, project_id)
     key = request.POST.get("question", "")
     question = get_object_or_404(Question, project=rater.project_id, key=key)
-    item = own.item_of(rater, item_id)
+    item = rater_work.item_of(rater, item_id)
     if item is None:
         raise Http404
     try:

@@ -25,7 +25,8 @@ from quality.adjudication import gold_appeals
 from quality.exam import deciding, settings
 from quality.models import Appeal
 from quality.refusing import Refused
-from ratings.desk import content, exams
+from ratings.annotation.assignments import exams
+from ratings.items import content
 from ratings.models import Exam, ExamRules
 
 from .own_rater import own_rater

@@ -19,7 +19,7 @@ from metrics.pages.selection import Selection, chosen_question
 from projects.models import GoldAnswer, Item, Member, Question, Rater, Scale
 from quality.gold import acting, settings, stamp, suspects
 from quality.models import GoldAct, GoldItem, GoldReview, GoldScore, GoldState
-from ratings.recording.days import date_of
+from ratings.services.days import date_of
 
 RATERS_A_PAGE = 50
 ITEMS_A_PAGE = 25

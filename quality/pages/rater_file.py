@@ -16,7 +16,7 @@ from metrics.scale import QuestionScale
 from projects.models import Member
 from quality.scorecard import triage
 from quality.scorecard.cards import Card, cards
-from ratings.files.formulas import guard
+from ratings.files.formula_escaping import guard
 
 from .rater_list import ids_of
 

@@ -1,4 +1,4 @@
-"""A lead writes to raters; at the desk they find it (ratings.desk.rater_messages)."""
+"""A lead writes to raters; at the desk they find it (ratings.annotation.rater_messages)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods
 from core.text import without_nul
 from projects.models import Member, Project, Rater
 from projects.permissions import get_project
-from ratings.desk import rater_messages
+from ratings.annotation import rater_messages
 
 from .rater_list import ids_of, refused_choice
 

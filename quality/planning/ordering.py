@@ -25,7 +25,7 @@ from metrics.agreement import consensus
 from projects.models import Item, Project, Question, QueueOrder
 from projects.models.item import ASKED
 from quality.models import Consensus, ItemLabel, Source
-from ratings.desk import turns
+from ratings.annotation.assignments import planned_order
 from ratings.models import Assignment
 
 from .overlaps import overlaps
@@ -78,7 +78,7 @@ def plan(project: Project) -> list[int]:
         found = _most_telling(project)
     else:
         found = _nearly_narrow(project)
-    turns.arrange(project.pk, found)
+    planned_order.arrange(project.pk, found)
     return found
 
 
@@ -101,10 +101,10 @@ def _most_telling(project: Project) -> list[int]:
         classes = np.array([labels.model["classes"]])
         unrated += float(consensus.information(classes, pooled)[0, 0])
     new = _open_items(project).filter(places_taken=0, extra_places=0).order_by("pk")
-    for item in new.values_list("pk", flat=True)[: turns.MOST]:
+    for item in new.values_list("pk", flat=True)[: planned_order.MOST]:
         gains[item] = max(gains[item], unrated)
     ordered = sorted(gains, key=lambda item: (-gains[item], item))
-    return ordered[: turns.MOST]
+    return ordered[: planned_order.MOST]
 
 
 def _gains(project: Project, labels: Consensus, pooled: np.ndarray) -> Iterator[tuple[int, float]]:
@@ -130,7 +130,7 @@ def _nearly_narrow(project: Project) -> list[int]:
         level = _open_items(project).filter(places_taken=taken)
         # Spread over the whole project: neighbours are often alike.
         spread = level.order_by(F("pk") * 2654435761 % 4294967296)
-        found += spread.values_list("pk", flat=True)[: turns.MOST - len(found)]
+        found += spread.values_list("pk", flat=True)[: planned_order.MOST - len(found)]
     return found
 
 

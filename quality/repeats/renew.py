@@ -1,8 +1,8 @@
 """Making anew how far a question's raters agree with themselves, when a repeat was answered or the
 scale changed.
 
-A repeat is the answer to an item that the desk asked a rater again (ratings.desk.hidden), or that a
-file brought again (ratings.recording.apart), with what their rating said at that moment. Models
+A repeat is the answer to an item that the desk asked a rater again (ratings.annotation.assignments.hidden_checks), or that a
+file brought again (ratings.services.check_answers), with what their rating said at that moment. Models
 that ran twice have scores of their own; all together are people. Weighted as the question is, so
 that it stands beside the agreement with the others. When and by whom it is done: quality.renewing.
 """
@@ -29,7 +29,7 @@ from projects.models import Question, Rater
 from quality import renewing
 from quality.models import RepeatScore, RepeatState
 from ratings.models import Apart, Assignment
-from ratings.recording.days import day_of
+from ratings.services.days import day_of
 
 ROWS_AT_ONCE = 500
 REPEAT = Assignment.Why.REPEAT

@@ -10,7 +10,7 @@ from metrics.agreement.weights import weighted
 from projects.models import Question, Rater
 from quality.models import GoldState, RepeatScore, RepeatState
 from ratings.models import Apart, Assignment
-from ratings.recording.days import date_of
+from ratings.services.days import date_of
 
 register = template.Library()
 

@@ -15,7 +15,7 @@ from core.api.schema import PAGING, QUESTION, page_of, parameter, reads
 from projects.api.base import ApiView, question_of
 from projects.models import Item, Member, Question, Rater
 from ratings.models import Apart, Assignment, Revision
-from ratings.recording.judgement import KEPT
+from ratings.services.judgement import KEPT
 
 
 class RevisionOut(serializers.Serializer):

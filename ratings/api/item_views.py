@@ -19,9 +19,9 @@ from projects.api.serializers import Counts, ItemIn
 from projects.models import Item, Member, Project
 from projects.services.items import gold_rows
 from projects.services.items.upsert import put_items
-from ratings.items import finding, removing
+from ratings.items import item_search, withdrawal
 
-from .moments import moment_of
+from .query_times import moment_of
 
 FILTERS = ("since", "min_ratings", "max_ratings", "search", "state")
 ATTRIBUTE = "attribute."
@@ -71,7 +71,7 @@ class Items(ApiView):
             parameter("min_ratings", "That stand, of all questions"),
             parameter("max_ratings", "That stand, of all questions"),
             parameter("search", "A text of the key or the content"),
-            parameter("state", "", enum=finding.STATES),
+            parameter("state", "", enum=item_search.STATES),
             parameter("attribute.NAME", "The item's attribute NAME is this; up to three of them"),
             *PAGING,
         ],
@@ -86,7 +86,7 @@ class Items(ApiView):
         def read(
             after: pagination.Key | None, size: int
         ) -> tuple[list[Any], pagination.Key | None]:
-            page = finding.find(project, wanted, after=after[0] if after else 0, size=size)
+            page = item_search.find(project, wanted, after=after[0] if after else 0, size=size)
             return shown(project, page.items), None if page.after is None else [page.after]
 
         return Response(pagination.searched(request, found, key=1, read=read))
@@ -103,13 +103,13 @@ class OneItem(ApiView):
     def delete(self, request: Request, project_id: int, item_key: str) -> Response:
         project = self.project(request, project_id, role=Member.Role.LEAD)
         parameters(request)
-        gone = removing.remove_item(item=_item(project, item_key), by=request.user)
+        gone = withdrawal.remove_item(item=_item(project, item_key), by=request.user)
         return Response({"deleted": gone, "withdrawn": not gone})
 
 
 def shown(project: Project, items: list[Item]) -> list[dict[str, Any]]:
     ids = [item.pk for item in items]
-    numbers = finding.n_ratings(ids)
+    numbers = item_search.n_ratings(ids)
     is_lead = project.role == Member.Role.LEAD  # type: ignore[attr-defined]  # set by the door
     gold: Any = {}
     if is_lead:
@@ -140,11 +140,11 @@ def _item(project: Project, key: str) -> Item:
     return item
 
 
-def _wanted(found: dict[str, str]) -> finding.Wanted:
+def _wanted(found: dict[str, str]) -> item_search.Wanted:
     state = found.get("state", "")
-    if state and state not in finding.STATES:
-        raise _invalid("state", f"one of {', '.join(finding.STATES)}")
-    return finding.Wanted(
+    if state and state not in item_search.STATES:
+        raise _invalid("state", f"one of {', '.join(item_search.STATES)}")
+    return item_search.Wanted(
         search=found.get("search", ""),
         attributes=_attributes(found),
         least=_number(found, "min_ratings"),
@@ -160,7 +160,7 @@ def _attributes(found: dict[str, str]) -> list[tuple[str, str]]:
         if not name.startswith(ATTRIBUTE):
             continue
         short = name.removeprefix(ATTRIBUTE)
-        if not finding.is_name(short):
+        if not item_search.is_name(short):
             raise _invalid(name[:60], "the name of an attribute is a text, and no number")
         wanted.append((short, value))
     if len(wanted) > MOST_ATTRIBUTES:

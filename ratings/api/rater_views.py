@@ -17,7 +17,7 @@ from projects.api.base import ApiView
 from projects.api.serializers import Counts, RaterIn
 from projects.models import Member, Project, Rater
 from projects.services.raters.upsert import put_raters
-from ratings.items import removing
+from ratings.items import withdrawal
 
 
 class ListedRater(serializers.Serializer):
@@ -80,7 +80,7 @@ class OneRater(ApiView):
     def delete(self, request: Request, project_id: int, rater_key: str) -> Response:
         project = self.project(request, project_id, role=Member.Role.LEAD)
         parameters(request)
-        gone = removing.remove_rater(rater=_rater(project, rater_key), by=request.user)
+        gone = withdrawal.remove_rater(rater=_rater(project, rater_key), by=request.user)
         return Response({"deleted": gone, "paused": not gone})
 
 

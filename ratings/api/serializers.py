@@ -7,7 +7,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from ratings.recording.judgement import FIELDS, Field
+from ratings.services.judgement import FIELDS, Field
 
 
 class RatingIn(serializers.Serializer):

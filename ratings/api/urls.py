@@ -1,6 +1,6 @@
 from django.urls import path
 
-from . import desk_views, history_views, item_views, rater_views, views
+from . import annotation_views, history_views, item_views, rater_views, views
 
 PROJECT = "projects/<int:project_id>/"
 
@@ -11,5 +11,5 @@ urlpatterns = [
     path(f"{PROJECT}raters/<path:rater_key>/", rater_views.OneRater.as_view(), name="api-rater"),
     path(f"{PROJECT}ratings/", views.Ratings.as_view(), name="api-ratings"),
     path(f"{PROJECT}ratings/history/", history_views.History.as_view(), name="api-history"),
-    path(f"{PROJECT}next/", desk_views.Next.as_view(), name="api-next"),
+    path(f"{PROJECT}next/", annotation_views.Next.as_view(), name="api-next"),
 ]

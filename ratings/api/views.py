@@ -18,22 +18,22 @@ from core.api.schema import PAGING, one_or_many, page_of, parameter, reads, writ
 from projects.api.base import ApiView, question_of
 from projects.models import Member, Project, Question, Rater
 from ratings.models import NOTHING, Apart, Assignment, Rating
-from ratings.recording import permitted
-from ratings.recording.judgement import DETAILS, UnknownCode
+from ratings.services import permissions
+from ratings.services.judgement import DETAILS, UnknownCode
 
-from . import incoming, together
-from .moments import moment_of
+from . import rating_rows, write_batching
+from .query_times import moment_of
 from .serializers import RatingCounts, RatingIn, RatingOut
 
 REFUSALS = {
-    permitted.Archived: _("This project is archived: nobody rates in it."),
-    permitted.Paused: _("The lead has paused your rating. What you rated is kept."),
-    permitted.PausedForGold: _(
+    permissions.Archived: _("This project is archived: nobody rates in it."),
+    permissions.Paused: _("The lead has paused your rating. What you rated is kept."),
+    permissions.PausedForGold: _(
         "Your rating is paused: on items whose right answer is known, your answers were wrong more"
         " often than this project allows. Your lead decides how you go on."
     ),
-    permitted.NotExamined: _("Pass the exam first: the desk and GET .../next/ give its items."),
-    permitted.CorrectionsClosed: _(
+    permissions.NotExamined: _("Pass the exam first: the desk and GET .../next/ give its items."),
+    permissions.CorrectionsClosed: _(
         "Ratings cannot be changed in this project any more. What you said before stands."
     ),
 }
@@ -53,10 +53,10 @@ class Ratings(ApiView):
         are paused, no change where corrections are closed, and without `rated_at`."""
         project = self.project(request, project_id, role=Member.Role.ANNOTATOR)
         parameters(request)
-        sent = incoming.read(project, request.user, rows_of(request.data))
+        sent = rating_rows.read(project, request.user, rows_of(request.data))
         try:
-            return Response(vars(together.store(sent)))
-        except permitted.Refused as refusal:
+            return Response(vars(write_batching.store(sent)))
+        except permissions.Refused as refusal:
             raise PermissionDenied(REFUSALS[type(refusal)]) from None
         except UnknownCode as error:
             raise BadRequest(

@@ -29,7 +29,7 @@ from projects.services.items import upsert
 from projects.services.project_validation import Refused
 from projects.services.row_validation import key_problem
 
-from .uploads import shown_name
+from .upload_names import shown_name
 
 FOLDER = "media"  # below DATA_DIR
 CHUNK = 1 << 18

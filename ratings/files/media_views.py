@@ -21,7 +21,7 @@ from projects.permissions import get_project
 from projects.services.project_validation import Refused
 
 from . import media
-from .bounds import bounded
+from .upload_limits import bounded
 
 logger = logging.getLogger(__name__)
 

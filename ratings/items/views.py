@@ -18,9 +18,9 @@ from projects.models import Item, Member, Project
 from projects.permissions import get_project
 from projects.services.items import gold
 from projects.services.items.upsert import put_items
-from ratings.desk import content
+from ratings.items import content
 
-from . import finding, forms
+from . import forms, item_search
 
 LEAD = Member.Role.LEAD
 
@@ -103,7 +103,7 @@ def _edit(request: HttpRequest, project: Project, item: Item | None) -> HttpResp
         "parts": parts,
         "attributes": attributes,
         "others": sorted(forms.other_parts(item.body)) if item else [],
-        "n_ratings": finding.n_ratings([item.pk]).get(item.pk, 0) if item else 0,
+        "n_ratings": item_search.n_ratings([item.pk]).get(item.pk, 0) if item else 0,
         "next_version": item.version + 1 if item else None,
         "blocks": content.blocks(_typed_body(parts, item)),
     }

@@ -1,6 +1,6 @@
 """PostgreSQL alone: notes of uncounted items instead of a partial index, and room for updates that touch no index.
 
-The reasons are in ratings.recording.waiting. Half of each page is left free, so that the version of a rating that says what was
+The reasons are in ratings.services.uncounted. Half of each page is left free, so that the version of a rating that says what was
 counted fits beside the first one; without it the table would grow as much, and its indexes too.
 """
 

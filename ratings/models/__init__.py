@@ -1,13 +1,13 @@
 """The judgements."""
 
-from .apart import Apart
-from .day_move import DayMove
-from .desk import Assignment, Desk
+from .assignment import Assignment, Desk
+from .check_answer import Apart
 from .exam import Exam, ExamRules
 from .import_run import ImportRun
-from .judged import Judged
+from .judgement_base import Judged
 from .rater_message import RaterMessage
 from .rating import NOTHING, Rating, Revision, UncountedItem
+from .timezone_backfill import DayMove
 
 __all__ = [
     "NOTHING",

@@ -75,7 +75,7 @@ class Exam(models.Model):
     # [[item id, code, right, gold id], ...] as answered; right is null where the gold answer was
     # retired meanwhile: it counts for nothing.
     course = models.JSONField(default=list)
-    # The probability of the error that the outcome may be (ratings.desk.exams.Verdict).
+    # The probability of the error that the outcome may be (ratings.annotation.assignments.exams.Verdict).
     chance = models.FloatField(null=True, blank=True)
     began_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True, blank=True)

@@ -51,7 +51,7 @@ class ImportRun(models.Model):
     # sweep.
     heartbeat_at = models.DateTimeField(auto_now_add=True)
     # The worker that has the run in its hands: nobody else may write for it
-    # (ratings.importing.leases).
+    # (ratings.imports.leases).
     lease = models.CharField(max_length=32, blank=True)
     # Failures in a row without any progress between them.
     attempts = models.PositiveSmallIntegerField(default=0)

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from projects.models import Item, Question, Rater
 from ratings.querysets import UNCOUNTED, RatingQuerySet
 
-from .judged import Judged
+from .judgement_base import Judged
 
 NOTHING = -1  # the code of a withdrawn or never counted rating
 
@@ -51,7 +51,7 @@ class Rating(Judged):
         ]
         indexes = [
             # "What is left to count?": holds only the uncounted rows, so it is nearly empty and
-            # nearly free. SQLite's alone: PostgreSQL has notes instead (ratings.recording.waiting).
+            # nearly free. SQLite's alone: PostgreSQL has notes instead (ratings.services.uncounted).
             models.Index(fields=["question", "item"], condition=UNCOUNTED, name="rating_uncounted"),
             # A rater's own ratings, newest first (My ratings, rater page).
             models.Index(fields=["rater", "-changed_at"], name="rating_by_rater"),
@@ -67,7 +67,7 @@ class Rating(Judged):
 
 class UncountedItem(models.Model):
     """PostgreSQL's note that a statement left a rating of this item uncounted. Triggers write it
-    (ratings.recording.waiting)."""
+    (ratings.services.uncounted)."""
 
     # No foreign keys: a note of what is gone is thrown away when it is read.
     question_id = models.BigIntegerField()

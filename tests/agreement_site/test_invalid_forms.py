@@ -14,7 +14,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
 from projects.models import Item, Member, Project, Rater
-from tests.ratings.importing.import_wizard import Wizard
+from tests.ratings.imports.wizard_client import Wizard
 
 GOOD_FILE = b"item,rater,label\ni1,ann,none\ni1,bea,minor\n"
 NO_ROWS = {"c-TOTAL_FORMS": "0", "c-INITIAL_FORMS": "0"}

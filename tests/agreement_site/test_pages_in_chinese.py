@@ -18,10 +18,10 @@ from agreement_site.models import Preference
 from metrics import tasks
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Item, Member, Project, Rater
-from ratings.recording.judgement import Judgement
-from ratings.recording.record import record
+from ratings.services.judgement import Judgement
+from ratings.services.record import record
 from tests.cast import PASSWORD
-from tests.ratings.importing.import_wizard import Wizard
+from tests.ratings.imports.wizard_client import Wizard
 
 pytestmark = [
     pytest.mark.django_db,

@@ -10,8 +10,8 @@ import time_machine
 from metrics.models import CountState
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Item, Project
-from ratings.recording.judgement import Judgement
-from ratings.recording.record import record
+from ratings.services.judgement import Judgement
+from ratings.services.record import record
 
 pytestmark = pytest.mark.django_db
 

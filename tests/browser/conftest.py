@@ -19,8 +19,8 @@ from metrics.filters import EVERYTHING
 from metrics.on_request import slices
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Item, Rater
-from ratings.recording.judgement import Judgement
-from ratings.recording.record import record
+from ratings.services.judgement import Judgement
+from ratings.services.record import record
 
 PATIENCE = 20.0  # seconds; a machine under load may be slow
 

@@ -32,12 +32,12 @@ from quality import tasks
 from quality.adjudication import deciding
 from quality.exam import settings as exam_settings
 from quality.models import Alarm, Appeal, GoldAct, LabelRules
-from ratings.desk import rater_messages
+from ratings.annotation import rater_messages
 from ratings.models import Exam, ImportRun, Rating
-from ratings.recording.judgement import Judgement
-from ratings.recording.record import record
+from ratings.services.judgement import Judgement
+from ratings.services.record import record
 from tests.cast import PASSWORD, make_user
-from tests.ratings.importing.import_wizard import Wizard
+from tests.ratings.imports.wizard_client import Wizard
 
 # Settings without which there are no pages about mail and about a provider.
 # Who signed in when the world was made has just done so, however long one looks.

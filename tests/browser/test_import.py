@@ -13,7 +13,7 @@ from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 
 from ratings import tasks
-from tests.ratings.importing.import_wizard import said
+from tests.ratings.imports.wizard_client import said
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -15,7 +15,7 @@ from projects.models import Category, Item, Question
 from projects.services import scales
 from projects.services.projects import change_project
 from projects.services.question_validation import NewCategory
-from ratings.desk import rater_messages
+from ratings.annotation import rater_messages
 from ratings.models import Assignment, RaterMessage, Rating
 from tests.browser.conftest import becomes
 

@@ -21,24 +21,24 @@ def main() -> None:
     from django.contrib.auth.models import User
 
     from projects.models import Question
-    from ratings.importing import steps
-    from ratings.importing.mapping import Mapping
+    from ratings.imports import services
+    from ratings.imports.mapping.import_mapping import Mapping
 
     question = Question.objects.select_related("project").get()
     by = User.objects.get(username="lead")
     path = Path(sys.argv[1])
     with path.open("rb") as file:
-        run = steps.upload(file=file, name=path.name, project=question.project, by=by)
+        run = services.upload(file=file, name=path.name, project=question.project, by=by)
     mapping = Mapping.of(run)
     mapping.question_id = question.pk
-    assert steps.choose_columns(run=run, mapping=mapping)
+    assert services.choose_columns(run=run, mapping=mapping)
     deadline = time.monotonic() + PATIENCE
     while run.state == "checking":
         assert time.monotonic() < deadline, "the check does not end"
         time.sleep(0.1)
         run.refresh_from_db()
     assert run.state == "checked", run.problems
-    steps.start(run=run, stands="last", new={}, by=by)
+    services.start(run=run, stands="last", new={}, by=by)
 
 
 if __name__ == "__main__":

@@ -27,12 +27,12 @@ from projects.models import Category, Item, Project, Question, Rater
 from projects.services.items.upsert import put_items
 from projects.services.projects import change_project
 from projects.services.scales import change_weights
-from ratings.desk import queue
+from ratings.annotation.assignments import queue
 from ratings.files import media
 from ratings.models import Rating, Revision
-from ratings.recording import day_moves, writing
-from ratings.recording.judgement import Judgement
-from ratings.recording.record import record
+from ratings.services import record_sql, timezone_backfill
+from ratings.services.judgement import Judgement
+from ratings.services.record import record
 from tests.faults.threads import PATIENCE, Gate, finish, start, wait_until_blocked
 from tests.metrics import invariants
 
@@ -447,7 +447,7 @@ def test_batches_of_several_questions_whose_items_cross_do_not_wait_in_a_circle(
     other = Question.objects.create(project=question.project, key="tone", text="Tone?", position=1)
     Category.objects.create(question=other, code=0, label="kind", position=0)
     halfway = threading.Barrier(2)
-    write = writing.write
+    write = record_sql.write
 
     def pausing(question_id: int, *args: Any, **options: Any) -> None:
         write(question_id, *args, **options)
@@ -462,7 +462,7 @@ def test_batches_of_several_questions_whose_items_cross_do_not_wait_in_a_circle(
             }
             record(said, by=None, source="api")
 
-    monkeypatch.setattr(writing, "write", pausing)
+    monkeypatch.setattr(record_sql, "write", pausing)
     finish(start(lambda: batch(one, (first, second)), lambda: batch(two, (second, first))))
     assert Rating.objects.count() == 4
     assert set(
@@ -483,7 +483,7 @@ def test_moving_the_days_waits_for_a_counter_in_the_common_order(
     with transaction.atomic():
         # As a counter does after its first row.
         Rating.objects.select_for_update().get(item=first)
-        futures = start(lambda: day_moves.begin(question.project_id))
+        futures = start(lambda: timezone_backfill.begin(question.project_id))
         wait_until_blocked()
         Rating.objects.select_for_update().get(item=second)
     finish(futures)

@@ -28,10 +28,10 @@ from projects.services.projects import change_project
 from projects.services.question_validation import NewCategory
 from projects.services.scales import change_categories, change_weights
 from ratings.models import NOTHING, Rating, Revision
-from ratings.recording import day_moves
-from ratings.recording.days import day_of
-from ratings.recording.judgement import Judgement
-from ratings.recording.record import record
+from ratings.services import timezone_backfill
+from ratings.services.days import day_of
+from ratings.services.judgement import Judgement
+from ratings.services.record import record
 from tests.faults.crashes import Crash, crash_at
 from tests.metrics import invariants
 from tests.world import rows_of
@@ -217,11 +217,11 @@ def test_a_step_of_a_move_of_days(
     east = ZoneInfo("Pacific/Kiritimati")
     Rating.objects.update(rated_at=evening, day=day_of(evening, ZoneInfo("UTC")))
     sweep.sweep()
-    monkeypatch.setattr(day_moves, "RATINGS_A_STEP", 2)
+    monkeypatch.setattr(timezone_backfill, "RATINGS_A_STEP", 2)
     change_project(project=question.project, by=lead, time_zone=east.key)
-    assert crash_everywhere(lambda: day_moves.step(question.project_id)) > 3
+    assert crash_everywhere(lambda: timezone_backfill.step(question.project_id)) > 3
     assert Rating.objects.filter(day=day_of(evening, east)).count() == 4
-    day_moves.sweep()
+    timezone_backfill.sweep()
     assert not Rating.objects.exclude(day=day_of(evening, east)).exists()
     check_all()
 

@@ -16,8 +16,8 @@ from projects.models import Project, Question, Rater, RaterIdentity
 from projects.services.raters import pseudonyms
 from projects.services.raters.updates import tie_annotator
 from projects.services.raters.upsert import put_raters
-from ratings.files import exporting
-from ratings.items import hiding
+from ratings.exports import rating_files
+from ratings.items import rater_pseudonyms
 from ratings.models import Rating
 from tests.faults.threads import Gate, finish, start, wait_until_blocked
 
@@ -79,7 +79,7 @@ def test_who_joins_before_the_switch_commits_after_it(
 ) -> None:
     """The switch waits for whoever is joining, and takes them along."""
     if not on:
-        hiding.hide(project=project, by=lead)
+        rater_pseudonyms.hide(project=project, by=lead)
     gate, join = Gate(), ways_to_join(project, eva, lead)[way]
 
     def slowly() -> None:
@@ -89,7 +89,7 @@ def test_who_joins_before_the_switch_commits_after_it(
 
     futures = start(slowly)
     gate.wait_until_reached()
-    switch = hiding.hide if on else hiding.show
+    switch = rater_pseudonyms.hide if on else rater_pseudonyms.show
     futures += start(lambda: switch(project=project, by=lead))
     wait_until_blocked()
     gate.open()
@@ -110,15 +110,15 @@ def test_who_joins_while_it_is_switched(
 ) -> None:
     """Whoever joins waits for the switch, and sees what it made."""
     if not on:
-        hiding.hide(project=project, by=lead)
-    gate, follow = Gate(), hiding._follow
+        rater_pseudonyms.hide(project=project, by=lead)
+    gate, follow = Gate(), rater_pseudonyms._follow
 
     def slowly(*args: Any) -> None:
         follow(*args)
         gate.wait()
 
-    monkeypatch.setattr(hiding, "_follow", slowly)
-    switch = hiding.hide if on else hiding.show
+    monkeypatch.setattr(rater_pseudonyms, "_follow", slowly)
+    switch = rater_pseudonyms.hide if on else rater_pseudonyms.show
     futures = start(lambda: switch(project=project, by=lead))
     gate.wait_until_reached()
     futures += start(ways_to_join(project, eva, lead)[way])
@@ -131,7 +131,7 @@ def test_who_joins_while_it_is_switched(
 def test_two_who_join_a_hiding_project_get_pseudonyms_of_their_own(
     rated: Question, project: Project, make_user: Any, lead: User
 ) -> None:
-    hiding.hide(project=project, by=lead)
+    rater_pseudonyms.hide(project=project, by=lead)
     users = [make_user(f"new{number}") for number in range(4)]
     finish(start(*[lambda user=user: tie_annotator(project=project, user=user) for user in users]))
     keys = list(Rater.objects.filter(project=project).values_list("key", flat=True))
@@ -145,14 +145,14 @@ def test_ratings_given_while_it_is_switched_stay_with_who_gave_them(
 ) -> None:
     """By API, under the true key: the rating waits, or is there, and the switch takes it along."""
     ann = Rater.objects.get(project=project, key="ann")
-    gate, follow = Gate(), hiding._follow
+    gate, follow = Gate(), rater_pseudonyms._follow
 
     def slowly(*args: Any) -> None:
         follow(*args)
         gate.wait()
 
-    monkeypatch.setattr(hiding, "_follow", slowly)
-    futures = start(lambda: hiding.hide(project=project, by=lead))
+    monkeypatch.setattr(rater_pseudonyms, "_follow", slowly)
+    futures = start(lambda: rater_pseudonyms.hide(project=project, by=lead))
     gate.wait_until_reached()
     sent = {"item": "i1", "rater": "ann", "label": "major"}
     path = f"/api/v1/projects/{project.pk}/ratings/"
@@ -177,16 +177,16 @@ def test_a_file_that_is_read_while_it_is_switched_knows_each_rater_by_one_key(
     for key in PEOPLE:
         rate(other, "i1", key, "some")
     if not on:
-        hiding.hide(project=project, by=lead)
+        rater_pseudonyms.hide(project=project, by=lead)
     before = set(Rater.objects.filter(project=project).values_list("key", flat=True))
-    pieces = exporting.rows([rated, other])
+    pieces = rating_files.rows([rated, other])
     first = [next(pieces) for _ in PEOPLE]
-    switch = hiding.hide if on else hiding.show
+    switch = rater_pseudonyms.hide if on else rater_pseudonyms.show
     finish(start(lambda: switch(project=project, by=lead)))
     rate(other, "i1", "fay", "some")  # joins while it is read
     rest = list(pieces)
     assert {row[1] for row in first} == before
     assert {row[1] for row in rest} - before <= {"fay"}
-    table = b"".join(exporting.csv(exporting.rows([rated]))).decode()
+    table = b"".join(rating_files.csv(rating_files.rows([rated]))).decode()
     now = {row["rater"] for row in csv.DictReader(io.StringIO(table))}
     assert not now & before

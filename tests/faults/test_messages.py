@@ -27,7 +27,7 @@ from projects.models import Item, Rater
 from ratings import tasks as rating_tasks
 from ratings.models import ImportRun, Rating, Revision
 from tests.metrics import invariants
-from tests.ratings.importing.import_wizard import Wizard
+from tests.ratings.imports.wizard_client import Wizard
 
 pytestmark = pytest.mark.django_db
 

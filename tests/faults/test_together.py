@@ -18,10 +18,10 @@ from rest_framework.test import APIClient
 
 from projects import authentication, locks
 from projects.models import Item, Member, Project, Question, Rater
-from ratings.api import incoming, together
+from ratings.api import rating_rows, write_batching
 from ratings.models import NOTHING, Rating, Revision
-from ratings.recording import places
-from ratings.recording.judgement import Judgement
+from ratings.services import slots
+from ratings.services.judgement import Judgement
 from tests.faults.threads import PATIENCE, Gate, finish, start
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -49,14 +49,14 @@ def writers_held(question: Question) -> Iterator[Held]:
 def groups(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The sizes of the groups that were written, or tried."""
     sizes: list[int] = []
-    write_group = together._write_group
+    write_group = write_batching._write_group
 
     def counted(group: Any) -> Any:
         sizes.append(len(group))
         return write_group(group)
 
-    monkeypatch.setattr(together, "_write_group", counted)
-    monkeypatch.setattr(together, "PATIENCE_SECONDS", PATIENCE)
+    monkeypatch.setattr(write_batching, "_write_group", counted)
+    monkeypatch.setattr(write_batching, "PATIENCE_SECONDS", PATIENCE)
     return sizes
 
 
@@ -88,11 +88,11 @@ def refused(futures: list[Future[Any]]) -> int:
 
 
 def waiting() -> list[Any]:
-    return [turn for line in together._lines.values() for turn in line.waiting]
+    return [turn for line in write_batching._lines.values() for turn in line.waiting]
 
 
 def is_led() -> bool:
-    return any(line.is_led for line in together._lines.values())
+    return any(line.is_led for line in write_batching._lines.values())
 
 
 def shared(number: int) -> list[int]:
@@ -251,7 +251,7 @@ def test_one_that_is_refused_after_the_look_up_spoils_no_other(
     what: str, items: Any, question: Any, post: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     labels = {"i2": "minor"}
-    resolve = incoming.resolve
+    resolve = rating_rows.resolve
     once = iter([what])
 
     def late(sent: Any) -> Any:
@@ -261,7 +261,7 @@ def test_one_that_is_refused_after_the_look_up_spoils_no_other(
                 cursor.execute(REFUSED[what], ["minor" if what == "label" else "i2"])
         return found
 
-    monkeypatch.setattr(incoming, "resolve", late)
+    monkeypatch.setattr(rating_rows, "resolve", late)
     works = [lambda item=item: post(item, labels.get(item, "major")) for item in items]
     answers = finish(start(*works))
     assert [answer.status_code for answer in answers] == [200, 200, 400, 200, 200, 200]
@@ -357,14 +357,14 @@ def test_a_commit_that_fails_is_done_again_one_by_one(
 def test_a_leader_that_is_ended_holds_nobody(
     items: Any, question: Any, post: Any, groups: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_group = together._write_group
+    write_group = write_batching._write_group
 
     def ended(group: Any) -> Any:
         if len(group) > 1:
             raise SystemExit
         return write_group(group)
 
-    monkeypatch.setattr(together, "_write_group", ended)
+    monkeypatch.setattr(write_batching, "_write_group", ended)
     with writers_held(question):
         futures = behind(*(lambda item=item: post(item, "major") for item in items))
     ended_at = [
@@ -400,7 +400,7 @@ def test_who_names_the_same_rating_comes_after_it(
 def test_a_group_is_bounded(
     items: Any, question: Any, post: Any, groups: list[int], monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(together, "REQUESTS_OF_A_GROUP", 3)
+    monkeypatch.setattr(write_batching, "REQUESTS_OF_A_GROUP", 3)
     with writers_held(question):
         futures = behind(
             lambda: post("i0", "none"),
@@ -484,7 +484,7 @@ def test_the_places_of_a_group_are_asked_for_in_one_order() -> None:
         (Judgement(3, 2, 1), NOTHING),
         (Judgement(9, 2, 1), NOTHING),
     ]
-    statements = places.following(written, overlap=3)
+    statements = slots.following(written, overlap=3)
     order = [values[0] for _sql, values in statements]
     assert order == sorted(order)
     assert set(order) == {3, 7, 9}

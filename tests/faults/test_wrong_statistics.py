@@ -13,11 +13,11 @@ from django.utils import timezone
 
 from metrics.work import sweep
 from projects.models import Item, Question, Rater
-from ratings.desk import queue
+from ratings.annotation.assignments import queue
 from ratings.models import Assignment, Rating
-from ratings.recording import places
-from ratings.recording.judgement import Judgement
-from ratings.recording.record import record
+from ratings.services import slots
+from ratings.services.judgement import Judgement
+from ratings.services.record import record
 from tests.metrics import invariants
 
 ITEMS = 300
@@ -85,7 +85,7 @@ def test_no_statement_reads_all_ratings_for_each_item(
     before = read("ratings_rating")
     believed_empty()
     with transaction.atomic():
-        places.recount([item.pk for item in items])
+        slots.recount([item.pk for item in items])
     sweep.bring_up_to_date(question.pk)
     rate(1)
     rate(-1)

@@ -8,7 +8,7 @@ import pytest
 from django.apps import apps
 
 from projects import hooks
-from ratings.recording import setup_changes
+from ratings.services import project_listeners
 
 
 @pytest.fixture(autouse=True)
@@ -77,6 +77,6 @@ def test_a_listener_may_want_one_hook_alone() -> None:
 def test_starting_the_site_again_registers_nothing_twice() -> None:
     for _again in range(2):
         apps.get_app_config("ratings").ready()
-    assert hooks._counters == [setup_changes.count_in_use]
-    assert hooks._zone_listeners == [setup_changes.zone_changed]
-    assert hooks._scale_listeners == [setup_changes.scale_changed]
+    assert hooks._counters == [project_listeners.count_in_use]
+    assert hooks._zone_listeners == [project_listeners.zone_changed]
+    assert hooks._scale_listeners == [project_listeners.scale_changed]

@@ -12,8 +12,8 @@ from metrics.work import sweep
 from projects.models import Item, Member, Question, Rater
 from quality.consensus import renew
 from quality.models import LabelRules
-from ratings.recording.judgement import Judgement
-from ratings.recording.record import record
+from ratings.services.judgement import Judgement
+from ratings.services.record import record
 from tests.cast import Cast
 
 RATERS = {"ann": 0.9, "ben": 0.85, "cleo": 0.8, "dan": 0.5}  # right so often

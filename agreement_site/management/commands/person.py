@@ -17,7 +17,7 @@ from django.db.models import ProtectedError
 from agreement_site.models import TrailLine
 from core import security_log
 from projects.models import Deletion, Member, MemberOffer, Rater
-from ratings.items import erasing, person
+from ratings.items import personal_data, purge
 
 
 class Command(BaseCommand):
@@ -75,7 +75,7 @@ def _lines(user: User) -> Iterator[bytes]:
     }
     yield (json.dumps(account, ensure_ascii=False) + "\n").encode()
     for rater in _raters(user):
-        yield from person.lines(rater)
+        yield from personal_data.lines(rater)
     for done in TrailLine.objects.filter(actor_id=user.pk).order_by("pk").iterator():
         told = {"at": done.at.isoformat(), "did": done.what, "address": done.address}
         yield (json.dumps(told, ensure_ascii=False) + "\n").encode()
@@ -114,8 +114,10 @@ def _forget(user: User, options: dict[str, Any]) -> dict[str, Any]:
 
 def _forget_rater(rater: Rater, options: dict[str, Any]) -> dict[str, Any]:
     if options["forget"] == "everything":
-        asked = erasing.ask(kind=Deletion.Kind.RATER, target=rater, by=None)
+        asked = purge.ask(kind=Deletion.Kind.RATER, target=rater, by=None)
         return {"ratings": asked.counts["ratings"], "kept_as": None}
-    kept = person.keep_under_pseudonym(rater=rater, by=None, comments=options["keep_comments"])
+    kept = personal_data.keep_under_pseudonym(
+        rater=rater, by=None, comments=options["keep_comments"]
+    )
     trace = Deletion.objects.filter(kind=Deletion.Kind.PERSON, target=rater.pk).latest("pk")
     return {"ratings": trace.counts["ratings"], "kept_as": kept.key}

@@ -26,7 +26,7 @@ ROWS = 500  # of one statement
 def settle(project_id: int) -> dict[str, str]:
     """Put the people among the raters of a project that hides them under pseudonyms, those who are
     not yet; true key -> pseudonym of these. Nothing where the project hides nobody."""
-    # Who switches it takes the project's row, and waits for this (ratings.items.hiding).
+    # Who switches it takes the project's row, and waits for this (ratings.items.rater_pseudonyms).
     locks.hold_project(project_id)
     if not Project.objects.filter(pk=project_id, raters_hidden=True).exists():
         return {}

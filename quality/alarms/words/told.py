@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from metrics.pages.figures import figure, percent, signed, whole
 from projects.models import GuidelineVersion
 from quality.models import Alarm
-from ratings.recording.days import date_of, day_of
+from ratings.services.days import date_of, day_of
 
 USUAL_LEVEL = 5_000
 

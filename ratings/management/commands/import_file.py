@@ -13,11 +13,11 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from projects.models import Project, Scale
-from ratings.importing import unattended
-from ratings.importing.columns import ROLES
-from ratings.importing.encodings import ENCODINGS
-from ratings.importing.mapping import AGAIN, STANDS
-from ratings.importing.sources import SOURCES
+from ratings.imports import command
+from ratings.imports.decoding.encodings import ENCODINGS
+from ratings.imports.mapping.columns import ROLES
+from ratings.imports.mapping.import_mapping import AGAIN, STANDS
+from ratings.imports.readers import SOURCES
 
 AUTO = "auto"
 SEVERAL = ("parts", "attributes")  # roles of several columns
@@ -98,7 +98,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         project, owner = _where(options)
         order = [label.strip() for label in (options["order"] or "").split(",") if label.strip()]
-        wishes = unattended.Wishes(
+        wishes = command.Wishes(
             source="" if options["source"] == AUTO else options["source"],
             encoding=options["encoding"] or "",
             columns=_columns(options["map"]),
@@ -118,7 +118,7 @@ class Command(BaseCommand):
         for path in options["files"]:
             if not path.is_file():
                 raise CommandError(f"{path}: there is no such file.")
-            result = unattended.import_file(path, project=project, by=owner, wishes=wishes)
+            result = command.import_file(path, project=project, by=owner, wishes=wishes)
             results.append(result)
             project = project or result.project
         told = _together(results, project)
@@ -168,7 +168,7 @@ def _pairs(option: str, said: list[str]) -> list[tuple[str, str]]:
     return found
 
 
-def _together(results: list[unattended.Result], project: Project | None) -> dict[str, Any]:
+def _together(results: list[command.Result], project: Project | None) -> dict[str, Any]:
     """What several files brought, as one."""
     counts: Counter[str] = Counter()
     left_out: Counter[str] = Counter()

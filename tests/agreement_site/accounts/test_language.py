@@ -16,7 +16,7 @@ from agreement_site.models import Preference
 from metrics import tasks
 from metrics.work.sweep import bring_up_to_date
 from ratings.models import ImportRun, Revision
-from tests.ratings.importing.import_wizard import Wizard
+from tests.ratings.imports.wizard_client import Wizard
 
 pytestmark = pytest.mark.django_db
 CHINESE = {"HTTP_ACCEPT_LANGUAGE": "zh-CN,zh;q=0.9,en;q=0.5"}

@@ -16,7 +16,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile, TemporaryUploaded
 from django.test import Client
 
 from agreement_site.answers import bodies
-from ratings.files import bounds
+from ratings.files import upload_limits
 
 pytestmark = pytest.mark.django_db
 
@@ -120,7 +120,7 @@ def pages(project: Any) -> list[tuple[str, str]]:
 def test_no_room_is_said_before_a_file_is_read(
     client_for: Callable[[User], Client], lead: User, pages: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounds, "SPARE_BYTES", 1 << 60)
+    monkeypatch.setattr(upload_limits, "SPARE_BYTES", 1 << 60)
     for page, _field in pages:
         assert says_it_sends(client_for(lead), page, 2_000_000) == 507
 
@@ -131,13 +131,13 @@ def test_a_disk_that_fills_up_leaves_nothing_behind(
     folder = Path(settings.FILE_UPLOAD_TEMP_DIR)
     before = sorted(folder.iterdir())
 
-    class FillsUp(bounds.TemporaryFileUploadHandler):
+    class FillsUp(upload_limits.TemporaryFileUploadHandler):
         def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
             super().receive_data_chunk(raw_data, start)
             if start:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(bounds, "TemporaryFileUploadHandler", FillsUp)
+    monkeypatch.setattr(upload_limits, "TemporaryFileUploadHandler", FillsUp)
     for page, field in pages:
         sent = {field: SimpleUploadedFile("a.csv", b"item,rater,label\n" * 20_000)}
         answer = client_for(lead).post(page, sent)

@@ -13,7 +13,7 @@ from metrics.on_request import attributing, slices
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Item, Project, Question, Rater
 from projects.services.items.upsert import put_items
-from tests.ratings.importing.import_wizard import words
+from tests.ratings.imports.wizard_client import words
 
 Address = Callable[..., str]
 

@@ -17,8 +17,8 @@ from metrics.auditing import schedule
 from metrics.models import EVER, AuditResult, CountState, PairTally, PeerTally, RaterReading
 from metrics.work import sweep
 from ratings.models import NOTHING, Rating
-from ratings.recording.judgement import Judgement
-from ratings.recording.record import record
+from ratings.services.judgement import Judgement
+from ratings.services.record import record
 
 pytestmark = pytest.mark.django_db
 

@@ -19,8 +19,8 @@ from metrics.readings import project as project_readings
 from metrics.work import hints, sweep
 from projects.models import Category, Item, Question, Rater
 from ratings.models import NOTHING, Rating
-from ratings.recording.judgement import Judgement
-from ratings.recording.record import record
+from ratings.services.judgement import Judgement
+from ratings.services.record import record
 from tests.metrics import invariants
 
 pytestmark = pytest.mark.django_db

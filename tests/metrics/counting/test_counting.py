@@ -20,8 +20,8 @@ from metrics.scale import QuestionScale
 from metrics.work import sweep
 from projects.models import Item, Rater
 from ratings.models import NOTHING, Rating
-from ratings.recording.judgement import Judgement
-from ratings.recording.record import record
+from ratings.services.judgement import Judgement
+from ratings.services.record import record
 from tests.metrics import invariants
 from tests.metrics.counting.counting_oracle import recounted, stored
 

@@ -34,9 +34,9 @@ from projects.services.projects import change_project
 from projects.services.question_validation import NewCategory
 from projects.services.scales import change_categories, change_weights
 from ratings.models import NOTHING, Rating
-from ratings.recording import waiting
-from ratings.recording.judgement import Judgement
-from ratings.recording.record import record
+from ratings.services import uncounted
+from ratings.services.judgement import Judgement
+from ratings.services.record import record
 from tests.faults.crashes import Crash, crash_at
 from tests.metrics import invariants
 from tests.metrics.counting.counting_oracle import recounted, stored
@@ -268,7 +268,7 @@ class Counting(RuleBasedStateMachine):
     @invariant()
     def every_uncounted_rating_is_found(self) -> None:
         if hasattr(self, "question_id"):
-            found = waiting.ratings([self.question_id])
+            found = uncounted.ratings([self.question_id])
             assert set(found) == set(Rating.objects.filter(question=self.question_id).uncounted())
 
     @invariant()

@@ -24,8 +24,8 @@ from metrics.work import sweep
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Item, Project, Rater
 from ratings.models import Rating
-from ratings.recording.judgement import Judgement
-from ratings.recording.record import record
+from ratings.services.judgement import Judgement
+from ratings.services.record import record
 from tests.cast import Cast
 from tests.faults.brokers import private_broker
 

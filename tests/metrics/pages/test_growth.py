@@ -15,7 +15,7 @@ from metrics.pages import item_list, trends
 from metrics.readings import pairs
 from metrics.scale import QuestionScale
 from metrics.work.sweep import bring_up_to_date
-from ratings.items import finding
+from ratings.items import item_search
 from tests.journeys import journeys
 
 
@@ -209,7 +209,7 @@ def test_whole_list_of_pairs_says_nothing_of_a_part(
 def test_items_by_ratings_are_searched_in_parts(
     uneven: Any, project: Any, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(finding, "LOOKED_AT", 2)
+    monkeypatch.setattr(item_search, "LOOKED_AT", 2)
     client, address = client_for(lead), f"/projects/{project.pk}/items/"
     first = client.get(f"{address}?ratings=2")
     assert first.context["rows"] == []
@@ -223,7 +223,7 @@ def test_items_by_ratings_go_on_behind_a_full_page(
     uneven: Any, project: Any, lead: Any, client_for: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(item_list, "ITEMS_A_PAGE", 1)
-    monkeypatch.setattr(finding, "LOOKED_AT", 2)
+    monkeypatch.setattr(item_search, "LOOKED_AT", 2)
     client, address = client_for(lead), f"/projects/{project.pk}/items/?ratings="
     found, after = [], 0
     while after is not None:

@@ -10,7 +10,7 @@ from django.utils import timezone
 from projects.models import Item, Rater
 from projects.services.items import gold
 from quality.adjudication import deciding
-from ratings.items import finding
+from ratings.items import item_search
 from ratings.models import Assignment
 
 pytestmark = pytest.mark.django_db
@@ -74,15 +74,15 @@ def test_without_a_filter_nothing_is_said_to_fit(page: Any) -> None:
 
 
 def test_more_than_are_counted_are_told_as_more(page: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(finding, "COUNTED", 55)
+    monkeypatch.setattr(item_search, "COUNTED", 55)
     assert "More than 55 of 70 items fit" in page("?ratings=1")
     assert "1 to 50 of more than 55" in page("?ratings=1")
-    monkeypatch.setattr(finding, "COUNTED_TEXTS", 52)
+    monkeypatch.setattr(item_search, "COUNTED_TEXTS", 52)
     assert "More than 52 of 70 items fit" in page("?search=Text")
 
 
 def test_of_a_large_project_the_first_items_are_looked_at(page: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(finding, "LOOKED_AT", 40)
+    monkeypatch.setattr(item_search, "LOOKED_AT", 40)
     assert "Of the first 40 items 30 fit; there are 70" in page("?ratings=1")
 
 
@@ -152,7 +152,7 @@ def test_what_was_set_aside_often_is_counted_to_a_bound(
     put_aside(items[0], state="skipped")
     assert ">skipped or flagged once</a>" in page()
     put_aside(items[1], state="skipped")
-    monkeypatch.setattr("ratings.desk.aside.COUNTED", 2)
+    monkeypatch.setattr("ratings.annotation.skips.COUNTED", 2)
     assert ">skipped or flagged 2 times and more</a>" in page()
 
 

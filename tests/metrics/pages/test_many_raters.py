@@ -9,8 +9,8 @@ import pytest
 from metrics.readings.pairs import SHOWN_RATERS
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Item, Rater
-from ratings.recording.judgement import Judgement
-from ratings.recording.record import record
+from ratings.services.judgement import Judgement
+from ratings.services.record import record
 
 pytestmark = pytest.mark.django_db
 

@@ -15,7 +15,7 @@ from metrics.pages import project_list
 from metrics.templatetags.readings import band_sign
 from metrics.work.sweep import bring_up_to_date
 from projects.models import Category, Deletion, Item, Member, Project, Question, Rater
-from ratings.items import erasing
+from ratings.items import purge
 
 pytestmark = pytest.mark.django_db
 
@@ -170,7 +170,7 @@ def test_a_project_that_is_being_deleted_says_so_and_leads_nowhere(
 ) -> None:
     other = make_project("Another", created_by=lead)
     Member.objects.get_or_create(project=other, user=lead, defaults={"role": "lead"})
-    erasing.ask(kind=Deletion.Kind.PROJECT, target=two, by=lead)
+    purge.ask(kind=Deletion.Kind.PROJECT, target=two, by=lead)
     client = client_for(lead)
     page = client.get("/?sort=name")
     assert [row.project.name for row in page.context["rows"]] == ["Another", "Reviews"]

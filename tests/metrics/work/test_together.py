@@ -18,8 +18,8 @@ from metrics.readings import project as readings
 from metrics.work import sweep, together
 from projects.models import Rater
 from ratings.models import NOTHING, Rating
-from ratings.recording.judgement import Judgement
-from ratings.recording.record import record
+from ratings.services.judgement import Judgement
+from ratings.services.record import record
 from tests.metrics import invariants
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,7 @@ from typing import Any
 from projects.models import Project
 from projects.selectors.item_counts import n_items, n_items_by_project
 from projects.services.items.upsert import put_items
-from tests.ratings.importing.import_wizard import Wizard
+from tests.ratings.imports.wizard_client import Wizard
 
 
 def put(project: Project, *keys: str) -> Project:

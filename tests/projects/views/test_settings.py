@@ -12,7 +12,7 @@ from metrics.agreement.headline import Facts
 from projects.forms.question_templates import STARTS
 from projects.forms.settings import categories_formset
 from projects.models import Category, Project, Question, Scale, Weights
-from ratings.desk.forms import offered
+from ratings.annotation.forms import offered
 
 pytestmark = pytest.mark.django_db
 

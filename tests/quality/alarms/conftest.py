@@ -10,8 +10,8 @@ import pytest
 
 from metrics.work import sweep
 from projects.models import Item, Question, Rater
-from ratings.recording.judgement import Judgement
-from ratings.recording.record import record
+from ratings.services.judgement import Judgement
+from ratings.services.record import record
 
 FIRST = datetime.datetime(2026, 3, 2, 12, tzinfo=datetime.UTC)
 RATERS = ("ann", "ben", "cleo", "dan")

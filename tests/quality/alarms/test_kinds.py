@@ -20,8 +20,8 @@ from quality.alarms.kinds import KINDS
 from quality.alarms.matching import Stretch
 from quality.alarms.raisable import Raisable
 from quality.models import Alarm, GoldItem, Kind
-from ratings.recording.judgement import Judgement
-from ratings.recording.record import record
+from ratings.services.judgement import Judgement
+from ratings.services.record import record
 
 pytestmark = pytest.mark.django_db
 

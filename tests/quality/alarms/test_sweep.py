@@ -16,9 +16,9 @@ from quality import tasks
 from quality.alarms import answering, looking, stamp, sweep
 from quality.models import Alarm, AlarmStep, DriftRun, DriftStanding
 from ratings.models import ImportRun, Rating
-from ratings.recording.judgement import Judgement
-from ratings.recording.record import record
-from tests.ratings.importing.import_wizard import Wizard
+from ratings.services.judgement import Judgement
+from ratings.services.record import record
+from tests.ratings.imports.wizard_client import Wizard
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -21,10 +21,10 @@ from quality.consensus import renew
 from quality.escalation import looking, settings
 from quality.models import Escalation, ItemLabel, LabelRules
 from quality.refusing import Refused
-from ratings.desk import queue
+from ratings.annotation.assignments import queue
 from ratings.models import Rating
-from ratings.recording.judgement import Judgement
-from ratings.recording.record import record
+from ratings.services.judgement import Judgement
+from ratings.services.record import record
 
 pytestmark = pytest.mark.django_db
 

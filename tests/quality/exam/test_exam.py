@@ -16,9 +16,9 @@ from projects.services.projects import change_project
 from quality.exam import settings
 from quality.gold import renew
 from quality.models import GoldItem, GoldScore
-from ratings.desk import exams
+from ratings.annotation.assignments import exams
 from ratings.models import Apart, Assignment, Exam, Rating
-from tests.ratings.desk.test_rate import answers, rate_url, submit
+from tests.ratings.annotation.test_rate import answers, rate_url, submit
 
 pytestmark = pytest.mark.django_db
 
@@ -312,7 +312,7 @@ def test_hidden_gold_does_not_come_again_and_those_who_rated_are_let_off(
     sit(desk, project, question, RIGHT, 11)
     seen = {pk for pk, *_rest in Exam.objects.get().course}
     Project.objects.update(gold_percent=50, queue_order="random")
-    monkeypatch.setattr("ratings.desk.hidden._drawn", lambda *_about: 0.0)
+    monkeypatch.setattr("ratings.annotation.assignments.hidden_checks._drawn", lambda *_about: 0.0)
     for _ in range(GOLD - 11):
         submit(desk, project, desk.get(rate_url(project)).context["item"], question, RIGHT)
     hidden = set(Assignment.objects.filter(why="gold").values_list("item", flat=True))

@@ -17,7 +17,7 @@ from quality import tasks
 from quality.gold import renew, stamp
 from quality.models import GoldItem, GoldScore, GoldState
 from ratings.models import Apart, Assignment
-from tests.ratings.desk.test_rate import submit
+from tests.ratings.annotation.test_rate import submit
 
 pytestmark = pytest.mark.django_db
 

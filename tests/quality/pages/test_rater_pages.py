@@ -22,8 +22,8 @@ from projects.services.members import usernames
 from quality import tasks
 from quality.models import Alarm
 from quality.pages import funnel_chart
-from ratings.recording.judgement import Judgement
-from ratings.recording.record import record
+from ratings.services.judgement import Judgement
+from ratings.services.record import record
 from tests.cast import Cast
 
 pytestmark = pytest.mark.django_db

@@ -12,7 +12,7 @@ from django.test import Client
 from agreement_site.models import TrailLine
 from events.models import Event
 from projects.models import Item, Member, Project, Rater
-from ratings.items import hiding
+from ratings.items import rater_pseudonyms
 from ratings.models import RaterMessage
 
 pytestmark = pytest.mark.django_db
@@ -183,7 +183,7 @@ def test_from_a_raters_page_one_comes_back_to_it(ann: Rater, client: Client, bas
 def test_under_a_pseudonym_no_name_is_told(
     project: Project, ann: Rater, lead: User, client: Client, desk: Client, base: str
 ) -> None:
-    hiding.hide(project=project, by=lead)
+    rater_pseudonyms.hide(project=project, by=lead)
     ann.refresh_from_db()
     page = client.get(f"{base}write/?rater={ann.pk}").text
     assert ann.key in page and "Ann" not in page and "annotator" not in page

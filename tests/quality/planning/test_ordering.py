@@ -26,11 +26,11 @@ from quality.labels import card
 from quality.models import ItemLabel
 from quality.planning import ordering
 from quality.planning.overlaps import overlaps
-from ratings.desk import queue, search
+from ratings.annotation.assignments import candidates, queue
 from ratings.models import Assignment
-from ratings.recording import places
-from ratings.recording.judgement import Judgement
-from ratings.recording.record import record
+from ratings.services import slots
+from ratings.services.judgement import Judgement
+from ratings.services.record import record
 from tests.cast import Cast
 
 pytestmark = pytest.mark.django_db
@@ -44,7 +44,7 @@ def made_once(answered_once: Cast) -> Cast:
 @pytest.fixture(autouse=True)
 def afresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ordering, "_made", {})
-    monkeypatch.setattr(search, "UNPLANNED", 2**64)  # none at random
+    monkeypatch.setattr(candidates, "UNPLANNED", 2**64)  # none at random
 
 
 @pytest.fixture
@@ -267,9 +267,9 @@ def test_who_is_asked_at_random_or_by_no_doubt_is_not_left_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ordering.sweep()
-    monkeypatch.setattr(search, "UNPLANNED", 0)
+    monkeypatch.setattr(candidates, "UNPLANNED", 0)
     assert not rate_next().planned
-    monkeypatch.setattr(search, "UNPLANNED", 2**64)
+    monkeypatch.setattr(candidates, "UNPLANNED", 2**64)
     projects.change_project(project=study, by=lead, queue_order=QueueOrder.NARROW)
     ordering.sweep()
     assert not rate_next().planned
@@ -283,7 +283,7 @@ def test_a_place_beyond_the_overlap_is_one_of_doubt(
     full = Item.objects.filter(project=study, ratings__isnull=False).distinct()
     Item.objects.filter(pk__in=full).update(places_taken=3)
     chosen = next(one for one in full if one.ratings.values("rater").distinct().count() == 3)
-    places.want(chosen.pk, 4, overlap=3)
+    slots.want(chosen.pk, 4, overlap=3)
     found = rate_next()
     assert (found.item_id, found.planned) == (chosen.pk, True)
 

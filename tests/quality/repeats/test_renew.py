@@ -18,8 +18,8 @@ from quality import tasks
 from quality.models import RepeatScore, RepeatState
 from quality.repeats import renew
 from ratings.models import Assignment, Rating
-from ratings.recording.apart import record_apart
-from ratings.recording.judgement import Judgement
+from ratings.services.check_answers import record_apart
+from ratings.services.judgement import Judgement
 from tests.cast import Cast
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from rest_framework.test import APIClient
 
 from projects.models import Item, Project, Rater
-from ratings.items import finding
+from ratings.items import item_search
 from ratings.models import Assignment, Rating
 
 Address = Callable[..., str]
@@ -171,8 +171,8 @@ def test_pages_leave_nothing_out(
     project: Project, api: APIClient, get: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a search that looks at few items a page, so that pages are short and some are empty."""
-    monkeypatch.setattr(finding, "LOOKED_AT", 7)
-    monkeypatch.setattr(finding, "READ_AT_ONCE", 3)
+    monkeypatch.setattr(item_search, "LOOKED_AT", 7)
+    monkeypatch.setattr(item_search, "READ_AT_ONCE", 3)
     for number in range(40):
         body = {"text": "yes" if number % 13 == 0 else "no"}
         Item.objects.create(project=project, key=f"k{number}", body=body)

@@ -13,7 +13,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from projects.models import Category, Item, Member, Project, Question, Rater
-from ratings.api import together
+from ratings.api import write_batching
 from ratings.models import Assignment, Rating, Revision
 from tests.journeys import journeys
 
@@ -344,13 +344,13 @@ def test_who_was_removed_meanwhile_rates_nothing(
     mine: APIClient, address: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While the request waits for its turn, behind the door."""
-    store = together.store
+    store = write_batching.store
 
     def removed_first(sent: Any) -> Any:
         Member.objects.filter(user=sent.user).delete()
         return store(sent)
 
-    monkeypatch.setattr(together, "store", removed_first)
+    monkeypatch.setattr(write_batching, "store", removed_first)
     assert mine.post(address("ratings/"), row(), format="json").status_code == 403
     assert not Rating.objects.exists()
 

@@ -14,8 +14,8 @@ from metrics.pages import item_list
 from projects.models import GoldAnswer, Item, ItemVersion, Project, Rater
 from projects.services.items import gold
 from projects.services.items.upsert import put_items
-from ratings.desk import queue
-from ratings.items import finding
+from ratings.annotation.assignments import queue
+from ratings.items import item_search
 from ratings.models import Assignment, Rating
 
 pytestmark = pytest.mark.django_db
@@ -327,7 +327,7 @@ def test_a_rater_of_many_ratings_is_searched_in_parts(
     address = f"/projects/{project.pk}/items/"
     assert "has the key or the name “x”" in text_of(desk.get(f"{address}?rater=x"))
     monkeypatch.setattr(item_list, "ITEMS_A_PAGE", 1)
-    monkeypatch.setattr(finding, "LOOKED_AT", 2)  # r2 has three ratings
+    monkeypatch.setattr(item_search, "LOOKED_AT", 2)  # r2 has three ratings
     found, after = [], 0
     while after is not None:
         page = desk.get(f"{address}?rater=r2&after={after}").context

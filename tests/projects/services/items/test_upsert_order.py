@@ -12,7 +12,7 @@ from hypothesis.extra.django import TestCase
 
 from projects.models import Item, Project
 from projects.services.items.upsert import put_items
-from tests.ratings.importing.import_wizard import Wizard
+from tests.ratings.imports.wizard_client import Wizard
 
 MANY = 450  # a bulk of PostgreSQL goes another way, from 200 rows on
 

@@ -1,0 +1,153 @@
+"""Deleting for good: how much goes, and the lead types what it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import npgettext_lazy
+from django.views.decorators.http import require_http_methods, require_safe
+
+from core import security_log
+from projects.models import Deletion, Item, Member, Project, Rater
+from projects.permissions import LARGEST_ID, get_project
+
+from . import personal_data, purge
+
+Kind = Deletion.Kind
+MOST_AT_ONCE = 200  # items
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete_item(request: HttpRequest, project_id: int, item_id: int) -> HttpResponse:
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    item = get_object_or_404(Item, project=project, pk=min(item_id, LARGEST_ID))
+    return _confirm(request, project, Kind.ITEM, item, name=item.key, back="items")
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete_rater(request: HttpRequest, project_id: int, rater_id: int) -> HttpResponse:
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    rater = get_object_or_404(Rater, project=project, pk=min(rater_id, LARGEST_ID))
+    if request.method == "POST" and request.POST.get("how") == "pseudonym":
+        if request.POST.get("typed", "").strip() != rater.key:
+            return _confirm(request, project, Kind.RATER, rater, name=rater.key, back="people")
+        kept = personal_data.keep_under_pseudonym(
+            rater=rater, by=request.user, comments="comments" in request.POST
+        )
+        said = _("The ratings stay under the name %(key)s, and nothing else of the person.")
+        messages.success(request, said % {"key": kept.key})
+        return redirect("people", project.pk)
+    return _confirm(request, project, Kind.RATER, rater, name=rater.key, back="people")
+
+
+@login_required
+@require_safe
+def rater_data(request: HttpRequest, project_id: int, rater_id: int) -> HttpResponseBase:
+    """All that is kept of a rater, for the person to have."""
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    raters = Rater.objects.select_related("project", "user")
+    rater = get_object_or_404(raters, project=project, pk=min(rater_id, LARGEST_ID))
+    security_log.event(
+        "person_exported",
+        project_id=project.pk,
+        by=request.user.pk,
+        rater=rater.pk,
+        before={"rater": rater.key},
+    )
+    name = f"rater-{rater.pk}.jsonl"
+    return StreamingHttpResponse(
+        personal_data.lines(rater, as_shown=True),
+        content_type="application/jsonl",
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete_items(request: HttpRequest, project_id: int) -> HttpResponse:
+    """The items that are ticked in the list; their number is typed."""
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    sent = request.POST if request.method == "POST" else request.GET
+    ids = [int(one) for one in sent.getlist("item") if one.isascii() and one.isdigit()]
+    ids = [one for one in ids[:MOST_AT_ONCE] if one <= LARGEST_ID]
+    items = list(Item.objects.filter(project=project, pk__in=ids))
+    if not items:
+        messages.info(request, _("Tick the items first."))
+        return redirect("items", project.pk)
+    if request.method == "POST" and request.POST.get("typed", "").strip() == str(len(items)):
+        purge.ask_items(items=items, by=request.user)
+        messages.success(
+            request,
+            _("They are being deleted, the counts first. The trace of it stands in the set-up."),
+        )
+        return redirect("items", project.pk)
+    context = {
+        "project": project,
+        "kind": "items",
+        "items": items,
+        "name": str(len(items)),
+        "back": "items",
+        "counts": _in_words(purge.what_goes_with_items(items)),
+        "wrong": request.method == "POST",
+    }
+    status = 400 if request.method == "POST" else 200
+    return render(request, "ratings/delete.html", context, status=status)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete_project(request: HttpRequest, project_id: int) -> HttpResponse:
+    project = get_project(request.user, project_id, role=Member.Role.LEAD)
+    return _confirm(request, project, Kind.PROJECT, project, name=project.name, back="setup")
+
+
+def _confirm(
+    request: HttpRequest, project: Project, kind: str, target: Any, *, name: str, back: str
+) -> HttpResponse:
+    typed = request.POST.get("typed", "").strip()
+    if request.method == "POST" and typed == name.strip():
+        purge.ask(kind=kind, target=target, by=request.user)
+        messages.success(
+            request,
+            _("It is being deleted, the counts first. The trace of it stands in the set-up."),
+        )
+        return redirect("projects") if kind == Kind.PROJECT else redirect(back, project.pk)
+    context = {
+        "project": project,
+        "kind": kind,
+        "name": name,
+        "back": back,
+        "counts": _in_words(purge.what_goes(kind, target)),
+        "wrong": request.method == "POST",
+    }
+    status = 400 if request.method == "POST" else 200
+    return render(request, "ratings/delete.html", context, status=status)
+
+
+def _in_words(counts: dict[str, int]) -> list[tuple[str, int]]:
+    """How many of each sort go, each as (its word for so many, the number)."""
+    words = {
+        "ratings": npgettext_lazy("deleted", "rating that stands", "ratings that stand"),
+        "history": npgettext_lazy("deleted", "line of their history", "lines of their history"),
+        "apart": npgettext_lazy(
+            "deleted",
+            "answer to hidden gold or to a blind repeat",
+            "answers to hidden gold and blind repeats",
+        ),
+        "assignments": npgettext_lazy(
+            "deleted", "time that it was given to somebody", "times that it was given to somebody"
+        ),
+        "gold": npgettext_lazy("deleted", "gold answer", "gold answers"),
+        "versions": npgettext_lazy("deleted", "version of its content", "versions of its content"),
+        "items": npgettext_lazy("deleted", "item", "items"),
+        "raters": npgettext_lazy("deleted", "rater", "raters"),
+        "questions": npgettext_lazy("deleted", "question", "questions"),
+    }
+    return [(words[name] % number, number) for name, number in counts.items()]

@@ -1,0 +1,377 @@
+"""The export through HTTP, and its way back in through the wizard."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from projects.models import Category, Item, Project, Question, Rater
+from ratings.exports import rating_files
+from ratings.files import parquet_file
+from ratings.files.formula_escaping import guard, unguard
+from ratings.models import NOTHING, Rating
+from ratings.services.judgement import Judgement
+from ratings.services.record import record
+from tests.ratings.imports.wizard_client import Wizard, said
+
+NAMES = ["item", "rater", "question", "label", "rated_at", "comment", "guidelines"]
+NAMES += ["model", "prompt_version"]
+
+
+def body(response: Any) -> str:
+    assert response.status_code == 200
+    return b"".join(response.streaming_content).decode()
+
+
+def rows(response: Any) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(body(response), newline="")))
+
+
+def test_csv_has_what_stands(
+    client_for: Any, lead: Any, project: Project, question: Any, rate: Any, utc: Any
+) -> None:
+    moment = utc(2026, 3, 1, 9, 30)
+    rate(question, "i1", "ann", "major", rated_at=moment)
+    rate(question, "i1", "ann", "minor", comment='so, "so"')
+    rate(question, "i2", "ben", "none", rated_at=moment)
+    rate(question, "i2", "ben", None)  # withdrawn
+    response = client_for(lead).get(f"/projects/{project.pk}/data/export.csv")
+
+    assert rows(response) == [
+        NAMES,
+        ["i1", "ann", "severity", "minor", "2026-03-01T09:30:00Z", 'so, "so"', "", "", ""],
+    ]
+    assert response["Content-Type"] == "text/csv; charset=utf-8"
+    assert response["Content-Disposition"] == f'attachment; filename="reviews-{project.pk}.csv"'
+    assert response["X-Content-Type-Options"] == "nosniff"
+
+
+def test_json_lines_are_the_plain_texts(
+    client_for: Any, lead: Any, project: Project, question: Any, rate: Any, utc: Any
+) -> None:
+    rate(
+        question, "=i1", "an\u00e4", "major", rated_at=utc(2026, 3, 1, 9, 30, 0, 5), comment="=1+1"
+    )
+    lines = body(client_for(lead).get(f"/projects/{project.pk}/data/export.jsonl")).splitlines()
+
+    assert [json.loads(line) for line in lines] == [
+        {
+            "item": "=i1",
+            "rater": "an\u00e4",
+            "question": "severity",
+            "label": "major",
+            "rated_at": "2026-03-01T09:30:00.000005Z",
+            "comment": "=1+1",
+            "guidelines": None,
+            "model": "",
+            "prompt_version": "",
+        }
+    ]
+
+
+@pytest.mark.parametrize("microsecond", [0, 5, 500_000, 999_999])
+def test_times_are_those_of_iso_8601(
+    client_for: Any,
+    lead: Any,
+    project: Project,
+    question: Any,
+    rate: Any,
+    utc: Any,
+    microsecond: int,
+) -> None:
+    moments = [utc(1970, 1, 2, 0, 0, 0, microsecond), utc(2026, 3, 1, 9, 30, 59, microsecond)]
+    for number, moment in enumerate(moments):
+        rate(question, f"i{number}", "ann", "major", rated_at=moment)
+    written = [moment.isoformat().replace("+00:00", "Z") for moment in moments]
+    client, address = client_for(lead), f"/projects/{project.pk}/data/export"
+    assert [row[4] for row in rows(client.get(f"{address}.csv"))[1:]] == written
+    lines = body(client.get(f"{address}.jsonl")).splitlines()
+    assert [json.loads(line)["rated_at"] for line in lines] == written
+
+
+def test_parquet_has_the_plain_values(
+    client_for: Any,
+    lead: Any,
+    project: Project,
+    question: Any,
+    rate: Any,
+    utc: Any,
+    monkeypatch: Any,
+) -> None:
+    parquet = pytest.importorskip(
+        "pyarrow.parquet", reason="requirements-extra.txt is not installed"
+    )
+    monkeypatch.setattr(parquet_file, "ROWS_OF_A_GROUP", 2)
+    moment = utc(2026, 3, 1, 9, 30, 0, 5)
+    rate(question, "=i1", "an\u00e4", "major", rated_at=moment, comment="=1+1")
+    for item in ("i2", "i3"):
+        rate(question, item, "ben", "none", rated_at=moment)
+    rate(question, "i4", "ben", "none")
+    rate(question, "i4", "ben", None)  # withdrawn
+    response = client_for(lead).get(f"/projects/{project.pk}/data/export.parquet")
+    pieces = list(response.streaming_content)
+    table = parquet.read_table(io.BytesIO(b"".join(pieces)))
+
+    assert len(pieces) == 3 and all(pieces)  # a group of two, one of one, and the file's foot
+    assert table.column_names == NAMES
+    assert [tuple(row.values())[:6] for row in table.to_pylist()] == [
+        ("=i1", "an\u00e4", "severity", "major", moment, "=1+1"),
+        ("i2", "ben", "severity", "none", moment, ""),
+        ("i3", "ben", "severity", "none", moment, ""),
+    ]
+    assert response["Content-Type"] == "application/vnd.apache.parquet"
+    assert response["Content-Disposition"] == f'attachment; filename="reviews-{project.pk}.parquet"'
+
+
+def test_parquet_of_nothing_is_a_file_too(client_for: Any, lead: Any, project: Project) -> None:
+    parquet = pytest.importorskip(
+        "pyarrow.parquet", reason="requirements-extra.txt is not installed"
+    )
+    response = client_for(lead).get(f"/projects/{project.pk}/data/export.parquet")
+    assert parquet.read_table(io.BytesIO(b"".join(response.streaming_content))).num_rows == 0
+
+
+def test_without_pyarrow_the_answer_names_what_to_install(
+    client_for: Any, lead: Any, project: Project, monkeypatch: Any
+) -> None:
+    page = f"/projects/{project.pk}/data/"
+    client = client_for(lead)
+    monkeypatch.setattr(parquet_file, "has_parquet", lambda: True)
+    assert "export.parquet" in client.get(page).content.decode()
+    monkeypatch.setattr(parquet_file, "has_parquet", lambda: False)
+    assert "export.parquet" not in client.get(page).content.decode()
+    answer = client.get(page + "export.parquet")
+    assert answer.status_code == 501
+    assert "requirements-extra.txt" in answer.content.decode()
+    assert client.get(page + "export.csv").status_code == 200
+
+
+def test_one_question_can_be_asked_for(
+    client_for: Any, lead: Any, project: Project, question: Any, rate: Any
+) -> None:
+    client = client_for(lead)
+    assert "All questions" not in client.get(f"/projects/{project.pk}/data/").text  # of one
+    other = Question.objects.create(project=project, key="tone", text="Tone?")
+    Category.objects.create(question=other, code=0, label="kind", position=0)
+    rate(question, "i1", "ann", "major")
+    rate(other, "i1", "ann", "kind")
+    address = f"/projects/{project.pk}/data/export.csv"
+    assert "All questions" in client.get(f"/projects/{project.pk}/data/").text
+    assert [row[2] for row in rows(client.get(address))[1:]] == ["severity", "tone"]
+    assert [row[2] for row in rows(client.get(address, {"question": "tone"}))[1:]] == ["tone"]
+    assert client.get(address, {"question": "none"}).status_code == 404
+
+
+def test_other_projects_stay_out(
+    client_for: Any, lead: Any, project: Project, make_project: Any, rate: Any
+) -> None:
+    rate(make_project("Other").questions.get(), "secret", "eve", "major")
+    assert rows(client_for(lead).get(f"/projects/{project.pk}/data/export.csv")) == [NAMES]
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize(
+    ("name", "status"), [("lead", 200), ("viewer", 200), ("annotator", 403), ("stranger", 404)]
+)
+def test_who_may_export(
+    client_for: Any, project: Project, request: Any, kind: str, name: str, status: int
+) -> None:
+    client = client_for(request.getfixturevalue(name))
+    address = f"/projects/{project.pk}/data/export.{kind}"
+    needs_extra = kind == "parquet" and status == 200 and not parquet_file.has_parquet()
+    assert client.get(address).status_code == (501 if needs_extra else status)
+    assert client.post(address).status_code == 405
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "=cmd|'/c calc'!A1",
+        "+1+1",
+        "-x",
+        "@x",
+        "\tx",
+        "\rx",
+        "\nx",
+        "＝x",
+        "＋x",
+        "－x",
+        "＠x",
+        "'=x",
+        "''+x",
+        "-1-1",
+        "+-1",
+        "-",
+        "=1",
+    ],
+)
+def test_formulas_get_an_apostrophe(text: str) -> None:
+    assert guard(text) == f"'{text}"
+    assert unguard(guard(text)) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["-1", "+1.5", "-.5", "-1e-3", "x=1", "'x", "a@b.c", "", "'", "ok", "1-1"]
+)
+def test_numbers_and_plain_texts_stay(text: str) -> None:
+    assert guard(text) == text
+    assert unguard(text) == text
+
+
+def test_formulas_are_quoted_in_the_file(
+    client_for: Any, lead: Any, project: Project, question: Any, rate: Any
+) -> None:
+    rate(question, "=1+1", "-1", "major", comment="@x")
+    text = body(client_for(lead).get(f"/projects/{project.pk}/data/export.csv"))
+    assert '"\'=1+1",-1,severity,major,' in text
+    assert text.endswith(',"\'@x",,,\r\n')
+
+
+def test_queries_do_not_grow_with_the_rows(
+    client_for: Any,
+    lead: Any,
+    project: Project,
+    question: Any,
+    rate: Any,
+    django_assert_max_num_queries: Any,
+) -> None:
+    for number in range(30):
+        rate(question, f"i{number}", f"r{number % 4}", "major")
+    client = client_for(lead)
+    with django_assert_max_num_queries(9):
+        assert len(rows(client.get(f"/projects/{project.pk}/data/export.csv"))) == 31
+
+
+@given(st.text(alphabet="'=+-@\t\r\n＝1a ,", max_size=6))
+def test_guard_is_reversed_exactly(text: str) -> None:
+    assert unguard(guard(text)) == text
+    if guard(text)[:1] in tuple("=+-@\t\r\n＝"):
+        float(guard(text))  # only a plain number may begin so
+
+
+# --- there and back --------------------------------------------------------------------------------
+
+KEYS = (
+    st.text(st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1, max_size=12)
+    .map(str.strip)
+    .filter(bool)
+)
+AWKWARD = st.sampled_from(
+    [
+        "=1",
+        "'=1",
+        "+x",
+        "-1",
+        "a,b",
+        'a"b',
+        "a;b",
+        "a|b",
+        "＝",
+        "@",
+        "'",
+        '"',
+        "NA",
+        "0",
+        "1e3",
+        "item",
+    ]
+)
+COMMENTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
+
+
+@pytest.fixture
+def exporter(client_for: Any, lead: Any) -> Any:
+    return client_for(lead)
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    labels=st.lists(KEYS | AWKWARD, min_size=2, max_size=4, unique=True),
+    given_ratings=st.dictionaries(
+        st.tuples(KEYS | AWKWARD, KEYS | AWKWARD),
+        st.tuples(st.integers(0, 3), COMMENTS, st.integers(0, 1_700_000_000_000_000)),
+        min_size=1,
+        max_size=12,
+    ),
+)
+def test_export_imports_as_equal_ratings(
+    exporter: Any, lead: Any, labels: list[str], given_ratings: dict[Any, Any]
+) -> None:
+    project = _project_with(lead, labels, given_ratings)
+    address = f"/projects/{project.pk}/data/export.csv"
+    text = body(exporter.get(address))
+    wizard = Wizard(exporter)
+    assert wizard.upload(text.encode()).status_code == 302
+    assert wizard.choose(project_name="Back").status_code == 302
+    run = wizard.work()
+    if run.state == "refused":
+        # "label" as a label is what a file without column names looks like.
+        assert set(run.summary["kinds"]) == {"no_names"} and "label" in labels
+        return
+    wizard.start(categories="\n".join(labels))
+    assert wizard.work().state == "done"
+
+    question = wizard.run.question
+    assert question and _ratings(question) == _ratings(project.questions.get())
+    again = body(exporter.get(f"/projects/{wizard.run.project_id}/data/export.csv"))
+    assert sorted(again.split("\r\n")) == sorted(text.split("\r\n"))
+
+
+def _project_with(lead: Any, labels: list[str], given_ratings: dict[Any, Any]) -> Project:
+    from projects.services.projects import create_project
+    from projects.services.question_validation import NewCategory, NewQuestion
+    from ratings.imports.staging.timestamps import moment_of
+
+    question = NewQuestion("q", "Q?", categories=[NewCategory(label) for label in labels])
+    project = create_project(by=lead, name="There", questions=[question])
+    items = {
+        key: Item.objects.create(project=project, key=key).pk
+        for key in {item for item, _ in given_ratings}
+    }
+    raters = {
+        key: Rater.objects.create(project=project, key=key).pk
+        for key in {rater for _, rater in given_ratings}
+    }
+    new = [
+        Judgement(
+            items[item],
+            raters[rater],
+            code % len(labels),
+            rated_at=moment_of(moment + 10**12),
+            comment=comment,
+        )
+        for (item, rater), (code, comment, moment) in given_ratings.items()
+    ]
+    record({project.questions.get(): new}, by=lead, source="api")
+    return project
+
+
+def _ratings(question: Question) -> dict[Any, Any]:
+    labels = said(question)
+    rest = Rating.objects.exclude(code=NOTHING).filter(question=question)
+    values = rest.values_list("item__key", "rater__key", "rated_at", "comment")
+    return {
+        (item, rater): (labels[item, rater], rated_at, comment)
+        for item, rater, rated_at, comment in values
+    }
+
+
+def test_streams_in_parcels(
+    client_for: Any, lead: Any, project: Project, question: Any, rate: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(rating_files, "ROWS_AT_A_TIME", 2)
+    for number in range(5):
+        rate(question, f"i{number}", "r", "major")
+    response = client_for(lead).get(f"/projects/{project.pk}/data/export.csv")
+    parcels: Iterator[bytes] = iter(response.streaming_content)
+    assert next(parcels).count(b"\r\n") == 2
+    assert b"".join(parcels).count(b"\r\n") == 4

@@ -1,0 +1,123 @@
+"""What an item shows, and that it can do nothing."""
+
+import pytest
+
+from ratings.items import content
+
+
+def kinds(body):
+    return [(block.kind, block.value) for block in content.blocks(body)]
+
+
+def test_text_is_text():
+    assert kinds({"text": "<b>a</b>"}) == [("text", "<b>a</b>")]
+
+
+@pytest.mark.parametrize("body", [{}, None, ""])
+def test_an_empty_body_has_no_blocks(body):
+    assert content.blocks(body) == []
+
+
+def test_other_keys_are_rows_of_a_table():
+    (table,) = content.blocks({"source": "甲", "target": {"en": "A"}, "words": 3, "tags": ["x"]})
+    assert table.kind == "table"
+    rows = dict(table.rows)
+    assert rows["source"] == content.Block("text", "甲")
+    assert rows["target"].rows == (("en", content.Block("text", "A")),)
+    assert rows["words"] == content.Block("text", "3")
+    assert rows["tags"] == content.Block("data", '[\n  "x"\n]')
+
+
+@pytest.mark.parametrize("key", ["turns", "messages"])
+def test_a_conversation(key):
+    (turns,) = content.blocks({key: [{"role": "user", "content": "Hi"}, {"text": "Hello"}]})
+    assert turns.kind == "turns"
+    assert turns.rows == (
+        ("user", content.Block("text", "Hi")),
+        ("", content.Block("text", "Hello")),
+    )
+
+
+def test_what_is_no_conversation_is_shown_as_data():
+    (table,) = content.blocks({"turns": [1, 2]})
+    assert table.rows[0][1].kind == "data"
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ({"image": "data:image/png;base64,AA=="}, "image"),
+        ({"image": "/media/a.png"}, "image"),
+        ({"audio": "/media/a.ogg"}, "audio"),
+        ({"video": "/media/a.webm"}, "video"),
+        ({"video": "https://media.example.org/a.webm"}, "video"),
+        ({"image": "https://elsewhere.example/a.png"}, "link"),
+        ({"image": "//elsewhere.example/a.png"}, "text"),
+        ({"image": "/\\elsewhere.example/a.png"}, "text"),
+        ({"image": "data:text/html,<script>"}, "text"),
+        ({"audio": "data:audio/ogg;base64,AA=="}, "text"),
+        ({"image": "javascript:alert(1)"}, "text"),
+        ({"image": "http://[broken"}, "link"),
+    ],
+)
+def test_media_come_only_from_where_the_page_may_load_them(body, kind, settings):
+    settings.ITEM_MEDIA_ORIGINS = ["https://media.example.org"]
+    assert [block.kind for block in content.blocks(body)] == [kind]
+
+
+def test_several_images():
+    assert len(content.blocks({"image": ["/a.png", "/b.png", ""]})) == 2
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<script>x()</script>",
+        "<img src=x onerror=x()>",
+        "<a href='javascript:x()'>a</a>",
+        "<a href='data:text/html,x()'>a</a>",
+        "<img src='https://elsewhere.example/x()'>",
+        "<svg onload=x()></svg>",
+        "<iframe srcdoc='x()'></iframe>",
+        "<form action='/x()'><input value='x()'></form>",
+        "<style>x()</style>",
+        "<p style='background:url(x())'>a</p>",
+        "<base href='x()'>",
+        "<math><mtext></form><form><mglyph><style></math><img src onerror=x()>",
+    ],
+)
+def test_html_can_do_nothing(html):
+    (block,) = content.blocks({"html": f"<p>kept</p>{html}"})
+    assert "<p>kept</p>" in block.value
+    assert "x()" not in block.value
+
+
+def test_links_tell_the_other_side_nothing():
+    (block,) = content.blocks({"html": "<a href='https://a.example/'>a</a>"})
+    assert 'rel="noopener noreferrer nofollow"' in block.value
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"text": "a\n b"}, "a b"),
+        ({"html": "<p>a &amp; b</p><p>c</p>"}, "a & b c"),
+        ({"turns": [{"role": "user", "text": "Hi"}]}, "Hi"),
+        ({"source": "甲"}, "甲"),
+        ({"words": 3}, ""),
+        ({}, ""),
+        ("plain", "plain"),
+        ({"text": "x" * 200}, "x" * content.EXCERPT + "…"),
+    ],
+)
+def test_the_first_words_of_an_item(body, words):
+    assert content.excerpt(body) == words
+
+
+def test_a_line_of_a_list_shows_a_picture_or_the_first_words():
+    picture = '<img class="thumbnail" src="/a.png?b=1&amp;c=%22" alt="i1" loading="lazy" decoding="async">'
+    for given in ("/a.png?b=1&c=%22", ["/a.png?b=1&c=%22", "/b.png"]):
+        assert content.in_a_line({"image": given}, "i1") == picture
+        assert content.in_a_line({"image": given, "text": "<b>"}, "i1") == "<b>"
+    assert content.in_a_line({"image": "https://other.example/a.png"}).startswith("https://")
+    assert content.in_a_line({"image": []}) == ""

@@ -1,0 +1,200 @@
+"""What is kept of a person is handed out, or forgotten; several items go at once."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+
+from events.models import Event
+from metrics.auditing.compare import audit
+from metrics.models import RaterReading
+from metrics.work import deletions
+from metrics.work.sweep import bring_up_to_date
+from projects.models import Deletion, Item, Member, Project, Rater
+from ratings.items import purge
+from ratings.models import Apart, ImportRun, RaterMessage, Rating, Revision
+from ratings.services.check_answers import record_apart
+from ratings.services.judgement import Judgement
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def rated(project: Project, question: Any, rate: Any) -> Any:
+    for item in range(4):
+        for rater in ("ann", "ben"):
+            rate(question, f"i{item}", rater, "none", comment=f"said by {rater}")
+            tested = Judgement(
+                Item.objects.get(key=f"i{item}").pk,
+                Rater.objects.get(key=rater).pk,
+                1,
+                comment=f"said by {rater}",
+            )
+            record_apart({question: tested}, why="repeat", by=None, source="form")
+    rate(question, "i0", "ann", "major")
+    bring_up_to_date(question.pk)
+    Event.objects.create(
+        project=project, kind="alarm_raised", data={"rater": "ann"}, at="2026-01-01T00:00Z"
+    )
+    for one in Rater.objects.filter(project=project):
+        RaterMessage.objects.create(rater=one, text=f"said by {one.key}?", at="2026-01-01T00:00Z")
+    ImportRun.objects.create(
+        project=project,
+        state=ImportRun.State.DONE,
+        summary={"preview": [[1, "i0", "ann", "none", "", ""]], "rows": 8},
+        mapping={"members": {"ann@example.org": Rater.objects.get(key="ann").user_id}},
+    )
+    return question
+
+
+def finish() -> None:
+    for _turn in range(20):
+        deletions.sweep()
+    assert not purge.under_way().exists()
+
+
+def everything_kept() -> str:
+    """All rows that could name a rater."""
+    models: list[Any] = [Rater, RaterMessage, Rating, Revision, Apart, Event, Deletion, ImportRun]
+    return str([list(model.objects.values()) for model in models])
+
+
+def test_the_person_goes_and_the_ratings_stay(
+    rated: Any, project: Project, client_for: Any, lead: Any, annotator: User
+) -> None:
+    rater = Rater.objects.get(key="ann")
+    before = RaterReading.objects.get(rater=rater).coefficients
+    client, address = client_for(lead), reverse("rater_delete", args=[project.pk, rater.pk])
+    wrong = client.post(address, {"how": "pseudonym", "typed": "ben"})
+    assert wrong.status_code == 400
+    assert Rater.objects.get(pk=rater.pk).key == "ann"
+    client.post(address, {"how": "pseudonym", "typed": "ann"})
+    rater.refresh_from_db()
+    assert rater.key.startswith("former-")
+    assert (rater.name, rater.user, rater.paused) == ("", None, True)
+    assert Rating.objects.filter(rater=rater).count() == 4
+    kept = everything_kept()
+    assert "'ann'" not in kept
+    assert "said by ann" not in kept
+    assert "said by ben" in kept
+    bring_up_to_date(rated.pk)
+    assert not audit(rated.pk).differences
+    assert RaterReading.objects.get(rater=rater).coefficients == before
+    trace = Deletion.objects.get()
+    assert (trace.kind, trace.by, trace.counts["ratings"]) == ("person", lead, 4)
+    assert (
+        "person, whose ratings stay"
+        in client.get(f"/projects/{project.pk}/setup/").content.decode()
+    )
+
+
+def test_comments_may_stay(rated: Any, project: Project, client_for: Any, lead: Any) -> None:
+    rater = Rater.objects.get(key="ann")
+    address = reverse("rater_delete", args=[project.pk, rater.pk])
+    client_for(lead).post(address, {"how": "pseudonym", "typed": "ann", "comments": "on"})
+    assert "said by ann" in everything_kept()
+    assert "said by ann?" not in everything_kept()  # what leads wrote to them
+
+
+def test_erasing_leaves_no_name_behind(
+    rated: Any, project: Project, client_for: Any, lead: Any
+) -> None:
+    rater = Rater.objects.get(key="ann")
+    address = reverse("rater_delete", args=[project.pk, rater.pk])
+    client_for(lead).post(address, {"how": "erase", "typed": "ann"})
+    finish()
+    kept = everything_kept()
+    assert "'ann'" not in kept
+    assert "said by ann" not in kept
+    bring_up_to_date(rated.pk)
+    assert not audit(rated.pk).differences
+
+
+def test_what_is_kept_is_handed_out_to_leads_alone(
+    rated: Any, project: Project, client_for: Any, lead: Any, viewer: Any
+) -> None:
+    address = reverse("rater_data", args=[project.pk, Rater.objects.get(key="ann").pk])
+    response: Any = client_for(lead).get(address)
+    lines = [json.loads(line) for line in b"".join(response.streaming_content).splitlines()]
+    assert (lines[0]["rater"], lines[0]["account"]) == ("ann", "annotator")
+    assert lines.pop()["message"] == "said by ann?"
+    assert [line["item"] for line in lines[1:]] == ["i0", "i1", "i2", "i3"] * 2
+    assert (lines[5]["apart"], lines[5]["label"]) == ("repeat", "minor")
+    assert [said["label"] for said in lines[1]["history"]] == ["none", "major"]
+    assert "ben" not in str(lines)
+    assert client_for(viewer).get(address).status_code == 403
+
+
+def test_several_items_go_at_once(rated: Any, project: Project, client_for: Any, lead: Any) -> None:
+    client = client_for(lead)
+    ids = list(Item.objects.filter(key__in=("i1", "i2")).values_list("pk", flat=True))
+    page = client.post(f"/projects/{project.pk}/chosen-items/", {"item": ids, "do": "delete"})
+    shown = client.get(page["Location"]).content.decode()
+    assert "These 2 items go" in shown
+    assert "<strong>4</strong> ratings that stand" in shown
+    address = reverse("items_delete", args=[project.pk])
+    assert client.post(address, {"item": ids, "typed": "3"}).status_code == 400
+    assert not Deletion.objects.exists()
+    assert client.post(address, {"item": ids, "typed": "2"}).status_code == 302
+    finish()
+    assert set(Item.objects.values_list("key", flat=True)) == {"i0", "i3"}
+    assert Deletion.objects.filter(kind="item", finished_at__isnull=False).count() == 2
+    bring_up_to_date(rated.pk)
+    assert not audit(rated.pk).differences
+    assert client.get(address).status_code == 302  # nothing is ticked
+
+
+@pytest.mark.parametrize("who", ["viewer", "annotator"])
+def test_nobody_but_leads_deletes_several(
+    rated: Any, project: Project, client_for: Any, request: Any, who: str
+) -> None:
+    client = client_for(request.getfixturevalue(who))
+    item = Item.objects.first()
+    sent = {"item": [item and item.pk], "typed": "1"}
+    assert client.post(reverse("items_delete", args=[project.pk]), sent).status_code == 403
+    assert not Deletion.objects.exists()
+
+
+# --- the command, over all projects
+
+
+def test_an_account_is_exported_and_forgotten(
+    rated: Any, project: Project, annotator: User, tmp_path: Path
+) -> None:
+    file = tmp_path / "person.jsonl"
+    call_command("person", "annotator", export=str(file))
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert (lines[0]["account"], lines[0]["roles"]) == ("annotator", {str(project.pk): "annotator"})
+    assert len([line for line in lines if "history" in line]) == 4
+    with pytest.raises(CommandError, match="--confirm annotator"):
+        call_command("person", "annotator", forget="person")
+    out = io.StringIO()
+    call_command("person", "annotator", forget="person", confirm="annotator", stdout=out)
+    told = json.loads(out.getvalue())
+    assert told["raters"][0]["ratings"] == 4
+    assert Rater.objects.filter(key=told["raters"][0]["kept_as"]).exists()
+    assert not User.objects.filter(username="annotator").exists()
+    assert Rating.objects.standing().count() == 8
+
+
+def test_everything_of_an_account_is_erased(rated: Any, annotator: User) -> None:
+    out = io.StringIO()
+    call_command("person", "annotator", forget="everything", confirm="annotator", stdout=out)
+    finish()
+    assert Rating.objects.count() == 4
+    assert "'ann'" not in everything_kept()
+
+
+def test_who_leads_alone_stays(rated: Any, project: Project, lead: User) -> None:
+    with pytest.raises(CommandError, match=f"They lead projects {project.pk} alone"):
+        call_command("person", "lead", forget="everything", confirm="lead")
+    assert Member.objects.filter(user=lead).exists()
+    with pytest.raises(CommandError, match="There is no account"):
+        call_command("person", "nobody", export="-")

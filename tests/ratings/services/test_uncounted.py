@@ -1,0 +1,191 @@
+"""Uncounted ratings are found, whatever made them so, and on PostgreSQL without an index that makes
+counting dear."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.db import connection
+from django.db.models import Count
+
+from metrics.auditing import compare
+from metrics.counting import count
+from metrics.models import CountState
+from metrics.work import sweep
+from projects.models import Item, Question, Rater
+from ratings.models import Rating, UncountedItem
+from ratings.services import uncounted
+from ratings.services.judgement import Judgement
+from ratings.services.record import record
+from tests import plans
+from tests.metrics import invariants
+
+pytestmark = pytest.mark.django_db
+postgresql_only = pytest.mark.postgresql_only("SQLite has a partial index")
+ITEMS, RATERS = 300, 3
+
+
+@pytest.fixture
+def rated(question: Question) -> Question:
+    """More ratings than PostgreSQL is told one by one."""
+    project = question.project
+    items = Item.objects.bulk_create(
+        Item(project=project, key=f"i{number}") for number in range(ITEMS)
+    )
+    raters = Rater.objects.bulk_create(
+        Rater(project=project, key=f"r{number}") for number in range(RATERS)
+    )
+    new = [
+        Judgement(item.pk, rater.pk, (item.pk + rater.pk) % 3) for item in items for rater in raters
+    ]
+    record({question: new}, by=None, source="api")
+    return question
+
+
+def found(question: Question) -> set[Rating]:
+    return set(uncounted.ratings([question.pk]))
+
+
+@pytest.mark.sqlite_only("PostgreSQL has notes")
+def test_sqlite_never_looks_at_the_ratings_that_are_counted(question: Question) -> None:
+    def ask() -> None:
+        rows = uncounted.ratings([question.pk])
+        list(rows)
+        uncounted.ratings([question.pk, question.pk + 1]).count()
+        list(rows.order_by().values_list("question__project_id").annotate(Count("id")))
+        uncounted.questions()
+        uncounted.how_far()
+        uncounted.extent(question.pk)
+        uncounted.next_items(question.pk, after=0, last=9, items=5)
+        uncounted.noted(question.pk)
+        uncounted.noted(question.pk, items=5)
+        uncounted.noted(question.pk, first=1, last=9)
+        uncounted.some(question.pk)
+        uncounted.numbers(5)
+        uncounted.noted_of([question.pk], 5)
+
+    found_by = plans.of_sqlite(ask)
+    assert len(found_by) == 13
+    for plan in found_by:
+        assert "INDEX rating_uncounted" in plan, plan
+
+
+@pytest.mark.sqlite_only("PostgreSQL keeps statistics")
+def test_what_was_rated_last_has_an_index_of_its_own(question: Question) -> None:
+    latest = Rating.objects.newest(question).values_list("item_id", flat=True)[:9]
+    (plan,) = plans.of_sqlite(lambda: list(latest))
+    assert "INDEX rating_latest" in plan
+    others = Rating.objects.filter(question=question)
+    for plan in plans.of_sqlite(lambda: [others.count(), others.filter(rater=1).exists()]):
+        assert "rating_latest" not in plan
+
+
+def test_every_way_to_leave_a_rating_uncounted_is_noticed(rated: Question) -> None:
+    """The database sees to it: also where rows are changed behind the application's back."""
+    assert len(found(rated)) == ITEMS * RATERS
+    assert uncounted.questions() == {rated.pk}
+    sweep.bring_up_to_date(rated.pk)
+    assert found(rated) == uncounted.questions() == set()
+    first, second, third, *_ = ratings = list(Rating.objects.order_by("pk"))
+    Rating.objects.filter(pk=first.pk).update(code=-1)
+    Rating.objects.filter(pk=second.pk).update(day=second.day + 1)
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE ratings_rating SET counted = -1 WHERE id = %s", [third.pk])
+    assert found(rated) == {first, second, third}
+    Rating.objects.filter(pk=ratings[3].pk).update(comment="no change")
+    late = Rater.objects.create(project=rated.project, key="late")
+    made = Rating.objects.create(
+        question=rated, item_id=first.item_id, rater=late, code=1, rated_at=first.rated_at,
+        changed_at=first.changed_at, day=first.day,
+    )  # fmt: skip
+    assert found(rated) == {first, second, third, made}
+    assert set(uncounted.ratings()) == found(rated)
+    sweep.recount(rated)  # the counts still hold what the third one has forgotten
+    sweep.sweep()
+    invariants.check(rated.pk)
+
+
+@postgresql_only
+def test_marking_as_counted_touches_no_index(rated: Question) -> None:
+    """PostgreSQL enters a new version of a row into all indexes, unless it stands on the page of
+    the old one and no index, nor the condition of one, looks at what changed."""
+    updated, beside = _updates()
+    sweep.bring_up_to_date(rated.pk)
+    now_updated, now_beside = _updates()
+    assert now_updated - updated == ITEMS * RATERS
+    assert now_beside - beside == ITEMS * RATERS
+
+
+def _updates() -> tuple[int, int]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_xact_user_tables WHERE relname = "
+            "'ratings_rating'"
+        )
+        return cursor.fetchone()
+
+
+@postgresql_only
+def test_what_is_written_after_the_look_stays_noted(rated: Question, rate: Any) -> None:
+    """Notes are removed one by one, not "all of this item": the newest one speaks of what was not
+    read."""
+    noted = uncounted.noted(rated.pk, items=5)
+    item = Item.objects.get(pk=noted.items[0])
+    rate(rated, item.key, "r0", "critical")
+    uncounted.forget(noted.notes)
+    assert {rating.item_id for rating in found(rated)} >= {item.pk}
+    assert uncounted.noted(rated.pk, items=1).items == [item.pk]
+
+
+@postgresql_only
+def test_notes_of_what_was_taken_back_are_thrown_away(rated: Question) -> None:
+    sweep.bring_up_to_date(rated.pk)
+    version = CountState.objects.get(question=rated).version
+    rating = Rating.objects.earliest("pk")
+    Rating.objects.filter(pk=rating.pk).update(code=(rating.code + 1) % 3)
+    Rating.objects.filter(pk=rating.pk).update(code=rating.code)
+    assert not found(rated)
+    assert uncounted.questions() == {rated.pk}
+    assert count.count_some(rated.pk).items == 0
+    assert not UncountedItem.objects.exists()
+    # nothing moved, so no page is told to look
+    assert CountState.objects.get(question=rated).version == version
+
+
+@postgresql_only
+def test_notes_of_a_question_that_is_gone_are_thrown_away(question: Question) -> None:
+    UncountedItem.objects.create(question_id=question.pk + 1000, item_id=1, ratings=1)
+    sweep.sweep()
+    assert not UncountedItem.objects.exists()
+
+
+@postgresql_only
+def test_an_audit_finds_ratings_that_nobody_would_find(rated: Question) -> None:
+    sweep.bring_up_to_date(rated.pk)
+    Rating.objects.filter(code=1).update(code=2)
+    UncountedItem.objects.all().delete()
+    (difference,) = compare.audit(rated.pk).differences
+    assert difference == "number of uncounted ratings that a worker finds : stored 0, recounted 300"
+    sweep.recount(rated)
+    sweep.bring_up_to_date(rated.pk)
+    invariants.check(rated.pk)
+
+
+@postgresql_only
+def test_the_migration_takes_along_what_waits(rated: Question) -> None:
+    migration: Any = importlib.import_module("ratings.migrations.0006_uncounted_items")
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+    with connection.schema_editor(atomic=False) as editor:
+        migration.backwards(apps, editor)
+        UncountedItem.objects.all().delete()
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM pg_indexes WHERE indexname = 'rating_uncounted'")
+            assert cursor.fetchone() == (1,)
+        migration.forwards(apps, editor)
+    assert len(found(rated)) == ITEMS * RATERS
+    sweep.bring_up_to_date(rated.pk)
+    invariants.check(rated.pk)
