@@ -41,7 +41,7 @@ class Sweeper(bootsteps.StartStopStep):
     SWEEPS = {
         "metrics.tasks.sweep_all": 1.0,
         "ratings.tasks.resume_stalled": 1.0,
-        "metrics.work.deletions.sweep": 1.0,
+        "metrics.jobs.deletions.sweep": 1.0,
         "quality.tasks.sweep_all": 0.4,
         "quality.tasks.sweep_gold": 0.4,
         "quality.tasks.sweep_raters": 0.4,
@@ -54,7 +54,7 @@ class Sweeper(bootsteps.StartStopStep):
         self.ending = threading.Event()
 
     def start(self, worker: Any) -> None:
-        from metrics.work import heartbeat
+        from metrics.jobs import heartbeat
 
         heartbeat.be_called(worker.hostname)
         for path in self.SWEEPS:

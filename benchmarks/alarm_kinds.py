@@ -14,14 +14,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from metrics.agreement import drift, watching
+from metrics.agreement import drift, outliers
 from metrics.example import streams
 from metrics.example.streams import Plan
 
 LEVELS = (5_000.0, 250.0)
 # Kind -> what it promises one false alarm in so many of.
-OF_RATERS = (watching.RATER_APART, watching.RATER_SAME, watching.RATER_FAST)
-OF_DAYS = (watching.QUESTION_FELL, watching.PAIR_DIVERGED, watching.CATEGORY_COLLAPSED)
+OF_RATERS = (outliers.RATER_APART, outliers.RATER_SAME, outliers.RATER_FAST)
+OF_DAYS = (outliers.QUESTION_FELL, outliers.PAIR_DIVERGED, outliers.CATEGORY_COLLAPSED)
 _PACE = 0.4  # standard deviation of raters' pace, and of
 _ITEMS = 0.6  # one answer's time, both of logarithms
 
@@ -65,7 +65,7 @@ def _rung(plan: Plan, seed: int, level: float) -> Counter[str]:
     seconds = np.exp(pace + rng.normal(0, _ITEMS, stream.item.size))
     columns = (stream.item, stream.rater, stream.code, stream.date)
     moved = drift.alarms(*columns, plan.k, plan.ordered, settings=drift.Settings(alarm=level))
-    watched = watching.watch(moved, plan.k, seconds=seconds)
+    watched = outliers.watch(moved, plan.k, seconds=seconds)
     rung = Counter(one.kind for one in watched.found)
     rung["raters"], rung["days"] = plan.raters, plan.days
     return rung

@@ -19,7 +19,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from metrics.agreement import drift, watching
+from metrics.agreement import drift, outliers
 
 ORDERED = {
     "sxs_mqm_zhen": ("none", "minor", "major"),
@@ -41,7 +41,7 @@ def main() -> None:
         code = np.array([labels.index(row[2]) for row in rows])
         day = np.array([row[3] for row in rows])
         moved = drift.alarms(item, rater, code, day, len(labels), name in ORDERED)
-        watched = watching.watch(moved, len(labels))
+        watched = outliers.watch(moved, len(labels))
         drifts = [
             f"{raters[one.rater]} {one.channel} on {_date(one.day)} since {_date(one.onset)}: "
             f"{one.size:+.2f} ({one.n_since:,} items, {one.n_before:,} before)"
@@ -55,7 +55,7 @@ def main() -> None:
         )
 
 
-def _told(found: list[watching.Found], raters: np.ndarray, labels: tuple[str, ...]) -> str:
+def _told(found: list[outliers.Found], raters: np.ndarray, labels: tuple[str, ...]) -> str:
     told: dict[str, list[str]] = {}
     for one in found:
         who = " and ".join(str(raters[rater]) for rater in one.raters)

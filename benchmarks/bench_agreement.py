@@ -28,8 +28,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from metrics.agreement import intervals, weights
-from metrics.agreement.coefficients import cohen, fleiss, gwet, icc, krippendorff
+from metrics.agreement import bootstrap as agreement_bootstrap
+from metrics.agreement import weights
+from metrics.agreement.coefficients import cohen, fleiss, gwet, krippendorff
+from metrics.agreement.coefficients.intraclass import icc
 from metrics.agreement.counts import tally
 
 K, RATERS, PER_ITEM = 5, 100, 5
@@ -303,7 +305,7 @@ def concord_bootstrap(data: Longform) -> np.ndarray:
         "fleiss": lambda n: fleiss.fleiss_kappa(patterns.counts, n, interval=False),
         "alpha": lambda n: krippendorff.krippendorff_alpha(patterns.counts, n, interval=False),
     }
-    found = intervals.bootstrap_patterns(
+    found = agreement_bootstrap.bootstrap_patterns(
         patterns.n_items, statistics, replicates=REPLICATES, seed=1
     )
     return np.array([[one.low, one.high] for one in found.values()], float)
@@ -359,7 +361,7 @@ def bench_bootstrap(data: Longform, options: argparse.Namespace) -> None:
     for exponent in range(4, 8):
         patterns = tally.patterns(*ratings(10**exponent)[::2], K)
         start = time.perf_counter()
-        intervals.bootstrap_patterns(
+        agreement_bootstrap.bootstrap_patterns(
             patterns.n_items,
             {"fleiss": partial(fleiss.fleiss_kappa, patterns.counts, interval=False)},
             replicates=REPLICATES,

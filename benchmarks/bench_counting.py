@@ -78,7 +78,7 @@ def processor_time() -> float:
 
 
 def growth(sizes: list[int], options: Any) -> None:
-    from metrics.work import sweep
+    from metrics.jobs import question_updates
 
     print(
         "\n| ratings | one recent change, ms | processor, ms | what the sweep adds, processor, ms "
@@ -88,8 +88,8 @@ def growth(sizes: list[int], options: Any) -> None:
     smallest = None
     for size in filter(None, sizes):
         question, last_items = make_project(size, options)
-        sweep.bring_up_to_date(question.pk)
-        sweep.sweep()
+        question_updates.bring_up_to_date(question.pk)
+        question_updates.sweep()
         tidy_up()
         recent, processor, later = one_change(question, last_items, options.changes)
         anywhere, _processor, _later = one_change(question, None, options.changes)
@@ -159,12 +159,12 @@ def backlog(size: int, workers: int, options: Any, *, looked_at: bool) -> dict[s
 
 def work(question_id: int) -> None:
     """A worker: a process of its own."""
-    from metrics.work import sweep
+    from metrics.jobs import question_updates
 
     print("ready", flush=True)
     sys.stdin.readline()
     before = processor_time()
-    sweep.bring_up_to_date(question_id)
+    question_updates.bring_up_to_date(question_id)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     # perf_counter is the machine's clock on Linux: the same for all processes.
     print(
@@ -207,10 +207,10 @@ def burst(seconds: int, options: Any) -> None:
     if not settings.REDIS_URL:
         print("\nNo burst without a broker: run it under tests/with_services.py.")
         return
-    from metrics.work import sweep
+    from metrics.jobs import question_updates
 
     question, _items = make_project(10_000, options)
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     command = [
         sys.executable,
         "-m",
@@ -251,7 +251,7 @@ def write_for(
 ) -> tuple[int, float, list[int]]:
     """Rate new items, PER_ITEM times each, a tenth of RATE ten times a second; how many ratings
     that were, in how many seconds, and the queue's length meanwhile."""
-    from metrics.work import hints
+    from metrics.jobs import hints
     from projects.models import Item
     from ratings.services.judgement import Judgement
     from ratings.services.record import record
@@ -424,7 +424,7 @@ def one_change(question: Any, items: list[int] | None, times: int) -> tuple[floa
     """Median milliseconds, and of the processor, from a changed rating to its counts and readings;
     and of the processor for what the sweep makes of them a moment later, once for all changes since
     the last."""
-    from metrics.work import sweep
+    from metrics.jobs import question_updates
     from projects.models import Item
     from ratings.models import Rating
     from ratings.services.judgement import Judgement
@@ -452,11 +452,11 @@ def one_change(question: Any, items: list[int] | None, times: int) -> tuple[floa
             source="api",
         )
         before, started = processor_time(), time.perf_counter()
-        sweep.work_on(question.pk)  # as the task does
+        question_updates.work_on(question.pk)  # as the task does
         spent.append((time.perf_counter() - started) * 1000)
         counted = processor_time()
         processor.append((counted - before) * 1000)
-        sweep.sweep()
+        question_updates.sweep()
         later.append((processor_time() - counted) * 1000)
     return statistics.median(spent), statistics.median(processor), statistics.median(later)
 

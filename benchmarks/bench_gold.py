@@ -14,8 +14,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from metrics.agreement import gold
 from metrics.agreement.estimate import wilson
+from metrics.agreement.rater_quality import gold
 
 ANSWERS = 500
 SEED = 7

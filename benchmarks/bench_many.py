@@ -76,7 +76,7 @@ def report(what: str, workers: int, projects: int) -> None:
 
 
 def report_audits(projects: int) -> None:
-    from metrics.auditing import schedule
+    from metrics.integrity import schedule
     from metrics.models import AuditResult
 
     every, schedule.EVERY = schedule.EVERY, datetime.timedelta(0)
@@ -100,14 +100,14 @@ def report_audits(projects: int) -> None:
 
 def work() -> None:
     """A worker: a process of its own, which sweeps until nothing waits."""
-    from metrics.work import sweep
+    from metrics.jobs import question_updates
 
-    sweep.waiting_questions()  # connected, and all is imported
+    question_updates.waiting_questions()  # connected, and all is imported
     print("ready", flush=True)
     sys.stdin.readline()
     before = processor_time()
-    while sweep.waiting_questions():
-        sweep.count_waiting()
+    while question_updates.waiting_questions():
+        question_updates.count_waiting()
     ended = time.perf_counter()  # the machine's clock on Linux: the same for all processes
     print(json.dumps({"ended": ended, "processor": processor_time() - before}))
 

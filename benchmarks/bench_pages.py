@@ -97,9 +97,9 @@ def clients(project: Any) -> tuple[Any, Any]:
 
 def addresses(project: Any) -> list[Address]:
     from metrics.models import PairTally
-    from metrics.pages.detail_views import PAIRS_A_PAGE
-    from metrics.pages.freshness import Freshness
-    from metrics.readings.pairs import LISTED
+    from metrics.results.pairs.pair_results import LISTED
+    from metrics.views.common.freshness import Freshness
+    from metrics.views.raters.views import PAIRS_A_PAGE
 
     pair = PairTally.objects.filter(question__project=project).select_related("rater_a", "rater_b")
     first = pair.order_by("-n_items", "rater_a", "rater_b")[0]
@@ -161,7 +161,7 @@ def measure(client: Any, address: str, times: int) -> tuple[int, float, float, f
     if address.endswith(" next"):
         address = following(client, address.removesuffix(" next"))
     address, *asks = address.split(" ")
-    # an open page says what it shows (metrics/pages/live.py)
+    # an open page says what it shows (metrics/views/common/live_updates.py)
     headers = {"X-Shown": asks[1], "X-Places": asks[2]} if asks else {}
     with CaptureQueriesContext(connection) as queries:
         answer = client.get(address, headers=headers)

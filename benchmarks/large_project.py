@@ -59,8 +59,8 @@ def find_or_make(
 ) -> Any:
     """The counted project of this size: that of an earlier run on the same database, or a new
     one."""
-    from metrics.readings import project as readings
-    from metrics.work import sweep
+    from metrics.jobs import question_updates
+    from metrics.results import refresh as readings
     from projects.models import Project, Question
 
     name = f"{ratings:,} ratings, {raters:,} raters, {days} days" + ", sparse" * sparse
@@ -69,7 +69,7 @@ def find_or_make(
         say = say or (lambda text: None)
         project = make(name, ratings=ratings, raters=raters, days=days, sparse=sparse, say=say)
     for question in Question.objects.filter(project=project):
-        sweep.bring_up_to_date(question.pk)
+        question_updates.bring_up_to_date(question.pk)
         readings.finish(question.pk)
     return project
 

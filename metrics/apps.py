@@ -5,14 +5,16 @@ class MetricsConfig(AppConfig):
     name = "metrics"
 
     def ready(self) -> None:
-        from metrics import naming
-        from metrics.pages import people_columns
-        from metrics.readings import preview
-        from metrics.work import hints
+        from metrics.jobs import hints
+        from metrics.results.headline import weights_preview
+        from metrics.saved_views import services
+        from metrics.views.raters import people_list_columns
         from projects import hooks as of_projects
         from projects.selectors import people_list
         from ratings import changes
 
-        people_list.COLUMNS.append(people_columns.of)
+        people_list.COLUMNS.append(people_list_columns.of)
         changes.listen(hints.send)
-        of_projects.listen(weights_preview=preview.of_weights, raters_renamed=naming.rename_raters)
+        of_projects.listen(
+            weights_preview=weights_preview.of_weights, raters_renamed=services.rename_raters
+        )

@@ -7,10 +7,12 @@ import time
 
 from celery import shared_task
 
-from metrics.auditing import schedule
-from metrics.on_request import attributing, reports, slices
-from metrics.readings import project
-from metrics.work import heartbeat, hints, pacing, sweep, together
+from metrics.attribution import attribution_jobs
+from metrics.filtered import filtered_jobs
+from metrics.integrity import schedule
+from metrics.jobs import batch_jobs, heartbeat, hints, pacing, question_updates
+from metrics.reports import report_jobs
+from metrics.results import refresh
 from ratings.imports import leases
 
 
@@ -26,14 +28,14 @@ def count_question(question_id: int) -> None:
     if question_id in being_filled:  # the import's end sends a hint of its own
         return
     # Small ones that wait beside it cost hardly more than it alone, and their hints find nothing.
-    together.work(besides=being_filled)
-    if not sweep.is_waiting(question_id):
+    batch_jobs.work(besides=being_filled)
+    if not question_updates.is_waiting(question_id):
         pacing.counted(question_id, started)
         return
-    items, left = sweep.work_on(question_id, seconds=sweep.TURN_SECONDS)
-    if left is sweep.Left.NOTHING and not items:
-        project.finish(question_id)  # put off until no rating came for a moment
-    if left is sweep.Left.MORE or (items and project.is_put_off(question_id)):
+    items, left = question_updates.work_on(question_id, seconds=question_updates.TURN_SECONDS)
+    if left is question_updates.Left.NOTHING and not items:
+        refresh.finish(question_id)  # put off until no rating came for a moment
+    if left is question_updates.Left.MORE or (items and refresh.is_put_off(question_id)):
         hints.send(question_id)  # behind the questions that wait
     else:
         pacing.counted(question_id, started)
@@ -43,28 +45,28 @@ def count_question(question_id: int) -> None:
 def attribute_move(attribution_id: int) -> None:
     """Compute an attribution that somebody waits for; one that was computed meanwhile is left
     alone."""
-    attributing.WORK.compute(attribution_id)
+    attribution_jobs.WORK.compute(attribution_id)
 
 
 @shared_task(ignore_result=True)
 def compute_slice(slice_id: int) -> None:
     """Compute a slice that somebody waits for; one that was computed meanwhile is left alone."""
-    slices.WORK.compute(slice_id)
+    filtered_jobs.WORK.compute(slice_id)
 
 
 @shared_task(ignore_result=True)
 def compute_report(report_id: int) -> None:
     """Compute a report that somebody waits for; one that was computed meanwhile is left alone."""
-    reports.WORK.compute(report_id)
+    report_jobs.WORK.compute(report_id)
 
 
 def sweep_all() -> int:
     """Bring every question with uncounted ratings or stale readings up to date; how many there
     were."""
-    waiting = sweep.sweep()
-    attributing.WORK.sweep()
-    slices.WORK.sweep()
-    reports.WORK.sweep()
+    waiting = question_updates.sweep()
+    attribution_jobs.WORK.sweep()
+    filtered_jobs.WORK.sweep()
+    report_jobs.WORK.sweep()
     heartbeat.beat()
     schedule.audit_some()
     return waiting

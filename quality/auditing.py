@@ -14,7 +14,7 @@ from typing import Any
 from django.db.models import Model
 from django.utils import timezone
 
-from metrics.auditing.others import Stored
+from metrics.integrity.audit_hooks import Stored
 from projects.models import Question
 from quality.alarms import looking, raising, sweep
 from quality.alarms import stamp as alarms_stamp

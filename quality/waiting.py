@@ -11,7 +11,7 @@ from django.db.models import Count, Exists, F, OuterRef, QuerySet, Value
 from django.urls import reverse
 from django.utils.translation import ngettext
 
-from metrics.pages import figures
+from metrics.views.common import number_formats
 from projects.models import Member, Question
 from quality.models import (
     Alarm,
@@ -56,7 +56,7 @@ class Wait:
             APPEALS: ngettext("%(number)s open appeal", "%(number)s open appeals", n),
             DISPUTED: ngettext("%(number)s item in doubt", "%(number)s items in doubt", n),
         }
-        return forms[self.what] % {"number": figures.whole(n)}
+        return forms[self.what] % {"number": number_formats.whole(n)}
 
     @property
     def url(self) -> str:

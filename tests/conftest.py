@@ -279,9 +279,9 @@ def make_alarm(db: None) -> Callable[..., Any]:
 def small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two items are a backlog, a share of it is one or two, and no lease lasts: any worker may take
     over."""
-    from metrics.counting import backlog, count
+    from metrics.counting import backlog, question_counting
 
-    monkeypatch.setattr(count, "ITEMS_AT_ONCE", 1)
+    monkeypatch.setattr(question_counting, "ITEMS_AT_ONCE", 1)
     monkeypatch.setattr(backlog, "RATINGS", {"sqlite": 5, "postgresql": 5})
     monkeypatch.setattr(backlog, "ITEMS", 2)
     monkeypatch.setattr(backlog, "PATIENCE", datetime.timedelta(0))

@@ -20,8 +20,8 @@ from django.views.decorators.http import require_safe
 
 from agreement_site import releases
 from agreement_site.models import SignInTries
-from metrics.auditing import schedule
 from metrics.counting import backlog
+from metrics.integrity import schedule
 
 from . import unread
 

@@ -21,8 +21,8 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from agreement_site import releases
-from metrics.auditing import schedule
 from metrics.counting import backlog
+from metrics.integrity import schedule
 from metrics.models import Worker
 from ratings.imports import leases
 from ratings.models import ImportRun, Revision

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from agreement_site.models import UnreadSince
+from metrics.jobs.heartbeat import LATE_SECONDS
 from metrics.models import CountState
-from metrics.work.heartbeat import LATE_SECONDS
 from ratings.services import uncounted as services_uncounted
 
 # Readings follow within seconds: until then nobody notes anything.

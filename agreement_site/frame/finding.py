@@ -13,8 +13,8 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
-from metrics import naming
-from metrics.pages import named_views
+from metrics.saved_views import services
+from metrics.views.saved_views import views
 from projects.models import Item, Member, Project, Question, Rater
 from projects.permissions import may_create_projects
 
@@ -70,9 +70,9 @@ def _actions(user: Any, project: Any) -> Iterator[Found]:
 
 def _views(project: Any, text: str) -> Iterator[Found]:
     wanted = text.casefold()
-    for view in naming.named(project):
+    for view in services.named(project):
         if wanted in view.name.casefold():
-            yield Found(_("View"), view.name, named_views.address(view))
+            yield Found(_("View"), view.name, views.address(view))
 
 
 def _questions(project: Any, text: str) -> Iterator[Found]:

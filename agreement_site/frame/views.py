@@ -12,7 +12,7 @@ from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from metrics.pages.getting_started import Step
+from metrics.views.common.getting_started import Step
 from projects.permissions import get_project
 
 from . import finding

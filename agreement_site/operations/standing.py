@@ -14,10 +14,10 @@ from django.utils.translation import ngettext
 from agreement_site import releases
 from agreement_site.answers import health, unread
 from agreement_site.running import embedded
-from metrics.auditing import schedule
 from metrics.counting import backlog
+from metrics.integrity import schedule
+from metrics.jobs import heartbeat, hints, question_updates
 from metrics.models import Worker
-from metrics.work import heartbeat, hints, sweep
 from ratings.imports import leases
 from ratings.models import ImportRun
 
@@ -39,7 +39,7 @@ def standing() -> dict[str, Any]:
         "oldest_uncounted_seconds": None if behind.oldest is None else behind.seconds(now),
         "failing_questions": behind.failing,
         "late": sorted(behind.late),
-        "questions_waiting": len(sweep.waiting_questions()),
+        "questions_waiting": len(question_updates.waiting_questions()),
         "backlogs": {
             str(question_id): progress for question_id, progress in backlog.all_progress().items()
         },

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_GET, require_safe
 
 from agreement_site.models import TrailLine
 from core import security_log
-from metrics.pages.selection import place_after
+from metrics.views.common.selection import place_after
 from projects.models import Member, Project
 from projects.permissions import get_project
 

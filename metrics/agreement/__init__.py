@@ -29,7 +29,7 @@ declaration; registry.py lists them all.
 """
 
 from .batch import pattern_coefficients, table_coefficients
-from .coefficient import Coefficient
+from .coefficients.declaration import Coefficient
 from .estimate import REASONS, Estimate, Value
 from .registry import COEFFICIENTS
 from .report import report

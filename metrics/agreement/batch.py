@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .coefficient import Formula
 from .coefficients.conger import RatedItems
+from .coefficients.declaration import Formula
 from .counts.sums import PatternSums, pattern_sums
 from .estimate import Estimate, Floats
 from .registry import COEFFICIENTS, PAIR_TREND, PAIR_TREND_ORDERED, PEERS, pattern_forms

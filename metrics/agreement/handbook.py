@@ -7,11 +7,11 @@ A test compares the file with render(), so the page cannot say anything else tha
 import sys
 import textwrap
 
-from .bands import SCHEMES, Band
-from .coefficient import Coefficient
+from .coefficients.declaration import Coefficient
+from .explain.bands import SCHEMES, Band
 from .glossary import TERMS
-from .prose import SECTIONS
 from .registry import COEFFICIENTS
+from .texts import SECTIONS
 from .weights import WEIGHTINGS
 
 _HEAD = """\

@@ -7,7 +7,7 @@ another one (`chosen`).
 Of single periods the counts are patterns, which do not know who rated what: where the headline
 needs that, `over_time` is the coefficient of patterns that is nearest to it (of two raters Fleiss'
 kappa is Scott's pi; of ICC(A,1) it is alpha). It stands in for more than two raters only
-(metrics.readings.over_time).
+(metrics.results.headline.headline_trend).
 """
 
 from collections.abc import Callable

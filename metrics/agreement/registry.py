@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator
 
 import numpy.typing as npt
 
-from .coefficient import Coefficient, Formula, Values
 from .coefficients import (
     brennan_prediger,
     cohen,
@@ -15,15 +14,16 @@ from .coefficients import (
     correlation,
     fleiss,
     gwet,
-    icc,
     kendall,
     krippendorff,
     light,
-    marginal,
-    peers,
+    marginal_tests,
     percent,
     two_raters,
 )
+from .coefficients.declaration import Coefficient, Formula, Values
+from .coefficients.groups import peers
+from .coefficients.intraclass import icc
 from .glossary import OTHERS
 from .scales import SCALES, scale_type
 from .weights import WEIGHTINGS, applicable, weighted
@@ -55,9 +55,9 @@ _ALL = (
     correlation.LIN_CCC,
     kendall.KENDALL_W,
     *icc.ICCS,
-    marginal.MCNEMAR,
-    marginal.BOWKER,
-    marginal.STUART_MAXWELL,
+    marginal_tests.MCNEMAR,
+    marginal_tests.BOWKER,
+    marginal_tests.STUART_MAXWELL,
 )
 COEFFICIENTS: dict[str, Coefficient] = {entry.name: entry for entry in _ALL}
 

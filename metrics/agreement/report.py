@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from . import checks
+from . import validation
 from .batch import of_patterns
-from .coefficient import Coefficient, Formula
-from .coefficients import cohen, marginal
+from .coefficients import cohen, marginal_tests
 from .coefficients.conger import RatedItems
-from .coefficients.icc import Icc, icc
-from .coefficients.marginal import Test
+from .coefficients.declaration import Coefficient, Formula
+from .coefficients.intraclass.icc import Icc, icc
+from .coefficients.marginal_tests import Test
 from .counts.grouping import Ints
 from .counts.sums import pattern_sums
 from .counts.tally import PairTables, pair_tables, patterns
@@ -44,8 +44,8 @@ def report(
     weight_matrix: custom weights (k, k). ValueError names the place of what is wrong and what is
     allowed.
     """
-    k = checks.checked_k(categories)
-    table = checks.checked_codes(codes, k)
+    k = validation.checked_k(categories)
+    table = validation.checked_codes(codes, k)
     item, rater = np.nonzero(table >= 0)
     scale = _Scale.of(k, values, weight_matrix)
     # two columns are two raters, even where one of them rated nothing
@@ -63,7 +63,7 @@ def report_ratings(
 ) -> Found:
     """report() of ratings in long form (M,), where most raters rated few items. Raters are numbered
     from 0."""
-    scale = _Scale.of(checks.checked_k(k), values, weight_matrix)
+    scale = _Scale.of(validation.checked_k(k), values, weight_matrix)
     return _report((item, rater, code), scale, of_two=False)
 
 
@@ -81,7 +81,7 @@ class _Scale:
         values: Sequence[float] | npt.ArrayLike | None,
         weight_matrix: Sequence[Sequence[float]] | npt.ArrayLike | None,
     ) -> "_Scale":
-        numbers = np.arange(1.0, k + 1) if values is None else checks.checked_values(values, k)
+        numbers = np.arange(1.0, k + 1) if values is None else validation.checked_values(values, k)
         own = None if weight_matrix is None else check_weight_matrix(weight_matrix, k)
         return cls(numbers, weightings(k, own))
 
@@ -248,14 +248,14 @@ def _tested(name: str, test: Test) -> Found:
 
 
 def _mcnemar(plain: Test, pair: Ints) -> Found:
-    corrected = marginal.mcnemar(pair, corrected=True)
+    corrected = marginal_tests.mcnemar(pair, corrected=True)
     reason = REASONS[int(plain.reason)]
     return {
         **_valued("mcnemar.chi2", plain.chi2, reason),
         **_valued("mcnemar.p", plain.p, reason),
         **_valued("mcnemar.chi2_cc", corrected.chi2, reason),
         **_valued("mcnemar.p_cc", corrected.p, reason),
-        **_valued("mcnemar.p_exact", marginal.mcnemar_exact(pair), reason),
+        **_valued("mcnemar.p_exact", marginal_tests.mcnemar_exact(pair), reason),
     }
 
 

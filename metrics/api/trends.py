@@ -20,15 +20,16 @@ from metrics import periods
 from metrics.agreement import Value
 from metrics.agreement.headline import ICCS
 from metrics.models import Reading, Slice
-from metrics.readings import over_time, rater_periods
-from metrics.readings.first import PEOPLE
-from metrics.readings.value import not_counted
+from metrics.results.headline import headline_trend
+from metrics.results.headline.headline_computation import PEOPLE
+from metrics.results.raters import rater_periods
+from metrics.results.values import not_counted
 from metrics.scale import QuestionScale, headlines
 from projects.models import Question, Rater
 
-from . import narrowed
+from . import filtered
+from .agreement import rater_of
 from .serializers import PeriodOut, RaterPeriodOut
-from .views import rater_of
 
 PERIOD = parameter("period", "Length of a period; week when left out", enum=periods.SPANS)
 TREND_PAGE = 1_000  # almost three years of days
@@ -37,7 +38,7 @@ TREND_PAGE = 1_000  # almost three years of days
 ReadPeriods = Callable[[datetime.date, int], Iterable[tuple[Any, ...]]]
 
 
-class Trend(narrowed.ResultsView):
+class Trend(filtered.ResultsView):
     @reads(
         "getTrend",
         "A coefficient by day, week or month, oldest first",
@@ -46,7 +47,7 @@ class Trend(narrowed.ResultsView):
             QUESTION,
             PERIOD,
             parameter("coefficient", "The headline when left out"),
-            *narrowed.FILTERS,
+            *filtered.FILTERS,
             *PAGING,
         ],
         later=True,
@@ -56,16 +57,16 @@ class Trend(narrowed.ResultsView):
         the headline: the people's where models are kept apart; Cohen's kappa by the days of the
         first rater; and what stands for an intraclass correlation. With a filter: the newest 400
         periods, of coefficients that pages show over time."""
-        _project, question, found, chosen = narrowed.of_request(
+        _project, question, found, chosen = filtered.of_request(
             self, request, project_id, "period", "coefficient", *pagination.PAGING
         )
         span = choice(found, "period", periods.SPANS, default="week")
         scale = QuestionScale.of(question)
         if chosen:
-            body, _at = narrowed.project(question, chosen)
+            body, _at = filtered.project(question, chosen)
             over = body["headline"]["over_time"]
             name = choice(found, "coefficient", headlines(scale), default=over)
-            read = narrowed.points(body, span, name, cumulative=True)
+            read = filtered.points(body, span, name, cumulative=True)
         else:
             name, read = _course_of(question, scale, span, found)
 
@@ -76,7 +77,7 @@ class Trend(narrowed.ResultsView):
         return Response(_periods_page(request, found, read, shown))
 
 
-class RaterTrend(narrowed.ResultsView):
+class RaterTrend(filtered.ResultsView):
     @reads(
         "getRaterTrend",
         "A rater's agreement with the others by day, week or month, oldest first",
@@ -85,7 +86,7 @@ class RaterTrend(narrowed.ResultsView):
             QUESTION,
             PERIOD,
             parameter("coefficient", "vs_peers when left out"),
-            *narrowed.FILTERS,
+            *filtered.FILTERS,
             *PAGING,
         ],
         later=True,
@@ -93,7 +94,7 @@ class RaterTrend(narrowed.ResultsView):
     def get(self, request: Request, project_id: int, rater_key: str) -> Response:
         """The ratings which the rater gave in the period, against all other ratings of the same
         items."""
-        project, question, found, chosen = narrowed.of_request(
+        project, question, found, chosen = filtered.of_request(
             self, request, project_id, "period", "coefficient", *pagination.PAGING
         )
         span = choice(found, "period", periods.SPANS, default="week")
@@ -101,8 +102,8 @@ class RaterTrend(narrowed.ResultsView):
         name = choice(found, "coefficient", scale.peer_names(), default="vs_peers")
         rater = rater_of(project, rater_key)
         if chosen:
-            body, _at = narrowed.body_of(question, chosen, Slice.Kind.RATER, rater)
-            read = narrowed.points(body, span, name, cumulative=False)
+            body, _at = filtered.body_of(question, chosen, Slice.Kind.RATER, rater)
+            read = filtered.points(body, span, name, cumulative=False)
         else:
             read = _of_rater(question, rater, scale, span=span, name=name)
         return Response(_periods_page(request, found, read, partial(_period, span)))
@@ -141,7 +142,7 @@ def _course_of(
     names = scale.pattern_names()
     of_people = False
     if found.get("coefficient") not in names:
-        first = over_time.first_of(question, scale)
+        first = headline_trend.first_of(question, scale)
         names = list(dict.fromkeys([*names, first["shown"]]))
         of_people = bool(first["of"] == PEOPLE and first["n_models"])
         found.setdefault("coefficient", first["shown"])
@@ -154,14 +155,14 @@ def _course(
 ) -> ReadPeriods:
     """Reads (start, reading, cumulative) of a question, without the latter of two raters."""
     if name in ICCS:
-        return lambda after, size: over_time.icc_course(
+        return lambda after, size: headline_trend.icc_course(
             question, scale, span, name, after=after, size=size
         )
-    if over_time.is_of_two(name):
-        rater = over_time.first_of_two(question)
+    if headline_trend.is_of_two(name):
+        rater = headline_trend.first_of_two(question)
         if rater is None:
             return lambda _after, _size: ()
-        own = over_time.against_peers(name)
+        own = headline_trend.against_peers(name)
         return _of_rater(question, rater, scale, span=span, name=own)
     rows = Reading.objects.filter(question=question, span=span)
     if of_people:

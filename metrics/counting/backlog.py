@@ -26,9 +26,9 @@ from metrics.scale import QuestionScale
 from projects.models import Question
 from ratings.services import uncounted
 
-from . import count, rating_rows
-from .count import Change
-from .kinds import Kinds
+from . import question_counting, rating_rows
+from .question_counting import Change
+from .rater_kinds import Kinds
 
 # One share: so many uncounted ratings, of so many items at most. Large enough that adding its tally
 # to the counts is little beside the rest; small enough that raters who want the same rows (on
@@ -51,7 +51,7 @@ def open_for(question_id: int) -> None:
     Items that get their first uncounted rating later do not belong to it, so that it comes to an
     end.
     """
-    state = count.lock(question_id)
+    state = question_counting.lock(question_id)
     if state.backlog_from is not None:
         return
     state.backlog_from = state.backlog_done = 0
@@ -92,7 +92,7 @@ def count_shares(question_id: int, *, seconds: float = 0.0) -> int | None:
 @transaction.atomic
 def take(question_id: int) -> Share | None:
     """The next share, or one whose worker is gone. Closes the backlog when all are counted."""
-    state = count.lock(question_id)
+    state = question_counting.lock(question_id)
     if state.backlog_from is None:
         return None
     taken = {"lease": new_lease(), "leased_until": timezone.now() + PATIENCE}
@@ -146,11 +146,11 @@ def finish(share: Share, change: Change) -> bool:
     mine = held(share)
     if not mine.select_for_update().exists():
         return False
-    count.mark_counted(change)
-    state = count.lock(share.question_id)
-    state.backlog_done += int(count.moved(change.rows).sum())
+    question_counting.mark_counted(change)
+    state = question_counting.lock(share.question_id)
+    state.backlog_done += int(question_counting.moved(change.rows).sum())
     scale = QuestionScale.of(Question.objects.get(pk=share.question_id))
-    count.add(state, change.fitting(scale.width, Kinds.of(state, change.rows)), scale)
+    question_counting.add(state, change.fitting(scale.width, Kinds.of(state, change.rows)), scale)
     mine.delete()
     return True
 

@@ -7,9 +7,9 @@ bytes a cell as their length says (counting.store.compact_blobs).
 """
 
 from .counts import EVER, CountState, PairTally, PatternTally, PeerTally, Share
-from .named import NamedView, ViewLink
-from .on_request import Attribution, Report, Slice
-from .readings import ALL_START, Diagnosis, RaterReading, Reading, Span, number_at
+from .on_demand import Attribution, Report, Slice
+from .results import ALL_START, Diagnosis, RaterReading, Reading, Span, number_at
+from .saved_views import NamedView, ViewLink
 from .workers import AuditResult, Worker
 
 __all__ = [

@@ -26,7 +26,7 @@ class CountState(models.Model):
     # what they say is not in the numbers is exactly what is not.
     unread = models.PositiveBigIntegerField(default=0)
     # Whom the counts hold as models, and whether these are kept apart from people
-    # (metrics.counting.kinds); the Project.catalogue_version for which that was looked at, and
+    # (metrics.counting.rater_kinds); the Project.catalogue_version for which that was looked at, and
     # whether all is to be counted anew.
     model_raters = models.JSONField(default=list, blank=True)
     apart = models.BooleanField(default=False)

@@ -19,7 +19,7 @@ class Worker(models.Model):
 
 
 class AuditResult(models.Model):
-    """What the workers' last audit of a question found (metrics.auditing.schedule). For people who
+    """What the workers' last audit of a question found (metrics.integrity.schedule). For people who
     look after the site."""
 
     question = models.OneToOneField(Question, models.CASCADE, primary_key=True, related_name="+")

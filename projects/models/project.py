@@ -25,7 +25,7 @@ class QueueOrder(models.TextChoices):
 
 
 class BandScheme(models.TextChoices):
-    """Whose words say what the size of a coefficient means (metrics.agreement.bands)."""
+    """Whose words say what the size of a coefficient means (metrics.agreement.explain.bands)."""
 
     LANDIS_KOCH = "landis_koch", _("Landis & Koch 1977")
     FLEISS = "fleiss", _("Fleiss 1981")

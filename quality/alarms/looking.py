@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from django.db.models.functions import Coalesce
 
-from metrics.agreement import drift, watching
-from metrics.readings.drawn import for_doubt
+from metrics.agreement import drift, outliers
+from metrics.results.headline.random_sample import for_doubt
 from metrics.scale import QuestionScale
 from projects.models import GuidelineVersion, Question, Rater
 from quality.models import Alarm, Answer, Kind
@@ -47,7 +47,7 @@ class Looked:
 def look(question: Question, *, today: datetime.date) -> Looked:
     """From the standing ratings of people, each on the day on which its rater gave it, at the
     sensitivity that the project chose. What raters were asked because others had left it in doubt
-    is left out: they agree less on it, whoever they are (metrics.readings.drawn)."""
+    is left out: they agree less on it, whoever they are (metrics.results.headline.random_sample)."""
     scale = QuestionScale.of(question)
     said = _said(question, scale)
     reason = ""
@@ -62,7 +62,7 @@ def look(question: Question, *, today: datetime.date) -> Looked:
     columns = said["item"], said["rater"], said["code"], said["day"]
     found = drift.alarms(*columns, scale.k, scale.type.ordered, known=known, settings=settings)
     seconds = said["seconds"] if (said["seconds"] > UNTIMED).any() else None
-    watched = watching.watch(found, scale.k, begins=known.begins, seconds=seconds)
+    watched = outliers.watch(found, scale.k, begins=known.begins, seconds=seconds)
     ringing = [alarm for place, alarm in enumerate(found.alarms) if place not in watched.explained]
     return Looked(
         found,

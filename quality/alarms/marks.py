@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from metrics.pages.figures import whole
+from metrics.views.common.number_formats import whole
 from projects.models import Member, Question, Rater
 from quality.models import Alarm, GoldAct, State
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from metrics.agreement import drift, watching
+from metrics.agreement import drift, outliers
 from metrics.scale import QuestionScale
 from quality.models import Kind, Measure
 from ratings.services.days import date_of
@@ -49,7 +49,7 @@ def drifted(found: drift.Alarm, level: float) -> Raisable:
     )
 
 
-def _when_and_how_much(found: drift.Alarm | watching.Found) -> dict[str, Any]:
+def _when_and_how_much(found: drift.Alarm | outliers.Found) -> dict[str, Any]:
     return {
         "since": date_of(found.onset),
         "since_earliest": date_of(found.earliest),
@@ -63,8 +63,8 @@ def _when_and_how_much(found: drift.Alarm | watching.Found) -> dict[str, Any]:
     }
 
 
-def raisable(found: watching.Found, scale: QuestionScale, level: float) -> Raisable:
-    """A finding of metrics.agreement.watching."""
+def raisable(found: outliers.Found, scale: QuestionScale, level: float) -> Raisable:
+    """A finding of metrics.agreement.outliers."""
     about, code = found.raters or (0,), None
     facts: dict[str, Any] = {**found.facts, "level": level}
     if len(found.raters) == 2:

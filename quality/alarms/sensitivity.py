@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from core import security_log
 from metrics.agreement import drift
-from metrics.agreement.drift.days import variances
+from metrics.agreement.drift.daily_scores import variances
 from projects.models import Project
 from quality.models import AlarmRules, DriftRun, Sensitivity
 

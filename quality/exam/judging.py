@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from metrics.agreement import gold
+from metrics.agreement.rater_quality import gold
 from quality.models import GoldItem
 from ratings.annotation.assignments.exams import Holder, Verdict
 

@@ -1,7 +1,7 @@
 """Warning and pausing raters whose answers on gold speak against them, as the project's rule says.
 
 Whoever is right as often as the bar asks ever reaches the evidence of a pause with probability
-1/100 at most, that of a warning with 1/20, however often one looks (metrics.agreement.gold): the
+1/100 at most, that of a warning with 1/20, however often one looks (metrics.agreement.rater_quality.gold): the
 highest evidence counts, and an act stands until a lead overrides it. Then the evidence begins anew
 with the answers that come after.
 """
@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 
 from core import security_log
 from events.services import record
-from metrics.agreement.gold import PAUSE_AT
+from metrics.agreement.rater_quality.gold import PAUSE_AT
 from projects.models import Question, Rater
 from projects.services.raters.updates import pause_rater
 from quality import refusing

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from metrics.agreement import gold as formulas
 from metrics.agreement.estimate import wilson
+from metrics.agreement.rater_quality import gold as formulas
 from metrics.periods import starts
 from metrics.scale import QuestionScale
 from quality.models import GoldScore

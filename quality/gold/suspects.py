@@ -1,6 +1,6 @@
 """Gold answers that raters put in doubt.
 
-By what people say of gold of one category (metrics.agreement.gold.wrong_gold). A suspected answer
+By what people say of gold of one category (metrics.agreement.rater_quality.gold.wrong_gold). A suspected answer
 is in no score until a lead decides; one that a lead kept is not suspected again, until another
 answer takes its place.
 """
@@ -14,7 +14,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from metrics.agreement import gold as formulas
+from metrics.agreement.rater_quality import gold as formulas
 from metrics.scale import QuestionScale
 from projects.models import GoldAnswer
 from projects.services.items import gold as catalogue

@@ -14,8 +14,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from metrics.on_request import filter_choices
-from metrics.pages.selection import Selection, by_key, chosen_question
+from metrics.filtered import filter_choices
+from metrics.views.common.selection import Selection, by_key, chosen_question
 from projects.models import GoldAnswer, Item, Member
 from projects.services.items.gold import set_gold
 from projects.services.project_validation import Refused

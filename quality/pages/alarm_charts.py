@@ -9,7 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from metrics.pages import charts
+from metrics.views.common.charts import vega_lite
 from quality.models import Alarm, Measure
 from ratings.services.days import EPOCH
 
@@ -43,17 +43,17 @@ def _level(days: list[tuple[int, int, float]], since: int, part: str) -> float |
     return sum(n * mean for n, mean in chosen) / items if items else None
 
 
-def spec(alarm: Alarm) -> charts.Spec:
+def spec(alarm: Alarm) -> vega_lite.Spec:
     bias = alarm.measure == Measure.BIAS
     title = _TITLES.get(alarm.measure) or alarm.get_measure_display()
-    x = charts.time_axis("day")
-    y: charts.Spec = {"type": "quantitative", "scale": {"zero": bias}}
+    x = vega_lite.time_axis("day")
+    y: vega_lite.Spec = {"type": "quantitative", "scale": {"zero": bias}}
     tooltip = [
         {"field": "start", "type": "temporal", "title": _("day"), "format": "%Y-%m-%d"},
         {"field": "value", "type": "quantitative", "title": _("mean"), "format": ".2f"},
         {"field": "n", "type": "quantitative", "title": _("items"), "format": ",d"},
     ]
-    size: charts.Spec = {
+    size: vega_lite.Spec = {
         "field": "n",
         "type": "quantitative",
         "title": _("items"),
@@ -78,7 +78,7 @@ def spec(alarm: Alarm) -> charts.Spec:
         },
     }
     return {
-        "$schema": charts.SCHEMA,
+        "$schema": vega_lite.SCHEMA,
         "height": 260,
         "autosize": {"type": "fit", "contains": "padding"},
         "data": {"name": "rows"},
@@ -86,7 +86,7 @@ def spec(alarm: Alarm) -> charts.Spec:
     }
 
 
-def _range(alarm: Alarm, x: charts.Spec) -> charts.Spec:
+def _range(alarm: Alarm, x: vega_lite.Spec) -> vega_lite.Spec:
     """The days between which it began."""
     until = alarm.since_latest + datetime.timedelta(days=1)
     values = [{"start": alarm.since_earliest.isoformat(), "until": until.isoformat()}]
@@ -97,7 +97,7 @@ def _range(alarm: Alarm, x: charts.Spec) -> charts.Spec:
     }
 
 
-def _onset(alarm: Alarm, x: charts.Spec) -> list[charts.Spec]:
+def _onset(alarm: Alarm, x: vega_lite.Spec) -> list[vega_lite.Spec]:
     """A rule with its words for the onset, and one for the day on which it was noticed."""
     marks = [(alarm.since, _("since then")), (alarm.noticed, _("noticed"))]
     data = {"values": [{"start": day.isoformat(), "words": words} for day, words in marks]}

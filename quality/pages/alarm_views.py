@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from core.web.tables import a_page
-from metrics.pages import charts
-from metrics.pages.selection import one_of, page_number
 from metrics.scale import QuestionScale
+from metrics.views.common.charts import vega_lite
+from metrics.views.common.selection import one_of, page_number
 from projects.models import Member, Project
 from projects.permissions import get_project
 from quality import waiting
@@ -110,7 +110,7 @@ def alarm_chart(request: HttpRequest, project_id: int, alarm_id: int, form: str)
     rows = alarm_charts.rows(case)
     if form == "json":
         spec = alarm_charts.spec(case)
-        return JsonResponse({"spec": spec, "rows": rows, "locale": charts.locale()})
+        return JsonResponse({"spec": spec, "rows": rows, "locale": vega_lite.locale()})
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="concord-alarm-{case.pk}.csv"'
     columns = ["start", "value", "n", "part", "level"]

@@ -18,8 +18,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from core.web.tables import a_page
-from metrics.agreement.gold import exam_passes
-from metrics.pages.selection import Selection, chosen_question
+from metrics.agreement.rater_quality.gold import exam_passes
+from metrics.views.common.selection import Selection, chosen_question
 from projects.models import Category, GoldAnswer, Item, Member, Question, Rater
 from quality.adjudication import gold_appeals
 from quality.exam import deciding, settings

@@ -9,8 +9,8 @@ import numpy as np
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
-from metrics.agreement.funnel import Funnel
-from metrics.pages import charts
+from metrics.agreement.rater_quality.funnel import Funnel
+from metrics.views.common.charts import vega_lite
 from quality.pages.rater_list import Line
 
 POINTS = 400  # raters who are drawn one by one
@@ -90,16 +90,16 @@ def _edge(lines: list[Line], shape: Funnel | None) -> Rows:
     ]
 
 
-def spec(*, title: str) -> charts.Spec:
+def spec(*, title: str) -> vega_lite.Spec:
     """``title``: of the coefficient."""
-    x: charts.Spec = {
+    x: vega_lite.Spec = {
         "field": "n",
         "type": "quantitative",
         "title": _("items that others rated too"),
         "scale": {"type": "log", "nice": False},
         "axis": {"grid": False, "format": "~s", "tickCount": 6},
     }
-    y: charts.Spec = {
+    y: vega_lite.Spec = {
         "type": "quantitative",
         "title": title,
         "scale": {"domainMax": 1, "zero": True, "nice": True},
@@ -119,7 +119,7 @@ def spec(*, title: str) -> charts.Spec:
         {"field": "n", "type": "quantitative", "title": _("items"), "format": ",d"},
         {"field": "ratings", "type": "quantitative", "title": _("ratings"), "format": ",d"},
     ]
-    at: charts.Spec = {"x": x, "y": {**y, "field": "value"}}
+    at: vega_lite.Spec = {"x": x, "y": {**y, "field": "value"}}
     edge = {
         "transform": [{"filter": "datum.kind == 'edge'"}],
         "mark": {"type": "area", "style": "accent", "opacity": 0.12, "line": False},
@@ -141,8 +141,8 @@ def spec(*, title: str) -> charts.Spec:
             "tooltip": [{**raters, "format": ",d"}],
         },
     }
-    layers: list[charts.Spec] = [edge, middle, squares]
-    point: charts.Spec = {"type": "point", "filled": True, "size": 36, "cursor": "pointer"}
+    layers: list[vega_lite.Spec] = [edge, middle, squares]
+    point: vega_lite.Spec = {"type": "point", "filled": True, "size": 36, "cursor": "pointer"}
     kinds = (
         ("!datum.outside && !datum.same", {**point, "style": "faint", "opacity": 0.9}),
         ("datum.outside && !datum.same", {**point, "style": "accent", "opacity": 0.85}),
@@ -153,7 +153,7 @@ def spec(*, title: str) -> charts.Spec:
         encoding = {**at, "href": {"field": "url"}, "tooltip": tooltip}
         layers.append({"transform": [of_kind], "mark": mark, "encoding": encoding})
     return {
-        "$schema": charts.SCHEMA,
+        "$schema": vega_lite.SCHEMA,
         "height": 320,
         "autosize": {"type": "fit", "contains": "padding"},
         "data": {"name": "rows"},

@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from core.web.tables import a_page
-from metrics.agreement.gold import PAUSE_AT, WORDED_FROM
-from metrics.pages.selection import Selection, chosen_question
+from metrics.agreement.rater_quality.gold import PAUSE_AT, WORDED_FROM
+from metrics.views.common.selection import Selection, chosen_question
 from projects.models import GoldAnswer, Item, Member, Question, Rater, Scale
 from quality.gold import acting, settings, stamp, suspects
 from quality.models import GoldAct, GoldItem, GoldReview, GoldScore, GoldState

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from core.web.tables import a_page
-from metrics.pages.selection import by_key, chosen_question, page_number
+from metrics.views.common.selection import by_key, chosen_question, page_number
 from projects.models import Member, Rater
 from quality.models import Consensus, RaterConfusion
 

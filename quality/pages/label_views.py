@@ -21,7 +21,7 @@ from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from core import security_log
 from core.web.tables import a_page, is_made
-from metrics.pages.selection import Selection, chosen_question, one_of, place_after
+from metrics.views.common.selection import Selection, chosen_question, one_of, place_after
 from projects.models import Item, Member
 from quality.adjudication import deciding, second
 from quality.consensus import settings, stamp

@@ -13,8 +13,8 @@ from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
-from metrics.agreement import planning
-from metrics.pages.selection import chosen_question
+from metrics.agreement import sample_size
+from metrics.views.common.selection import chosen_question
 from projects.models import Member
 from quality.planning import widths
 from quality.planning.overlaps import overlaps
@@ -67,6 +67,8 @@ def _usual() -> dict[str, Any]:
 
 
 def _study(given: dict[str, Any]) -> Study:
-    items = planning.items_needed_before(given["kappa"], given["prevalence"], given["half_width"])
+    items = sample_size.items_needed_before(
+        given["kappa"], given["prevalence"], given["half_width"]
+    )
     cost = given["cost"]
     return Study(items, None if cost is None else math.ceil(2 * items * cost))

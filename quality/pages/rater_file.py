@@ -11,8 +11,8 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_safe
 
 from core import security_log
-from metrics.pages.selection import chosen_question
 from metrics.scale import QuestionScale
+from metrics.views.common.selection import chosen_question
 from projects.models import Member
 from quality.scorecard import triage
 from quality.scorecard.cards import Card, cards

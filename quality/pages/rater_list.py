@@ -19,8 +19,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from metrics.agreement.gold import PAUSE_AT
-from metrics.pages.selection import one_of
+from metrics.agreement.rater_quality.gold import PAUSE_AT
+from metrics.views.common.selection import one_of
 from projects.models import Question, Rater
 from quality.models import DriftStanding, GoldScore, Kind, RepeatScore
 from quality.scorecard import triage

@@ -19,11 +19,12 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from metrics.filters import Filter, one_line
-from metrics.pages import charts, live, words
-from metrics.pages.selection import Selection, asked_question, one_of, page_number
-from metrics.pages.sources.sliced import SlicedProject
-from metrics.pages.sources.stored import whole_reading
 from metrics.scale import weighted
+from metrics.views.common import display_names, live_updates
+from metrics.views.common.charts import vega_lite
+from metrics.views.common.selection import Selection, asked_question, one_of, page_number
+from metrics.views.common.sources.filtered import SlicedProject
+from metrics.views.common.sources.stored import whole_reading
 from projects.models import Member, Project, Rater
 from projects.permissions import get_project
 from projects.services.raters.updates import pause_raters
@@ -76,8 +77,8 @@ def raters_of(request: HttpRequest, project: Project) -> HttpResponse:
     sort = one_of(request.GET, "sort", allowed) or "-harm"
     wanted = Wanted.of(request.GET)
     every = RaterList(chosen.question)
-    if live.asks(request):
-        return live.awaited(waiting=every.waiting)
+    if live_updates.asks(request):
+        return live_updates.awaited(waiting=every.waiting)
     lines = every.chosen(wanted, sort)
     paginator = Paginator(lines, LINES_A_PAGE)
     number = page_number(request)
@@ -177,7 +178,7 @@ class Comparison:
 
 
 def _comparison(request: HttpRequest, chosen: Selection) -> Comparison | None:
-    """For ``without`` in the address; a worker computes it (metrics.on_request.slices)."""
+    """For ``without`` in the address; a worker computes it (metrics.filtered.filtered_jobs)."""
     given = QueryDict(mutable=True)
     given["without"] = request.GET.get("without", "")
     narrowed = Filter.of(given)
@@ -219,9 +220,9 @@ def funnel_of(request: HttpRequest, project: Project) -> HttpResponse:
     lines = every.chosen(Wanted.of(request.GET))
     rows = funnel_chart.rows(lines, every.standings.funnel, f"{address}?{query}")
     spec = funnel_chart.spec(
-        title=str(words.coefficient(weighted("vs_peers", every.standings.weights)))
+        title=str(display_names.coefficient(weighted("vs_peers", every.standings.weights)))
     )
-    return JsonResponse({"spec": spec, "rows": rows, "locale": charts.locale()})
+    return JsonResponse({"spec": spec, "rows": rows, "locale": vega_lite.locale()})
 
 
 @login_required

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from django.utils.translation import gettext as _
 
-from metrics.pages.figures import figure, whole
+from metrics.views.common.number_formats import figure, whole
 from quality.scorecard import triage
 
 

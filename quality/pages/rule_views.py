@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 from django.views.decorators.http import require_http_methods
 
-from metrics.pages.selection import Selection, chosen_question
+from metrics.views.common.selection import Selection, chosen_question
 from projects.models import Member
 from quality.escalation import settings
 from quality.escalation.summary import summary

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
-from metrics.pages.figures import figure, whole
+from metrics.views.common.number_formats import figure, whole
 from projects.models import Member
 from projects.permissions import get_project
 from quality.alarms import sensitivity

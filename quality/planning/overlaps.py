@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metrics.agreement import planning
-from metrics.readings.ever import Ever
-from metrics.readings.stored import weights_of
+from metrics.agreement import sample_size
+from metrics.results.all_time import Ever
+from metrics.results.headline.stored_weights import weights_of
 from metrics.scale import QuestionScale
 from projects.models import Question
 
@@ -23,8 +23,8 @@ class Overlaps:
     ``too_many`` ratings an item to work it out."""
 
     half_width: float
-    plans: list[planning.Plan]
-    cheapest: planning.Plan | None = None
+    plans: list[sample_size.Plan]
+    cheapest: sample_size.Plan | None = None
     too_many: bool = False
 
 
@@ -41,5 +41,5 @@ def overlaps(question: Question, half_width: float = HALF_WIDTH) -> Overlaps:
     weights = scale.weightings()[weights_of(question, scale)]
     distinct, where = np.unique(told, axis=0, return_inverse=True)
     items = np.bincount(where.ravel(), ever.n_items, len(distinct))
-    found = planning.plans(distinct, items, half_width, weights)
-    return Overlaps(half_width, found, planning.cheapest(found))
+    found = sample_size.plans(distinct, items, half_width, weights)
+    return Overlaps(half_width, found, sample_size.cheapest(found))

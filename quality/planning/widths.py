@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metrics.agreement import bands, planning
+from metrics.agreement import sample_size
+from metrics.agreement.explain import bands
 from metrics.agreement.headline import COHEN, FLEISS
 from metrics.models import Reading, Span
-from metrics.readings import pooled
-from metrics.readings.stored import weights_of
+from metrics.results.headline import variants
+from metrics.results.headline.stored_weights import weights_of
 from metrics.scale import QuestionScale, weighted
 from projects.models import Question
 
@@ -47,12 +48,12 @@ def outlook(question: Question, half_widths: Sequence[float] = HALF_WIDTHS) -> O
     name = weighted(FLEISS, weights_of(question, QuestionScale.of(question)))
     whole = Reading.objects.filter(question=question, span=Span.ALL).first()
     value = whole.told.get(name) if whole else None
-    first = pooled.of_all(whole.headline) if whole else {}
+    first = variants.of_all(whole.headline) if whole else {}
     if first and first["name"].startswith(COHEN):
         name, value = first["name"], first["value"]
     se, n = (value.get("se"), value.get("n_items") or 0) if value else (None, 0)
     widths = []
     for half_width in half_widths:
-        found = planning.items_needed(se, n, half_width)
+        found = sample_size.items_needed(se, n, half_width)
         widths.append(Width(half_width, found.items, found.more))
     return Outlook(name, value, widths)

@@ -21,8 +21,8 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from core.jobs.lease import Lost, held
-from metrics.agreement import repeats
 from metrics.agreement.estimate import wilson
+from metrics.agreement.rater_quality import repeats
 from metrics.periods import starts
 from metrics.scale import QuestionScale
 from projects.models import Question, Rater

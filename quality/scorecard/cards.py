@@ -10,10 +10,10 @@ from enum import StrEnum
 from typing import Any
 
 from metrics.agreement.estimate import Value
-from metrics.agreement.gold import NO_GOLD, PAUSE_AT
-from metrics.agreement.repeats import NO_REPEATS
+from metrics.agreement.rater_quality.gold import NO_GOLD, PAUSE_AT
+from metrics.agreement.rater_quality.repeats import NO_REPEATS
 from metrics.models import RaterReading
-from metrics.readings.value import not_counted
+from metrics.results.values import not_counted
 from metrics.scale import weighted
 from projects.models import Question, Rater
 from quality.models import Alarm, DriftStanding, GoldScore, Kind, RepeatScore, State

@@ -1,7 +1,7 @@
 """Every rater of a question beside all others: made by a sweep from the stored readings, read by
 pages of thousands of raters. Of people only.
 
-When and by whom it is done: quality.renewing. Formulas: metrics.agreement.funnel.
+When and by whom it is done: quality.renewing. Formulas: metrics.agreement.rater_quality.funnel.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 from django.utils import timezone
 
 from core.jobs.lease import Lost, held
-from metrics.agreement import funnel
+from metrics.agreement.rater_quality import funnel
 from metrics.models import CountState, RaterReading
-from metrics.readings.stored import weights_of
-from metrics.readings.value import not_counted
+from metrics.results.headline.stored_weights import weights_of
+from metrics.results.values import not_counted
 from metrics.scale import QuestionScale, weighted
 from projects.models import Question, Rater
 from quality import renewing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import template
 
-from metrics.pages import figures
+from metrics.views.common import number_formats
 from projects.models import Question, Rater
 from quality.alarms.kinds import KINDS
 from quality.models import Alarm, DriftStanding, State
@@ -29,4 +29,4 @@ def told_alarms(question: Question, rater: Rater | None = None) -> list[tuple[Al
 @register.filter
 def interval_of(row: DriftStanding) -> str:
     """[-0.38, -0.12] of the size of a drift."""
-    return figures.interval({"low": row.low, "high": row.high})
+    return number_formats.interval({"low": row.low, "high": row.high})

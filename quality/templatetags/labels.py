@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from django import template
 
-from metrics.pages import figures
+from metrics.views.common import number_formats
 from projects.models import Item, Question
 from quality.models import ItemLabel, Source
 
@@ -22,7 +22,7 @@ def probabilities(distribution: Mapping[str, float]) -> str:
     shown = []
     for label, share in distribution.items():
         if share >= LEAST:
-            shown.append(f"{label} {figures.figure(share, 2)}")
+            shown.append(f"{label} {number_formats.figure(share, 2)}")
     return " · ".join(shown)
 
 

@@ -2,7 +2,7 @@
 
 First everything that it says is withdrawn by the ordinary way, so that the counts follow; what no
 count holds any more is removed; at last the thing itself goes. A worker takes the steps
-(metrics.work.deletions). What stays is a Deletion: who, when, and how much.
+(metrics.jobs.deletions). What stays is a Deletion: who, when, and how much.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ class ExamRules(models.Model):
     )
     required = models.BooleanField(default=False, db_default=False)
     # Wald's sequential test: who is right with p_fail passes with probability alpha at most, who is
-    # right with p_pass fails with beta at most (metrics.agreement.gold.exam).
+    # right with p_pass fails with beta at most (metrics.agreement.rater_quality.gold.exam).
     p_fail = models.FloatField(default=0.6)
     p_pass = models.FloatField(default=0.8)
     alpha = models.FloatField(default=0.05)

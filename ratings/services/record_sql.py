@@ -1,5 +1,5 @@
 """Ratings to disk: one upsert and one line of history each. ``counted`` and ``counted_day`` are
-never changed here: they belong to metrics.counting.count alone."""
+never changed here: they belong to metrics.counting.question_counting alone."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from django.contrib import admin as django_admin
 from django.utils import timezone
 
 from agreement_site.models import KnownPassword, Preference, SignInTries, UnreadSince
-from metrics.work.sweep import bring_up_to_date
+from metrics.jobs.question_updates import bring_up_to_date
 from projects.models import ApiToken, Category, Item, Question
 from ratings.models import Assignment, Rating, Revision
 

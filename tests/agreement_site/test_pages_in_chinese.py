@@ -16,7 +16,7 @@ from django.utils import timezone, translation
 
 from agreement_site.models import Preference
 from metrics import tasks
-from metrics.work.sweep import bring_up_to_date
+from metrics.jobs.question_updates import bring_up_to_date
 from projects.models import Item, Member, Project, Rater
 from ratings.services.judgement import Judgement
 from ratings.services.record import record

@@ -7,8 +7,8 @@ import re
 import pytest
 import time_machine
 
+from metrics.jobs.question_updates import bring_up_to_date
 from metrics.models import CountState
-from metrics.work.sweep import bring_up_to_date
 from projects.models import Item, Project
 from ratings.services.judgement import Judgement
 from ratings.services.record import record

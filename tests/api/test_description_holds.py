@@ -20,7 +20,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from agreement_site.wsgi import application
-from metrics.work.sweep import bring_up_to_date
+from metrics.jobs.question_updates import bring_up_to_date
 from projects import authentication
 from projects.models import Project
 

@@ -12,8 +12,8 @@ from django.core.management import call_command
 from django.test import Client
 from rest_framework.test import APIClient
 
+from metrics.filtered import filtered_jobs
 from metrics.filters import EVERYTHING
-from metrics.on_request import slices
 from quality.alarms import answering
 from tests.api.test_access import EXPECTED
 
@@ -109,7 +109,7 @@ RATER_TREND = "agreement/raters/ann/trend/"
 
 @pytest.fixture
 def rated_project(question: Any, rate: Callable[..., Any], make_alarm: Callable[..., Any]) -> str:
-    from metrics.work.sweep import bring_up_to_date
+    from metrics.jobs.question_updates import bring_up_to_date
 
     for rater, label in (("ann", "minor"), ("ben", "major"), ("cleo", "minor")):
         for item in ("i1", "i2"):
@@ -123,8 +123,8 @@ def rated_project(question: Any, rate: Callable[..., Any], make_alarm: Callable[
 
 def every_coefficient(question: Any) -> None:
     """As if somebody had asked for them and a worker had been at it."""
-    slices.ask(question, slices.Wanted("every", EVERYTHING), version=0)
-    slices.WORK.sweep()
+    filtered_jobs.ask(question, filtered_jobs.Wanted("every", EVERYTHING), version=0)
+    filtered_jobs.WORK.sweep()
 
 
 def compare(schema: dict[str, Any], described: dict[str, Any], answer: Any, place: str) -> None:

@@ -15,9 +15,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from metrics.filtered import filtered_jobs
 from metrics.filters import EVERYTHING
-from metrics.on_request import slices
-from metrics.work.sweep import bring_up_to_date
+from metrics.jobs.question_updates import bring_up_to_date
 from projects.models import Item, Rater
 from ratings.services.judgement import Judgement
 from ratings.services.record import record
@@ -133,6 +133,6 @@ def rated(question: Any, utc: Any) -> Any:
     ]
     record({question: ratings}, by=None, source="import")
     bring_up_to_date(question.pk)
-    slices.ask(question, slices.Wanted("every", EVERYTHING), version=0)
-    slices.WORK.sweep()
+    filtered_jobs.ask(question, filtered_jobs.Wanted("every", EVERYTHING), version=0)
+    filtered_jobs.WORK.sweep()
     return question

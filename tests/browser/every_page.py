@@ -19,10 +19,10 @@ from django.utils import timezone
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
-from metrics import naming
 from metrics import tasks as counting
-from metrics.example import loading
+from metrics.example import loader
 from metrics.models import NamedView, Report
+from metrics.saved_views import services
 from projects import authentication
 from projects.models import GoldAnswer, Item, Member, Project, Question, Rater
 from projects.services.items.gold import set_gold
@@ -169,8 +169,8 @@ KINDS: dict[str, Any] = {
 
 def make_world() -> World:
     lead, _admin = make_user("lead"), make_user("admin", is_staff=True, is_superuser=True)
-    loading.load(owner=lead)
-    project = loading.own_example(lead)
+    loader.load(owner=lead)
+    project = loader.own_example(lead)
     assert project is not None
     world = World(project)
     question = project.questions.get()
@@ -281,11 +281,11 @@ def _desk(world: World, _question: Question, lead: User) -> None:
 def _views(world: World, question: Question, lead: User) -> None:
     """A named view and a link to it, a report, and what pages ask a worker for."""
     lead_client, address = world.clients["lead"], f"/projects/{world.project.pk}/"
-    view = naming.name_view(
+    view = services.name_view(
         project=world.project, page="dashboard", name="By day", query="period=day", by=lead
     )
     until = timezone.now().date() + datetime.timedelta(days=7)
-    world.values["secret"] = naming.share(view=view, until=until, by=lead)
+    world.values["secret"] = services.share(view=view, until=until, by=lead)
     lead_client.post(f"{address}reports/?question={question.key}")
     lead_client.get(f"{address}change/?question={question.key}")
     counting.sweep_all()

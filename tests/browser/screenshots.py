@@ -13,7 +13,7 @@ from django.test import Client
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from metrics import tasks
-from metrics.example import loading
+from metrics.example import loader
 from projects.models import Member, Project
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -26,8 +26,8 @@ PHONE: ViewportSize = {"width": 390, "height": 844}
 
 @pytest.fixture
 def example(lead: User) -> Project:
-    loading.load(owner=lead)
-    project = loading.own_example(lead)
+    loader.load(owner=lead)
+    project = loader.own_example(lead)
     assert project is not None
     return project
 

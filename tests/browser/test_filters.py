@@ -9,8 +9,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Response, expect
 
-from metrics.on_request import slices
-from metrics.work.sweep import bring_up_to_date
+from metrics.filtered import filtered_jobs
+from metrics.jobs.question_updates import bring_up_to_date
 from projects.models import Item, Rater
 from tests.browser.conftest import drawn
 
@@ -27,8 +27,8 @@ def in_languages(rated: Any) -> Any:
         item.save()
     Item.objects.exclude(key__endswith="0").update(attributes={"language": "en"})
     Rater.objects.filter(key="r5").update(kind="model")
-    slices.ask(rated, slices.Wanted("choices", slices.Filter()), version=0)
-    slices.WORK.sweep()
+    filtered_jobs.ask(rated, filtered_jobs.Wanted("choices", filtered_jobs.Filter()), version=0)
+    filtered_jobs.WORK.sweep()
     return rated
 
 
@@ -46,7 +46,7 @@ def test_a_filter_is_chosen_and_its_numbers_appear(
     page.get_by_role("button", name="Apply").press("Enter")
     page.wait_for_url("**item.language=en**")
     expect(page.locator("main")).to_contain_text("being computed")
-    slices.WORK.sweep()
+    filtered_jobs.WORK.sweep()
     expect(page.locator("#headline .stat__value--big")).to_be_visible()
     drawn(page)
     found = Axe().run(page)
@@ -64,9 +64,11 @@ def test_three_selects_and_what_is_chosen_stand_on_one_line(
         item.attributes = attributes[place % 2]
         item.save()
     type(project).objects.filter(pk=project.pk).catalogue_changed()
-    slices.Slice.objects.all().delete()
-    slices.ask(in_languages, slices.Wanted("choices", slices.Filter()), version=0)
-    slices.WORK.sweep()
+    filtered_jobs.Slice.objects.all().delete()
+    filtered_jobs.ask(
+        in_languages, filtered_jobs.Wanted("choices", filtered_jobs.Filter()), version=0
+    )
+    filtered_jobs.WORK.sweep()
     wide = {"width": 1440, "height": 900}
     for query in ("", "?item.language=de&from=2020-01-01"):
         page = open_page(f"/projects/{project.pk}/{query}", viewport=wide)
@@ -95,7 +97,7 @@ def test_the_page_of_a_pair_takes_over_what_is_new(
     open_page: Any,
 ) -> None:
     page = open_page(f"/projects/{project.pk}/pairs/?a=r1&b=r2")
-    slices.WORK.sweep()
+    filtered_jobs.WORK.sweep()
     expect(page.locator("#pair-trend-table")).to_be_attached()
     drawn(page)
     page.evaluate("() => { window.sameDocument = true }")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from metrics.on_request import slices
+from metrics.filtered import filtered_jobs
 from tests.browser.conftest import drawn
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -23,7 +23,7 @@ SEEN = """(selector) => [...document.querySelectorAll(selector)]
 def test_a_dashboard_on_paper_says_of_what_it_is(project: Any, rated: Any, open_page: Any) -> None:
     address = f"/projects/{project.pk}/?from=2020-01-01&to=2030-12-31"
     open_page(address)
-    slices.WORK.sweep()
+    filtered_jobs.WORK.sweep()
     page = open_page(address)
     drawn(page)
     said = page.locator(".only-printed")

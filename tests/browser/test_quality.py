@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
-from metrics.work import sweep
+from metrics.jobs import question_updates
 from projects.models import Item, Project, Question, Rater
 from projects.services.items.gold import set_gold
 from quality import tasks
@@ -78,7 +78,7 @@ def world(project: Project, question: Question, lead: User, rate: Any, make_alar
         rate(question, f"g{number:02}", "ben", "critical")
     settings.choose(question=question, by=lead, required=True, tries=1, everybody=True)
     LabelRules.objects.create(question=question, tell_raters=True, tell_after=0)
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     tasks.sweep_gold()
     tasks.sweep_alarms()
     tasks.sweep_raters()

@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from metrics.work.sweep import bring_up_to_date
+from metrics.jobs.question_updates import bring_up_to_date
 from tests.browser.conftest import drawn
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

@@ -16,14 +16,14 @@ def main() -> None:
 
     django.setup()
 
-    from metrics.work import sweep
+    from metrics.jobs import question_updates
     from projects.models import Question
     from ratings.models import Rating, Revision
     from tests.metrics import invariants
 
     questions = Question.objects.order_by("pk").values_list("pk", flat=True)
     if "--sweep" in sys.argv:
-        sweep.sweep()
+        question_updates.sweep()
     if "--counts" in sys.argv:
         for question_id in questions:
             invariants.check(question_id)

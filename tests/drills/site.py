@@ -263,7 +263,7 @@ class Site(Installation):
         """As after a rating of the only question."""
         url = f"redis+socket://{embedded.broker_socket(self.data_dir)}"
         code = f"import os; os.environ['REDIS_URL'] = {url!r}; import django; django.setup()"
-        self.python("-c", f"{code}; from metrics.work import hints; hints.send(1)")
+        self.python("-c", f"{code}; from metrics.jobs import hints; hints.send(1)")
 
     @contextlib.contextmanager
     def database_held(self) -> Iterator[None]:

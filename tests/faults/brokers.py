@@ -17,7 +17,7 @@ import redis
 from agreement_site.celery import app
 from agreement_site.running import embedded
 from core.jobs import dispatch
-from metrics.work import hints
+from metrics.jobs import hints
 
 PATIENCE = 20.0  # seconds; a broker that does not start never gets there
 QUEUE = "celery"

@@ -17,7 +17,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from metrics.work import sweep
+from metrics.jobs import question_updates
 from projects.models import Item
 from ratings.models import Rating, Revision
 from tests import with_services
@@ -83,7 +83,7 @@ class TestSqlite:
                 f"rater {number % 5}",
                 ("none", "minor", "major")[number % 3],
             )
-        sweep.sweep()
+        question_updates.sweep()
         rate(question, "item 0", "rater 0", "critical")  # not counted yet
         call_command("backup", str(backup))
         rate(question, "after", "rater 0", "minor")
@@ -151,7 +151,7 @@ class TestPostgresql:
                 f"rater {number % 5}",
                 ("none", "minor", "major")[number % 3],
             )
-        sweep.sweep()
+        question_updates.sweep()
         rate(question, "item 0", "rater 0", "critical")  # not counted yet
         name = connection.settings_dict["NAME"]
         server = os.environ["DATABASE_URL"]

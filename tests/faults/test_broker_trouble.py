@@ -13,7 +13,7 @@ from django.db import connection
 
 from agreement_site.celery import app
 from core.jobs import dispatch
-from metrics.work import hints, sweep
+from metrics.jobs import hints, question_updates
 from projects.models import Item, Rater
 from ratings import changes
 from ratings.models import Rating
@@ -141,7 +141,7 @@ def test_a_rating_is_answered_while_the_broker_is_gone(broker: Broker, post: Any
     broker.kill()
     assert post("gone").status_code == 200
     assert Rating.objects.count() == 1
-    assert sweep.sweep() == 1  # needs no broker
+    assert question_updates.sweep() == 1  # needs no broker
     assert not Rating.objects.uncounted().exists()
 
 

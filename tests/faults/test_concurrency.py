@@ -18,11 +18,11 @@ from django.db import transaction
 from rest_framework.test import APIClient
 
 from metrics.counting import backlog, peer_rows
-from metrics.counting import count as counting
+from metrics.counting import question_counting as counting
+from metrics.jobs import question_updates
 from metrics.models import CountState, PairTally, RaterReading
-from metrics.readings import project as project_readings
-from metrics.readings import raters as rater_readings
-from metrics.work import sweep
+from metrics.results import refresh as project_readings
+from metrics.results.raters import rater_results as rater_readings
 from projects.models import Category, Item, Project, Question, Rater
 from projects.services.items.upsert import put_items
 from projects.services.projects import change_project
@@ -76,12 +76,12 @@ def test_a_rating_that_began_first_and_commits_last_is_counted(question: Any, id
     futures = start(begin_first)
     gate.wait_until_reached()
     put(question, (other, late, 1))
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     assert CountState.objects.get(question=question).ratings == 1
     gate.open()
     finish(futures)
     assert Rating.objects.get(rater=early).pk < Rating.objects.get(rater=late).pk
-    assert sweep.sweep() == 1
+    assert question_updates.sweep() == 1
     invariants.check(question.pk)
     assert CountState.objects.get(question=question).ratings == 2
 
@@ -94,7 +94,7 @@ def test_a_rating_committed_between_reading_and_marking_stays_uncounted(
     a new one."""
     (item, *_), (one, two, three, _) = ids
     put(question, (item, one, 1), (item, two, 2))
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     put(question, (item, one, 2))
     gate = Gate()
     add_peers = peer_rows.add_peers
@@ -114,7 +114,7 @@ def test_a_rating_committed_between_reading_and_marking_stays_uncounted(
         Rating.objects.uncounted().order_by("rater_id").values_list("rater_id", "code", "counted")
     )
     assert list(left) == [(one, 0, 2), (three, 3, -1)]
-    sweep.sweep()
+    question_updates.sweep()
     invariants.check(question.pk)
 
 
@@ -127,7 +127,7 @@ def test_counters_at_once_count_each_rating_once(question: Any, ids: Any) -> Non
         together.wait()
         while counting.count_some(question.pk, items=2).more:
             pass
-        sweep.bring_up_to_date(question.pk)
+        question_updates.bring_up_to_date(question.pk)
 
     finish(start(count, count, count, count))
     invariants.check(question.pk)
@@ -146,7 +146,7 @@ def test_workers_share_a_backlog(
 
     def count() -> None:
         together.wait()
-        counted.append(sweep.bring_up_to_date(question.pk))
+        counted.append(question_updates.bring_up_to_date(question.pk))
 
     finish(start(count, count, count))
     assert sum(counted) == len(items)
@@ -210,13 +210,13 @@ def test_a_recount_waits_for_a_worker_that_finishes_a_share(
     monkeypatch.setattr(counting, "mark_counted", marked)
     worker = start(lambda: backlog.finish(share, change))
     gate.wait_until_reached()
-    recount = start(lambda: sweep.recount(question))
+    recount = start(lambda: question_updates.recount(question))
     wait_until_blocked()
     gate.open()
     assert finish(worker) == [True]
     finish(recount)
     monkeypatch.undo()
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     invariants.check(question.pk)
 
 
@@ -245,7 +245,7 @@ def test_the_second_counter_waits_for_the_first(
     assert next(inside) == 1
     gate.open()
     finish(first + second)
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     invariants.check(question.pk)
 
 
@@ -268,13 +268,13 @@ def test_raters_and_counters_and_leads_at_once(
 
     def count() -> None:
         while not ending.wait(0.1):
-            sweep.bring_up_to_date(question.pk)
+            question_updates.bring_up_to_date(question.pk)
 
     def lead_it() -> None:
         project = Project.objects.get(pk=question.project_id)
         for zone in ("Pacific/Kiritimati", "America/Los_Angeles", "UTC"):
             change_project(project=project, by=lead, time_zone=zone)
-            sweep.recount(question)
+            question_updates.recount(question)
 
     counters = start(count, count)
     try:
@@ -282,7 +282,7 @@ def test_raters_and_counters_and_leads_at_once(
     finally:
         ending.set()
     finish(counters)
-    sweep.sweep()
+    question_updates.sweep()
     invariants.check(question.pk)
 
 
@@ -308,7 +308,7 @@ def test_a_counter_waits_for_a_rater_without_holding_what_the_rater_needs_next(
         wait_until_blocked()
         put(question, (second, rater, 2))
     finish(futures)
-    sweep.sweep()
+    question_updates.sweep()
     invariants.check(question.pk)
 
 
@@ -417,7 +417,7 @@ def test_large_requests_at_once_are_all_stored_exactly(
     assert len(stored) == len(said) == len(sent)
     assert set(stored) == set(said) == sent
     assert set(Item.objects.values_list("places_taken", flat=True)) == {4}
-    sweep.sweep()
+    question_updates.sweep()
     invariants.check(question.pk)
 
 
@@ -487,7 +487,7 @@ def test_moving_the_days_waits_for_a_counter_in_the_common_order(
         wait_until_blocked()
         Rating.objects.select_for_update().get(item=second)
     finish(futures)
-    sweep.sweep()
+    question_updates.sweep()
     invariants.check(question.pk)
 
 
@@ -498,14 +498,14 @@ def test_a_recount_waits_for_raters_without_holding_what_they_need_next(
     (first, second, *_), (rater, *_) = ids
     for item in (second, first):  # on disk in the opposite order of the items
         put(question, (item, rater, 1))
-        sweep.bring_up_to_date(question.pk)
+        question_updates.bring_up_to_date(question.pk)
     with transaction.atomic():
         put(question, (first, rater, 2))
-        futures = start(lambda: sweep.recount(question))
+        futures = start(lambda: question_updates.recount(question))
         wait_until_blocked()
         put(question, (second, rater, 2))
     finish(futures)
-    sweep.sweep()
+    question_updates.sweep()
     invariants.check(question.pk)
 
 
@@ -524,7 +524,7 @@ def test_a_counter_that_waited_uses_the_weights_of_now(
     )
     identity = [[float(i == j) for j in range(4)] for i in range(4)]
     change_weights(question=question, weights="custom", matrix=identity, by=lead)
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     before = PairTally.objects.get(question=question).kappa_custom
     put(question, (item, one, 3))
     gate = Gate()
@@ -546,7 +546,7 @@ def test_a_counter_that_waited_uses_the_weights_of_now(
     assert PairTally.objects.get(question=question).kappa_custom != before
     gate.open()
     finish(futures)
-    sweep.sweep()
+    question_updates.sweep()
     invariants.check(question.pk)
 
 
@@ -577,7 +577,7 @@ def test_the_same_rating_from_many_at_once_is_one_rating_with_its_whole_history(
     rating = Rating.objects.get()
     assert rating.revisions.count() >= 4
     assert rating.revisions.latest("id").code == rating.code
-    sweep.sweep()
+    question_updates.sweep()
     invariants.check(question.pk)
 
 

@@ -11,7 +11,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.db import transaction
 
-from metrics.counting import backlog, count
+from metrics.counting import backlog, question_counting
+from metrics.jobs import question_updates
 from metrics.models import (
     CountState,
     PairTally,
@@ -21,8 +22,7 @@ from metrics.models import (
     Reading,
     Share,
 )
-from metrics.readings import project as readings
-from metrics.work import sweep
+from metrics.results import refresh as readings
 from projects.models import Item, Project, Question, Rater
 from projects.services.projects import change_project
 from projects.services.question_validation import NewCategory
@@ -69,7 +69,7 @@ def ids(question: Any) -> tuple[list[int], list[int]]:
     ]
     raters = [Rater.objects.create(project=project, key=str(number)).pk for number in range(3)]
     put(question, [(item, rater, (item + rater) % 4) for item in items[:2] for rater in raters])
-    sweep.sweep()
+    question_updates.sweep()
     put(
         question,
         [(items[0], raters[0], 3), (items[0], raters[1], NOTHING), (items[2], raters[0], 1)],
@@ -99,19 +99,19 @@ def crash_everywhere(work: Callable[[], Any]) -> int:
 
 
 def check_all() -> None:
-    sweep.sweep()
+    question_updates.sweep()
     for question_id in Question.objects.values_list("pk", flat=True):
         invariants.check(question_id)
 
 
 def test_counting(question: Any, ids: Any) -> None:
-    assert crash_everywhere(lambda: count.count_some(question.pk)) > 5
+    assert crash_everywhere(lambda: question_counting.count_some(question.pk)) > 5
 
 
 def test_the_first_counting_of_a_question(question: Any, ids: Any) -> None:
-    sweep.recount(question)
+    question_updates.recount(question)
     CountState.objects.all().delete()
-    assert crash_everywhere(lambda: count.count_some(question.pk)) > 5
+    assert crash_everywhere(lambda: question_counting.count_some(question.pk)) > 5
 
 
 def test_opening_a_backlog(question: Any, ids: Any, small_shares: None) -> None:
@@ -135,12 +135,12 @@ def test_finishing_a_share_of_a_backlog(
 
 
 def test_readings(question: Any, ids: Any) -> None:
-    count.count_some(question.pk)
+    question_counting.count_some(question.pk)
     assert crash_everywhere(lambda: readings.refresh(question.pk)) > 5
 
 
 def test_readings_put_off(question: Any, ids: Any) -> None:
-    count.count_some(question.pk)
+    question_counting.count_some(question.pk)
     readings.refresh(question.pk)
     CountState.objects.update(cumulative_from=0)
     assert crash_everywhere(lambda: readings.finish(question.pk)) > 3
@@ -162,7 +162,7 @@ def test_counting_and_readings(
         point = transaction.savepoint()
         try:
             with crash_at(number):
-                sweep.bring_up_to_date(question.pk)
+                question_updates.bring_up_to_date(question.pk)
         except Crash:
             check_all()
             transaction.savepoint_rollback(point)
@@ -179,14 +179,14 @@ def test_changes_that_take_each_other_back_are_not_waited_for_ever(question: Any
     rater = Rater.objects.create(project=question.project, key="rater").pk
     put(question, [(item, rater, 1)])
     put(question, [(item, rater, NOTHING)])
-    count.count_some(question.pk)  # the worker dies before it looks at the readings
-    assert sweep.sweep() == 1
+    question_counting.count_some(question.pk)  # the worker dies before it looks at the readings
+    assert question_updates.sweep() == 1
     assert CountState.objects.get().unread == 0
-    assert sweep.sweep() == 0
+    assert question_updates.sweep() == 0
 
 
 def test_recount(question: Any, ids: Any) -> None:
-    assert crash_everywhere(lambda: sweep.recount(question)) > 5
+    assert crash_everywhere(lambda: question_updates.recount(question)) > 5
 
 
 def test_record(question: Any, ids: Any) -> None:
@@ -216,7 +216,7 @@ def test_a_step_of_a_move_of_days(
     evening = datetime.datetime(2026, 3, 1, 22, tzinfo=datetime.UTC)
     east = ZoneInfo("Pacific/Kiritimati")
     Rating.objects.update(rated_at=evening, day=day_of(evening, ZoneInfo("UTC")))
-    sweep.sweep()
+    question_updates.sweep()
     monkeypatch.setattr(timezone_backfill, "RATINGS_A_STEP", 2)
     change_project(project=question.project, by=lead, time_zone=east.key)
     assert crash_everywhere(lambda: timezone_backfill.step(question.project_id)) > 3

@@ -10,6 +10,8 @@ import pytest
 
 from agreement_site.celery import Sweeper, app
 from metrics import tasks as counting_tasks
+from metrics.attribution import attribution_jobs
+from metrics.filtered import filtered_jobs
 from metrics.filters import Filter
 from metrics.models import (
     Attribution,
@@ -22,7 +24,7 @@ from metrics.models import (
     Report,
     Slice,
 )
-from metrics.on_request import attributing, reports, slices
+from metrics.reports import report_jobs
 from projects.models import Item, Rater
 from ratings import tasks as rating_tasks
 from ratings.models import ImportRun, Rating, Revision
@@ -133,20 +135,20 @@ def test_an_attribution_delivered_three_times_changes_nothing(
         )
     counting_tasks.sweep_all()
     weeks = {"start_from": datetime.date(2026, 3, 2), "start_to": datetime.date(2026, 3, 9)}
-    row = attributing.ask(question, span="week", weights="none", **weeks)
+    row = attribution_jobs.ask(question, span="week", weights="none", **weeks)
     counting_tasks.attribute_move(row.pk)
     before = list(Attribution.objects.values())
     assert not before[0]["waiting"]
     for _time in range(2):
         counting_tasks.attribute_move(row.pk)
-    attributing.WORK.sweep()
+    attribution_jobs.WORK.sweep()
     assert list(Attribution.objects.values()) == before
 
 
 def test_an_attribution_whose_message_is_lost_is_swept_for(question: Any, rate: Any) -> None:
     rate(question, "item", "rater", "minor")
     weeks = {"start_from": datetime.date(2026, 3, 2), "start_to": datetime.date(2026, 3, 9)}
-    row = attributing.ask(question, span="week", weights="none", **weeks)
+    row = attribution_jobs.ask(question, span="week", weights="none", **weeks)
     counting_tasks.sweep_all()
     row.refresh_from_db()
     assert not row.waiting
@@ -156,14 +158,16 @@ def test_a_slice_delivered_three_times_changes_nothing(question: Any, rate: Any)
     for number in range(12):
         rate(question, f"item {number % 4}", f"rater {number % 3}", ("none", "minor")[number % 2])
     counting_tasks.sweep_all()
-    row = slices.ask(question, slices.Wanted("dashboard", Filter(kind="human")), version=1)
+    row = filtered_jobs.ask(
+        question, filtered_jobs.Wanted("dashboard", Filter(kind="human")), version=1
+    )
     counting_tasks.compute_slice(row.pk)
     before = list(Slice.objects.values())
     assert not before[0]["waiting"]
     for _time in range(2):
         counting_tasks.compute_slice(row.pk)
     counting_tasks.compute_slice(2**40)
-    slices.WORK.sweep()
+    filtered_jobs.WORK.sweep()
     assert list(Slice.objects.values()) == before
 
 
@@ -171,14 +175,14 @@ def test_a_report_delivered_three_times_changes_nothing(
     question: Any, rate: Any, lead: Any
 ) -> None:
     rate(question, "item", "rater", "minor")
-    row = reports.ask(question, as_of=None, by=lead)
+    row = report_jobs.ask(question, as_of=None, by=lead)
     counting_tasks.compute_report(row.pk)
     before = list(Report.objects.values())
     assert not before[0]["waiting"]
     for _time in range(2):
         counting_tasks.compute_report(row.pk)
     counting_tasks.compute_report(2**40)
-    reports.WORK.sweep()
+    report_jobs.WORK.sweep()
     assert list(Report.objects.values()) == before
 
 

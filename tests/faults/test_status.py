@@ -22,8 +22,8 @@ from agreement_site.answers import health
 from agreement_site.celery import Sweeper
 from agreement_site.models import UnreadSince
 from metrics import tasks
+from metrics.jobs import heartbeat, hints
 from metrics.models import CountState, Worker
-from metrics.work import heartbeat, hints
 from ratings.models import Rating
 from tests.faults.brokers import Broker
 

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from metrics.work import sweep
+from metrics.jobs import question_updates
 from projects.models import Item, Question, Rater
 from ratings.annotation.assignments import queue
 from ratings.models import Assignment, Rating
@@ -86,11 +86,11 @@ def test_no_statement_reads_all_ratings_for_each_item(
     believed_empty()
     with transaction.atomic():
         slots.recount([item.pk for item in items])
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     rate(1)
     rate(-1)
     rate(2)
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
 
     assert read("ratings_rating") - before < LOOKS * ITEMS * RATERS
     assert set(Item.objects.values_list("places_taken", flat=True)) == {RATERS}
@@ -120,7 +120,7 @@ def test_what_was_counted_is_not_looked_through_for_each_rating(
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(explained):
-        sweep.bring_up_to_date(question.pk)
+        question_updates.bring_up_to_date(question.pk)
     assert any("marked" in plan for plan in plans)
     assert not [plan for plan in plans if "Nested Loop" in plan]
 

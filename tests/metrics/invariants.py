@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from metrics.agreement import pattern_coefficients
-from metrics.agreement.coefficients import cohen, peers
+from metrics.agreement.coefficients import cohen
+from metrics.agreement.coefficients.groups import peers
 from metrics.agreement.counts import tally
-from metrics.auditing.compare import audit
 from metrics.counting import store
+from metrics.integrity.audit import audit
 from metrics.models import CountState, PairTally, PatternTally, PeerTally, RaterReading, Reading
-from metrics.readings import rater_periods
+from metrics.results.raters import rater_periods
 from metrics.scale import QuestionScale, weighted
 from projects.models import Question
 from ratings.models import Rating

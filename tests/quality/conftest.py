@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from django.contrib.auth.models import User
 
-from metrics.work import sweep
+from metrics.jobs import question_updates
 from projects.models import Item, Member, Question, Rater
 from quality.consensus import renew
 from quality.models import LabelRules
@@ -39,7 +39,7 @@ def answer(question: Question) -> None:
                 code = truth if rng.random() < right else int(rng.integers(4))
                 said.append(Judgement(item.pk, raters[key], code))
     record({question: said}, by=None, source="api")
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from metrics.work.sweep import bring_up_to_date
+from metrics.jobs.question_updates import bring_up_to_date
 from projects.models import Item, Project, Question, Rater
 from quality import waiting
 from quality.exam import deciding

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from metrics.work import hints
+from metrics.jobs import hints
 from ratings import changes
 
 pytestmark = pytest.mark.django_db

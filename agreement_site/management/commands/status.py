@@ -13,7 +13,7 @@ from django.core.management.base import (
 )
 
 from agreement_site.operations.standing import standing
-from metrics.work import heartbeat
+from metrics.jobs import heartbeat
 
 
 class Command(BaseCommand):

@@ -8,7 +8,13 @@ known as PABAK, S and the G index. Standard error as irrCAC.
 import numpy as np
 import numpy.typing as npt
 
-from metrics.agreement.coefficient import IRRCAC, NO_PAIRS, Coefficient, Example, Formula
+from metrics.agreement.coefficients.declaration import (
+    IRRCAC,
+    NO_PAIRS,
+    Coefficient,
+    Example,
+    Formula,
+)
 from metrics.agreement.counts.sums import PatternSums, pattern_sums
 from metrics.agreement.estimate import Estimate
 from metrics.agreement.glossary import gettext_noop as _

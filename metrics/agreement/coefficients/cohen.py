@@ -12,7 +12,7 @@ agreement.
 import numpy as np
 import numpy.typing as npt
 
-from metrics.agreement.coefficient import (
+from metrics.agreement.coefficients.declaration import (
     NO_ERROR,
     OF_TWO,
     ONE_CATEGORY,
@@ -20,7 +20,7 @@ from metrics.agreement.coefficient import (
     Example,
     Formula,
 )
-from metrics.agreement.counts.tables import bilinear, cells, corrected_for_chance, outer_sum
+from metrics.agreement.counts.contingency import bilinear, cells, corrected_for_chance, outer_sum
 from metrics.agreement.estimate import Corrected, Estimate, Floats, divided, estimated
 from metrics.agreement.glossary import gettext_noop as _
 from metrics.agreement.weights import weighting

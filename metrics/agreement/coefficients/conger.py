@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from metrics.agreement.coefficient import (
+from metrics.agreement.coefficients.declaration import (
     IRRCAC,
     NO_PAIRS,
     ONE_CATEGORY,

@@ -14,8 +14,15 @@ agreement means that raters order alike but not on the same level.
 import numpy as np
 import numpy.typing as npt
 
-from metrics.agreement.coefficient import NO_ERROR, OF_TWO, Coefficient, Example, Formula, Values
-from metrics.agreement.counts.tables import Cells, cells
+from metrics.agreement.coefficients.declaration import (
+    NO_ERROR,
+    OF_TWO,
+    Coefficient,
+    Example,
+    Formula,
+    Values,
+)
+from metrics.agreement.counts.contingency import Cells, cells
 from metrics.agreement.estimate import CODE, Corrected, Estimate, Floats, divided, estimated
 from metrics.agreement.glossary import gettext_noop as _
 

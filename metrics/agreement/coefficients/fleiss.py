@@ -16,7 +16,7 @@ Both are the same when all items have the same number (>= 2) of ratings.
 import numpy as np
 import numpy.typing as npt
 
-from metrics.agreement.coefficient import (
+from metrics.agreement.coefficients.declaration import (
     IRRCAC,
     NO_PAIRS,
     ONE_CATEGORY,

@@ -10,7 +10,13 @@ when all ratings agree.
 
 import numpy.typing as npt
 
-from metrics.agreement.coefficient import IRRCAC, NO_PAIRS, Coefficient, Example, Formula
+from metrics.agreement.coefficients.declaration import (
+    IRRCAC,
+    NO_PAIRS,
+    Coefficient,
+    Example,
+    Formula,
+)
 from metrics.agreement.counts.sums import PatternSums, pattern_sums
 from metrics.agreement.estimate import Estimate, divided
 from metrics.agreement.glossary import gettext_noop as _

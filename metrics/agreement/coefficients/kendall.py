@@ -11,7 +11,13 @@ Kendall & Babington Smith 1939, Annals of Mathematical Statistics 10, 275-287; S
 import numpy as np
 import numpy.typing as npt
 
-from metrics.agreement.coefficient import NO_ERROR, OF_COMPLETE_ITEMS, Coefficient, Example, Formula
+from metrics.agreement.coefficients.declaration import (
+    NO_ERROR,
+    OF_COMPLETE_ITEMS,
+    Coefficient,
+    Example,
+    Formula,
+)
 from metrics.agreement.estimate import CODE, Basis, Corrected, Estimate, estimated
 from metrics.agreement.glossary import gettext_noop as _
 

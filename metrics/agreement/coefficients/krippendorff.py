@@ -20,7 +20,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from metrics.agreement.coefficient import (
+from metrics.agreement.coefficients.declaration import (
     NO_ERROR,
     NO_PAIRS,
     ONE_CATEGORY,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from metrics.agreement.coefficient import (
+from metrics.agreement.coefficients.declaration import (
     NO_ERROR,
     NO_PAIRS,
     ONE_CATEGORY,

@@ -9,7 +9,13 @@ x_i = (n / n2) [m_i >= 2] P_i, se^2 = sum (x_i - P_o)^2 / (n (n - 1)).
 
 import numpy.typing as npt
 
-from metrics.agreement.coefficient import IRRCAC, NO_PAIRS, Coefficient, Example, Formula
+from metrics.agreement.coefficients.declaration import (
+    IRRCAC,
+    NO_PAIRS,
+    Coefficient,
+    Example,
+    Formula,
+)
 from metrics.agreement.counts.sums import PatternSums, pattern_sums
 from metrics.agreement.estimate import Corrected, Estimate, divided, estimated
 from metrics.agreement.glossary import gettext_noop as _

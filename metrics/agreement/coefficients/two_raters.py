@@ -14,7 +14,7 @@ Brennan-Prediger, whose standard error is the delta method on the cells divided 
 import numpy as np
 import numpy.typing as npt
 
-from metrics.agreement.coefficient import (
+from metrics.agreement.coefficients.declaration import (
     OF_TWO,
     ON_CELLS,
     ONE_CATEGORY,
@@ -22,7 +22,7 @@ from metrics.agreement.coefficient import (
     Example,
     Formula,
 )
-from metrics.agreement.counts.tables import (
+from metrics.agreement.counts.contingency import (
     Cells,
     bilinear,
     cells,

@@ -2,7 +2,7 @@
 it."""
 
 from .calibration import TEMPERATURES, Calibration, calibrate
-from .fitted import DawidSkene, Start
+from .fitted_model import DawidSkene, Start
 from .labels import (
     TIED,
     certainty_after,

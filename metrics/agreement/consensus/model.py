@@ -28,7 +28,7 @@ from scipy import sparse
 from metrics.agreement.counts.grouping import Ints, checked, compact
 from metrics.agreement.estimate import Floats
 
-from .fitted import DawidSkene, Start
+from .fitted_model import DawidSkene, Start
 
 NO_PAIRS = "no_pairable_items"
 _LEAST = 1e-300  # instead of a probability of 0, whose logarithm is none

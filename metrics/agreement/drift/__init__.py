@@ -8,7 +8,9 @@ says what a day is worth, evidence.py weighs the days, extent.py says since when
 charts.py puts one round together, alarms.py says who is alarmed and what then.
 """
 
-from .alarms import (
+from .comparisons import UNDATED
+from .control_charts import Chart
+from .detection import (
     CANNOT_TELL_WHO,
     NO_PEERS,
     NORMAL,
@@ -20,11 +22,9 @@ from .alarms import (
     Standing,
     alarms,
 )
-from .charts import Chart
-from .comparisons import UNDATED
 from .evidence import Evidence, evidence
-from .extent import Extent, extent
 from .settings import AGREEMENT, BIAS, DOWN, PRIORS, SCORE, SIDE, UP, Prior, Settings
+from .shift_estimates import Extent, extent
 
 __all__ = [
     "AGREEMENT",

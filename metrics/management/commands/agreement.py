@@ -10,13 +10,13 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics.agreement import Coefficient
-from metrics.agreement.bands import SCHEMES, band_of, fits
+from metrics.agreement.explain.bands import SCHEMES, band_of, fits
 from metrics.agreement.registry import MEAN_PAIRWISE, listed
 from metrics.agreement.report import report_ratings
 from metrics.agreement.scales import SCALES
 from metrics.agreement.weights import NONE, WEIGHTINGS
-from metrics.management import more_numbers, rating_file
-from metrics.management.first_number import WHYS, first_number, scale_of
+from metrics.management import file_statistics, rating_file
+from metrics.management.file_headline import WHYS, first_number, scale_of
 
 
 class Command(BaseCommand):
@@ -89,13 +89,13 @@ class Command(BaseCommand):
             numbers = scale_of(
                 ratings, scale=options["scale"], weights=options["weights"], matrix=matrix
             )
-            rules = more_numbers.missing_rules(ratings, numbers)
+            rules = file_statistics.missing_rules(ratings, numbers)
             pair = None
             if options["pair"]:
-                pair = more_numbers.two_raters(ratings, options["pair"], numbers)
+                pair = file_statistics.two_raters(ratings, options["pair"], numbers)
             scored = None
             if options["scores"]:
-                scored = more_numbers.scored(ratings, options["scores"])
+                scored = file_statistics.scored(ratings, options["scores"])
         except (rating_file.BadFile, ValueError) as error:
             raise CommandError(f"{options['file']}: {error}") from None
         if options["json"]:
@@ -109,9 +109,9 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(about | more | found | first, allow_nan=False))
             return
         lines = _lines(ratings, found, options, first, custom=matrix is not None)
-        lines += more_numbers.rule_lines(rules)
-        lines += more_numbers.pair_lines(pair) if pair else []
-        lines += more_numbers.scored_lines(scored, ratings.categories) if scored else []
+        lines += file_statistics.rule_lines(rules)
+        lines += file_statistics.pair_lines(pair) if pair else []
+        lines += file_statistics.scored_lines(scored, ratings.categories) if scored else []
         for line in lines:
             self.stdout.write(line)
 
@@ -169,13 +169,15 @@ _OF = {"people": "people", "models": "models", "people_models": "people with mod
 def _first_lines(first: dict[str, Any]) -> list[str]:
     """The coefficient to read first and why, and the same of people and models where both rated."""
     told = first["headline"]
-    lines = [f"read first: {told['name']} ({WHYS[told['why']]})", f"  {more_numbers.told(told)}"]
+    lines = [f"read first: {told['name']} ({WHYS[told['why']]})", f"  {file_statistics.told(told)}"]
     if told["observed"] is not None and told["expected"] is not None:
         lines.append(
             f"  observed agreement {told['observed']:.3f}, by chance {told['expected']:.3f}"
         )
     if first["n_models"]:
-        lines += [f"  {words:<20} {more_numbers.told(first[name])}" for name, words in _OF.items()]
+        lines += [
+            f"  {words:<20} {file_statistics.told(first[name])}" for name, words in _OF.items()
+        ]
     return lines
 
 
@@ -212,4 +214,4 @@ def _line(name: str, entry: Coefficient, found: dict[str, Any], scheme: str) -> 
 def _p(test: str, found: dict[str, Any]) -> str:
     """Degrees of freedom and p of a test."""
     p = found[f"{test}.p"]
-    return f"df {found.get(f'{test}.df', 1):.0f}, {more_numbers.p_value(p)}"
+    return f"df {found.get(f'{test}.df', 1):.0f}, {file_statistics.p_value(p)}"

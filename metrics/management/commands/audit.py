@@ -6,11 +6,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics.auditing import others
-from metrics.auditing.compare import audit
-from metrics.management.selecting import add_question_argument, chosen_questions
-from metrics.readings import project
-from metrics.work import sweep
+from metrics.integrity import audit_hooks
+from metrics.integrity.audit import audit
+from metrics.jobs import question_updates
+from metrics.management.question_argument import add_question_argument, chosen_questions
+from metrics.results import refresh
 from projects.models import Question
 
 SHOWN = 20
@@ -36,10 +36,10 @@ class Command(BaseCommand):
         wrong = [question for question in questions if not self.is_exact(question)]
         if wrong and options["repair"]:
             for question in wrong:
-                sweep.recount(question)
-                sweep.bring_up_to_date(question.pk)
-                project.finish(question.pk)
-                for stored in others.ALL:
+                question_updates.recount(question)
+                question_updates.bring_up_to_date(question.pk)
+                refresh.finish(question.pk)
+                for stored in audit_hooks.ALL:
                     stored.repair(question.pk)
             self.stdout.write("Counted again:")
             wrong = [question for question in wrong if not self.is_exact(question)]
@@ -49,7 +49,7 @@ class Command(BaseCommand):
 
     def is_exact(self, question: Question) -> bool:
         found = audit(question.pk)
-        for stored in others.ALL:
+        for stored in audit_hooks.ALL:
             found.differences += stored.differences(question.pk)
         said = [f"{found.ratings} ratings counted", f"{found.uncounted} waiting"]
         if not found.settled:

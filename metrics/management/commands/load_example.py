@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics.example import loading
+from metrics.example import loader
 
 
 class Command(BaseCommand):
@@ -26,7 +26,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         owner = find_owner(options["owner"])
-        made = loading.load(owner=owner, worked=options["worked"])
+        made = loader.load(owner=owner, worked=options["worked"])
         for project in made:
             self.stdout.write(
                 f"Loaded '{project.name}' for {owner.get_username()}: /projects/{project.pk}/"

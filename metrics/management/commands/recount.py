@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from metrics.management.selecting import add_question_argument, chosen_questions
-from metrics.readings import project
-from metrics.work import sweep
+from metrics.jobs import question_updates
+from metrics.management.question_argument import add_question_argument, chosen_questions
+from metrics.results import refresh
 
 
 class Command(BaseCommand):
@@ -23,7 +23,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         for question in chosen_questions(options["question"]):
-            sweep.recount(question)
-            items = sweep.bring_up_to_date(question.pk)
-            project.finish(question.pk)
+            question_updates.recount(question)
+            items = question_updates.bring_up_to_date(question.pk)
+            refresh.finish(question.pk)
             self.stdout.write(f"{question.project_id}/{question.key}: {items} items counted")

@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from metrics.on_request.report_facts import facts_at
-from metrics.pages import report_document, report_words
+from metrics.reports.report_facts import facts_at
+from metrics.views.reports import document, texts
 from projects.models import Project, Question
 
 
@@ -39,10 +39,10 @@ class Command(BaseCommand):
         moment = _moment(options["as_of"], ZoneInfo(project.time_zone))
         facts = facts_at(question, moment)
         if options["json"]:
-            told = report_words.as_json(facts)
+            told = texts.as_json(facts)
             self.stdout.write(json.dumps(told, ensure_ascii=False, allow_nan=False))
         else:
-            self.stdout.write(report_document.markdown(facts, project.time_zone))
+            self.stdout.write(document.markdown(facts, project.time_zone))
 
 
 def _question(project_id: int, key: str | None) -> Question:

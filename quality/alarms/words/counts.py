@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from metrics.pages.figures import whole
+from metrics.views.common.number_formats import whole
 from quality.models import Alarm
 
 from .told import told

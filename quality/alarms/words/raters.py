@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from metrics.pages.figures import figure, percent, whole
+from metrics.views.common.number_formats import figure, percent, whole
 from quality.models import Alarm
 
 from .told import told

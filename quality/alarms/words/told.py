@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from metrics.pages.figures import figure, percent, signed, whole
+from metrics.views.common.number_formats import figure, percent, signed, whole
 from projects.models import GuidelineVersion
 from quality.models import Alarm
 from ratings.services.days import date_of, day_of

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics.agreement import planning
+from metrics.agreement import sample_size
 from projects.models import Question
 from quality.planning import widths
 
@@ -64,7 +64,7 @@ def _study(options: dict[str, Any]) -> list[dict[str, Any]]:
         raise CommandError("Give the id of a project, or --kappa and --prevalence of a study.")
     shares = [float(part) for part in options["prevalence"].split(",")]
     prevalence = shares[0] if len(shares) == 1 else shares
-    items = planning.items_needed_before(options["kappa"], prevalence, options["half_width"])
+    items = sample_size.items_needed_before(options["kappa"], prevalence, options["half_width"])
     row: dict[str, Any] = {"items": items, "ratings": 2 * items}
     if options["cost"] is not None:
         row["cost"] = 2 * items * options["cost"]

@@ -14,7 +14,7 @@ from django.utils import translation
 
 from agreement_site.models import Preference
 from metrics import tasks
-from metrics.work.sweep import bring_up_to_date
+from metrics.jobs.question_updates import bring_up_to_date
 from ratings.models import ImportRun, Revision
 from tests.ratings.imports.wizard_client import Wizard
 

@@ -18,9 +18,9 @@ from agreement_site import housekeeping, releases
 from agreement_site.answers import health, unread
 from agreement_site.models import UnreadSince
 from agreement_site.running.probes import Probes, Readiness
+from metrics.jobs.question_updates import bring_up_to_date
 from metrics.models import CountState
-from metrics.readings import project as readings
-from metrics.work.sweep import bring_up_to_date
+from metrics.results import refresh as readings
 from ratings.models import Rating
 
 pytestmark = pytest.mark.django_db

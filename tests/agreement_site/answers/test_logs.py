@@ -133,7 +133,7 @@ def test_a_failing_request_is_told_with_its_trace(
     def broken(*arguments: Any) -> None:
         raise RuntimeError("broken on purpose")
 
-    monkeypatch.setattr("metrics.pages.dashboard.context", broken)
+    monkeypatch.setattr("metrics.views.dashboard.dashboard_context.context", broken)
     client = client_for(lead)
     client.raise_request_exception = False
     answer = client.get(f"/projects/{project.pk}/")
@@ -191,15 +191,15 @@ def test_a_task_leaves_one_line_with_its_id(question: Any, lines: Any) -> None:
 def test_what_a_task_says_carries_its_id(
     question: Any, lines: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from metrics.jobs import question_updates
     from metrics.tasks import count_question
-    from metrics.work import sweep
 
     def broken(question_id: int, **kwargs: Any) -> None:
         logging.getLogger("metrics").warning("it will fail")
         raise RuntimeError("broken on purpose")
 
-    monkeypatch.setattr(sweep, "is_waiting", lambda question_id: True)
-    monkeypatch.setattr(sweep, "work_on", broken)
+    monkeypatch.setattr(question_updates, "is_waiting", lambda question_id: True)
+    monkeypatch.setattr(question_updates, "work_on", broken)
     count_question.apply(args=[question.pk], task_id="0b7e")
     said = {line["message"]: line for line in lines()}
     assert said["it will fail"]["task_id"] == said["task"]["task_id"] == "0b7e"

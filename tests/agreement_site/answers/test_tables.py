@@ -12,7 +12,7 @@ import pytest
 from django.test import Client, override_settings
 from django.utils.translation import gettext, override
 
-from metrics.work.sweep import bring_up_to_date
+from metrics.jobs.question_updates import bring_up_to_date
 from tests import cast
 from tests.browser import every_page
 

@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from agreement_site.answers import health
 from agreement_site.operations import standing
+from metrics.jobs.question_updates import bring_up_to_date
 from metrics.models import CountState, Worker
-from metrics.work.sweep import bring_up_to_date
 
 pytestmark = pytest.mark.django_db
 HOUR = datetime.timedelta(hours=1)

@@ -554,7 +554,7 @@ DONE: list[tuple[str, Callable[[World], Any], bool, Any, Any]] = [
     ("admin_removed", _admin_delete, False, {"was": "team"}, None),
 ]
 # By commands and files alone: the command `person`, tests/ratings/importing; by somebody without an
-# account: tests/metrics/pages/test_named_views.py
+# account: tests/metrics/views/saved_views/test_saved_views.py
 ELSEWHERE = {"account_removed", "guidelines_numbered", "view_link_opened"}
 # In several steps: tests/agreement_site/accounts
 AT_THE_DOOR = {

@@ -14,19 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from metrics.agreement import (
-    comparing,
-    consensus,
-    gold,
-    label_sets,
-    means,
-    planning,
-    repeats,
-    replacing,
-    weights,
-)
+from metrics.agreement import consensus, label_sets, sample_size, weights
+from metrics.agreement.coefficients.intraclass import mean_reliability
+from metrics.agreement.comparison import alternative_annotator, kappa_differences
 from metrics.agreement.counts import tally
-from tests.metrics.agreement import insight_alarms
+from metrics.agreement.rater_quality import gold, repeats
+from tests.metrics.agreement import insight_drift_answers
 
 Named = dict[str, Any]
 
@@ -35,8 +28,8 @@ def answer(case: dict, folder: Path) -> Named:
     """The keys of the case's `expected` with the library's values; a key that the topic does not
     know is left out."""
     topic = case["topic"]
-    if topic in insight_alarms.TOPICS:
-        return insight_alarms.TOPICS[topic](case, Path(folder))
+    if topic in insight_drift_answers.TOPICS:
+        return insight_drift_answers.TOPICS[topic](case, Path(folder))
     found = TOPICS[topic](case, Path(folder))
     answers = {}
     for name, shape in case["expected"].items():
@@ -470,7 +463,7 @@ def alt_test_topic(case: dict, folder: Path) -> Named:
     others = codes[:, [data.raters.index(name) for name in humans]]
     score = str(options.get("score", "accuracy"))
     score = "rmse" if "rmse" in score.lower() else score
-    by_weights = score not in replacing.SCORES
+    by_weights = score not in alternative_annotator.SCORES
     matrix = _weights(case, data.k)
     if by_weights:  # "linear", "quadratic", "agreement weights"
         named = score if score in weights.NAMES else "linear"
@@ -483,7 +476,7 @@ def alt_test_topic(case: dict, folder: Path) -> Named:
     ):
         values = [float(category) for category in data.categories]
     known = {key: options[key] for key in ("epsilon", "q", "least") if key in options}
-    found = comparing.alt_test(
+    found = kappa_differences.alt_test(
         others,
         model,
         score="weights" if by_weights else score,
@@ -518,7 +511,7 @@ def against_topic(case: dict, folder: Path) -> Named:
     else:
         cells, n_items = _cells(Ratings(case, folder), str(case["model_rater"]))
     k = len(case["categories"]) if "categories" in case else len(cells[0][1])
-    found = comparing.against_humans(cells, n_items, _weights(case, k))
+    found = kappa_differences.against_humans(cells, n_items, _weights(case, k))
     margin = (case.get("options") or {}).get("margin", 0.05)
     return {
         "human_human": found.human_human,
@@ -556,7 +549,7 @@ def _cells(data: Ratings, model: str) -> tuple[list, list]:
 def before_after_topic(case: dict, folder: Path) -> Named:
     before, after = (_patterns(case, case[side], folder) for side in ("before", "after"))
     matrix = _weights(case, before[0].shape[1])
-    found = comparing.before_after(before, after, matrix, both=_both(case, folder))
+    found = kappa_differences.before_after(before, after, matrix, both=_both(case, folder))
     options = case.get("options") or {}
     drawn = {
         key: options[name] for key, name in (("seed", "seed"), ("replicates", "permutations"))
@@ -570,7 +563,7 @@ def before_after_topic(case: dict, folder: Path) -> Named:
         "high": found.high,
         "df": found.df,
         "p": found.p,
-        "permutation_p": lambda: comparing.permuted(before, after, matrix, **drawn),
+        "permutation_p": lambda: kappa_differences.permuted(before, after, matrix, **drawn),
         "reason": found.reason or found.se_reason,
         "difference.reason": found.reason,
     }
@@ -618,7 +611,7 @@ def reliability_topic(case: dict, folder: Path) -> Named:
     data = Ratings(case, folder)
     options = case.get("options") or {}
     numbers = _numbers_of(case, data)
-    found = means.components(data.item, data.rater, numbers)
+    found = mean_reliability.components(data.item, data.rater, numbers)
     named: Named = {
         "variance.item": found.item,
         "variance.rater": found.rater,
@@ -631,19 +624,19 @@ def reliability_topic(case: dict, folder: Path) -> Named:
         named[f"share.{name}"] = found.shares[name] if found.shares else None
 
     def mean_of(m: str, kind: str, what: str | None = None) -> Any:
-        one = means.mean_of(found, int(m))
+        one = mean_reliability.mean_of(found, int(m))
         if what == ".reason":
             return getattr(one, f"{kind}_reason")
         if what is None:
             return getattr(one, kind)
-        limits = means.limits(data.item, data.rater, numbers, int(m))
+        limits = mean_reliability.limits(data.item, data.rater, numbers, int(m))
         if what in (".low.reason", "_low.reason", ".high.reason", "_high.reason"):
             return limits.reason
         bounds = getattr(limits, kind)
         return None if bounds is None else bounds[what.endswith("high")]
 
     def needed(kind: str, what: str | None) -> Any:
-        one = means.raters_needed(found, float(options["target"]))
+        one = mean_reliability.raters_needed(found, float(options["target"]))
         return getattr(one, f"{kind}_reason" if what else kind)
 
     kinds = "(absolute|relative)"
@@ -680,12 +673,12 @@ def planning_topic(case: dict, folder: Path) -> Named:
 def _planned(question: dict) -> Named:
     width = question["half_width"]
     if question["kind"] == "after":
-        needed = planning.items_needed(question["se"], question["n"], width)
+        needed = sample_size.items_needed(question["se"], question["n"], width)
         return {"items": needed.items, "more": needed.more, "reason": needed.reason}
     if question["kappa"] is None:
         return {"items": None, "reason": "too_few_items"}
     prevalence = question.get("prevalence", question.get("prevalences", []))
-    items = planning.items_needed_before(question["kappa"], prevalence, width)
+    items = sample_size.items_needed_before(question["kappa"], prevalence, width)
     return {"items": items, "reason": None}
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from metrics.agreement import headline as table
 from metrics.agreement.coefficients import cohen
-from metrics.agreement.coefficients.between import between
-from metrics.agreement.coefficients.icc import icc, icc_of_counts
+from metrics.agreement.coefficients.groups.two_groups import between
+from metrics.agreement.coefficients.intraclass.icc import icc, icc_of_counts
 from metrics.agreement.counts.tally import patterns
 from metrics.agreement.headline import Facts, headline
 from metrics.agreement.weights import quadratic, scored

@@ -12,11 +12,11 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from metrics import tasks
-from metrics.counting import backlog, count
+from metrics.counting import backlog, question_counting
+from metrics.jobs import hints, question_updates
 from metrics.models import CountState, Reading, Share
-from metrics.readings import project
-from metrics.readings import project as project_readings
-from metrics.work import hints, sweep
+from metrics.results import refresh as project_readings
+from metrics.results import refresh as results_refresh
 from projects.models import Category, Item, Question, Rater
 from ratings.models import NOTHING, Rating
 from ratings.services.judgement import Judgement
@@ -80,7 +80,7 @@ def test_it_is_counted_in_shares_and_then_closed(
         return read(share)
 
     monkeypatch.setattr(backlog, "read", noted)
-    assert sweep.bring_up_to_date(question.pk) == 9
+    assert question_updates.bring_up_to_date(question.pk) == 9
     items = ids[0]
     assert taken == [
         (items[1], items[2]),
@@ -114,7 +114,7 @@ def test_workers_count_side_by_side(question: Any, ids: Ids) -> None:
     change_of_one, change_of_other = backlog.read(one), backlog.read(other)
     assert backlog.finish(other, change_of_other)
     assert backlog.finish(one, change_of_one)
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     invariants.check(question.pk)
 
 
@@ -131,7 +131,7 @@ def test_a_worker_goes_on_with_the_next_share(question: Any, ids: Ids) -> None:
     assert backlog.count_shares(question.pk, seconds=60) == 5
     assert backlog.finish_and_take(following, backlog.read(following)) == (True, None)
     assert CountState.objects.get().backlog_from is None
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     invariants.check(question.pk)
 
 
@@ -149,7 +149,7 @@ def test_a_worker_that_was_taken_for_dead_adds_nothing(
     turns = [(late, of_late, False), (heir, of_heir, True)]
     for share, change, counts in turns if late_first else reversed(turns):
         assert backlog.finish(share, change) is counts
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     invariants.check(question.pk)
 
 
@@ -158,11 +158,11 @@ def test_a_share_that_nobody_finishes_is_counted_by_the_sweep_when_its_time_is_o
 ) -> None:
     backlog.open_for(question.pk)
     take(question)
-    sweep.sweep()
+    question_updates.sweep()
     assert Rating.objects.uncounted().count() == 6
-    assert sweep.work_on(question.pk) == (0, sweep.Left.OTHERS)
+    assert question_updates.work_on(question.pk) == (0, question_updates.Left.OTHERS)
     be_late()
-    sweep.sweep()
+    question_updates.sweep()
     invariants.check(question.pk)
 
 
@@ -170,35 +170,35 @@ def test_what_changes_while_a_share_is_counted_stays_uncounted(question: Any, id
     """Also where a rating that was not read as changed changes, and one that was is taken back (see
     count_some)."""
     items, raters = ids
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     put(question, (items[0], raters[0], 3), (items[0], raters[1], 3), (items[4], raters[1], 3))
     backlog.open_for(question.pk)
     share = take(question)
     change = backlog.read(share)
     put(question, (items[0], raters[2], NOTHING), (items[0], raters[0], 0))
-    assert count.count_some(question.pk) == count.Progress(0, more=True)
+    assert question_counting.count_some(question.pk) == question_counting.Progress(0, more=True)
     assert backlog.finish(share, change)
     assert Rating.objects.uncounted().filter(item=items[0]).count() >= 1
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     invariants.check(question.pk)
 
 
 def test_a_recount_takes_the_shares_from_their_workers(question: Any, ids: Ids) -> None:
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     put(question, *((item, ids[1][0], 3) for item in ids[0]))
     backlog.open_for(question.pk)
     share = take(question)
     change = backlog.read(share)
-    sweep.recount(question)
+    question_updates.recount(question)
     assert not backlog.finish(share, change)
     backlog.open_for(question.pk)
     assert CountState.objects.get().backlog_total == 27  # each once, though many waited already
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     invariants.check(question.pk)
 
 
 def test_a_category_that_is_added_meanwhile_widens_the_tally(question: Any, ids: Ids) -> None:
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     put(question, *((item, ids[1][0], 3) for item in ids[0][:4]))
     backlog.open_for(question.pk)
     shares = [take(question), take(question)]
@@ -209,7 +209,7 @@ def test_a_category_that_is_added_meanwhile_widens_the_tally(question: Any, ids:
     assert backlog.finish(shares[0], changes[0])
     project_readings.refresh(question.pk)
     assert backlog.finish(shares[1], changes[1])
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     invariants.check(question.pk)
 
 
@@ -221,7 +221,7 @@ def test_a_share_whose_counting_fails_is_free_at_once(
     def fail(*args: Any) -> None:
         raise DatabaseError("the connection is gone")
 
-    monkeypatch.setattr(count, "add", fail)
+    monkeypatch.setattr(question_counting, "add", fail)
     with pytest.raises(DatabaseError):
         backlog.count_shares(question.pk)
     leased_until = Share.objects.get().leased_until
@@ -238,7 +238,7 @@ def test_ratings_that_come_later_do_not_keep_it_open(question: Any, ids: Ids, ra
         assert counted < 9
     assert CountState.objects.get().backlog_from is None
     assert Rating.objects.uncounted().count() == counted
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     invariants.check(question.pk)
 
 
@@ -247,7 +247,7 @@ def test_a_task_works_for_a_while_and_then_lets_other_questions_pass(
 ) -> None:
     sent: list[int] = []
     monkeypatch.setattr(hints, "send", sent.append)
-    monkeypatch.setattr(sweep, "TURN_SECONDS", 0)
+    monkeypatch.setattr(question_updates, "TURN_SECONDS", 0)
     tasks.count_question(question.pk)
     assert Rating.objects.uncounted().count() == 18  # one item, then one share
     assert sent == [question.pk] * 2  # one for whoever may help, one for what is left
@@ -263,16 +263,18 @@ def test_a_sweep_gives_each_question_its_turn(
     small = make_project().questions.get()
     rate(small, "item", "ann", "minor")
     worked: list[int] = []
-    work_on = sweep.work_on
+    work_on = question_updates.work_on
 
     def noted(question_id: int, **kwargs: Any) -> Any:
         worked.append(question_id)
         return work_on(question_id, **kwargs)
 
-    monkeypatch.setattr(sweep, "work_on", noted)
-    monkeypatch.setattr(sweep, "TURN_SECONDS", 0)
-    monkeypatch.setattr(sweep.together, "work", lambda **_given: 0)  # to it both are small
-    assert sweep.sweep() == 2
+    monkeypatch.setattr(question_updates, "work_on", noted)
+    monkeypatch.setattr(question_updates, "TURN_SECONDS", 0)
+    monkeypatch.setattr(
+        question_updates.together, "work", lambda **_given: 0
+    )  # to it both are small
+    assert question_updates.sweep() == 2
     assert worked[:3] == [question.pk, small.pk, question.pk]
     assert worked.count(small.pk) == 1
     for each in (question, small):
@@ -280,28 +282,28 @@ def test_a_sweep_gives_each_question_its_turn(
 
 
 def test_a_backlog_that_was_counted_but_not_closed_is_swept_for(question: Any, ids: Ids) -> None:
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     backlog.open_for(question.pk)
-    assert sweep.waiting_questions() == [question.pk]
-    sweep.sweep()
-    assert sweep.waiting_questions() == []
+    assert question_updates.waiting_questions() == [question.pk]
+    question_updates.sweep()
+    assert question_updates.waiting_questions() == []
 
 
 def test_readings_of_a_long_backlog_are_made_meanwhile(
     question: Any, ids: Ids, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refreshed: list[int] = []
-    refresh = project.refresh
+    refresh = results_refresh.refresh
 
     def noted(question_id: int) -> Any:
         refreshed.append(1)
         return refresh(question_id)
 
-    monkeypatch.setattr(project, "refresh", noted)
-    sweep.work_on(question.pk, seconds=0)
+    monkeypatch.setattr(results_refresh, "refresh", noted)
+    question_updates.work_on(question.pk, seconds=0)
     assert not refreshed
-    CountState.objects.update(read_at=timezone.now() - 2 * sweep.READ_EVERY)
-    sweep.work_on(question.pk, seconds=0)
+    CountState.objects.update(read_at=timezone.now() - 2 * question_updates.READ_EVERY)
+    question_updates.work_on(question.pk, seconds=0)
     assert refreshed
     assert (
         Reading.objects.get(question=question, span="all").coefficients["percent_agreement"][
@@ -309,7 +311,7 @@ def test_readings_of_a_long_backlog_are_made_meanwhile(
         ]
         == 5
     )
-    sweep.work_on(question.pk, seconds=0)
+    question_updates.work_on(question.pk, seconds=0)
     assert len(refreshed) == 1
 
 
@@ -327,7 +329,7 @@ def test_pages_and_monitors_say_how_far_it_is(
         page = client.get(f"/projects/{question.project_id}/", headers=headers).content.decode()
         assert "Counting: 6 of 27 ratings" in " ".join(page.split()), headers
     assert client.get("/healthz").json()["backlog"] == {"done": 6, "total": 27}
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     page = client.get(f"/projects/{question.project_id}/").content.decode()
     assert "Counting:" not in page
     assert client.get("/healthz").json()["backlog"] == {"done": 0, "total": 0}

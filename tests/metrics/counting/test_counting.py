@@ -11,13 +11,13 @@ from django.db import DatabaseError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from metrics.counting import count, peer_rows, store
+from metrics.counting import peer_rows, question_counting, store
+from metrics.jobs import question_updates
 from metrics.models import CountState, PairTally, RaterReading, Reading
-from metrics.readings import project as readings
-from metrics.readings import rater_periods
-from metrics.readings import raters as rater_readings
+from metrics.results import refresh as readings
+from metrics.results.raters import rater_periods
+from metrics.results.raters import rater_results as rater_readings
 from metrics.scale import QuestionScale
-from metrics.work import sweep
 from projects.models import Item, Rater
 from ratings.models import NOTHING, Rating
 from ratings.services.judgement import Judgement
@@ -34,11 +34,11 @@ def test_ratings_are_counted_once_and_exactly(question: Any, rate: Any) -> None:
     rate(question, "a", "r2", "major")
     rate(question, "b", "r1", "none")
     assert Rating.objects.uncounted().count() == 3
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     assert not Rating.objects.uncounted().exists()
     assert stored(question) == recounted(question)
     before = CountState.objects.get(question=question).version
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     assert stored(question) == recounted(question)
     assert CountState.objects.get(question=question).version == before
 
@@ -47,15 +47,15 @@ def test_change_withdrawal_and_return_move_the_counts(question: Any, rate: Any) 
     for item in "abc":
         rate(question, item, "r1", "minor")
         rate(question, item, "r2", "minor")
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     rate(question, "a", "r1", "critical")
     rate(question, "b", "r2", None)
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     assert stored(question) == recounted(question)
     rate(question, "b", "r2", "none")
     rate(question, "c", "r1", None)
     rate(question, "c", "r2", None)
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     assert stored(question) == recounted(question)
     assert (
         Reading.objects.get(question=question, span="all").coefficients["percent_agreement"][
@@ -70,18 +70,18 @@ def test_a_rating_that_changes_while_it_is_counted_stays_uncounted(
 ) -> None:
     rate(question, "a", "r1", "minor")
     rate(question, "a", "r2", "minor")
-    real = count.uncounted_items
+    real = question_counting.uncounted_items
 
     def read_then_change(*args: Any) -> Any:
         rows = real(*args)
         Rating.objects.filter(rater__key="r1").update(code=3)
         return rows
 
-    monkeypatch.setattr(count, "uncounted_items", read_then_change)
-    count.count_some(question.pk)
+    monkeypatch.setattr(question_counting, "uncounted_items", read_then_change)
+    question_counting.count_some(question.pk)
     monkeypatch.undo()
     assert Rating.objects.uncounted().get().rater.key == "r1"
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     assert stored(question) == recounted(question)
 
 
@@ -99,11 +99,11 @@ def test_a_crash_in_the_middle_leaves_everything_uncounted(
 
     monkeypatch.setattr(*place, crash)
     with pytest.raises(DatabaseError):
-        sweep.bring_up_to_date(question.pk)
+        question_updates.bring_up_to_date(question.pk)
     monkeypatch.undo()
     assert Rating.objects.uncounted().count() == 2
     assert stored(question) == {"patterns": {}, "pairs": {}, "peers": {}, "own": {}}
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     assert stored(question) == recounted(question)
 
 
@@ -114,18 +114,18 @@ def test_a_crash_between_counts_and_readings_is_repaired_by_the_sweep(
     rate(question, "a", "r2", "major")
     monkeypatch.setattr(readings, "refresh", lambda question_id: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        sweep.bring_up_to_date(question.pk)
+        question_updates.bring_up_to_date(question.pk)
     monkeypatch.undo()
     assert not Rating.objects.uncounted().exists()
     assert not Reading.objects.exists()
-    assert sweep.sweep() == 1
+    assert question_updates.sweep() == 1
     assert (
         Reading.objects.get(question=question, span="all").coefficients["percent_agreement"][
             "value"
         ]
         == 0
     )
-    assert sweep.sweep() == 0
+    assert question_updates.sweep() == 0
 
 
 def test_what_is_counted_but_not_read_is_still_waiting(
@@ -133,23 +133,27 @@ def test_what_is_counted_but_not_read_is_still_waiting(
 ) -> None:
     rate(question, "a", "r1", "minor")
     rate(question, "a", "r2", "major")
-    count.count_some(question.pk)
+    question_counting.count_some(question.pk)
     assert not Rating.objects.uncounted().exists()
-    assert sweep.waiting_ratings(question, CountState.objects.get(question=question)) == 2
+    assert (
+        question_updates.waiting_ratings(question, CountState.objects.get(question=question)) == 2
+    )
     monkeypatch.setattr(rater_readings, "SOME", 1)
     readings.refresh(question.pk)
-    assert sweep.waiting_ratings(question, CountState.objects.get(question=question)) == 0
+    assert (
+        question_updates.waiting_ratings(question, CountState.objects.get(question=question)) == 0
+    )
     assert RaterReading.objects.filter(question=question).count() == 2
 
 
 def test_recount_from_nothing_gives_the_same_counts(question: Any, rate: Any) -> None:
     for number in range(12):
         rate(question, f"i{number % 5}", f"r{number % 4}", ("none", "minor", "major")[number % 3])
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     before = stored(question)
-    sweep.recount(question)
+    question_updates.recount(question)
     assert stored(question)["patterns"] == {}
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     assert stored(question) == before == recounted(question)
 
 
@@ -157,7 +161,7 @@ def test_a_backlog_is_counted_in_portions(question: Any, rate: Any) -> None:
     for number in range(20):
         rate(question, f"i{number % 7}", f"r{number % 3}", ("none", "minor")[number % 2])
     portions = 0
-    while count.count_some(question.pk, items=2).more:
+    while question_counting.count_some(question.pk, items=2).more:
         portions += 1
     assert portions == 3
     assert not Rating.objects.uncounted().exists()
@@ -177,7 +181,7 @@ def test_a_month_is_read_whole_when_only_its_last_week_was_touched(
                 "minor",
                 rated_at=datetime.datetime(*moment, tzinfo=datetime.UTC),
             )
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     for rater in ("r1", "r2"):
         rate(
             question,
@@ -186,7 +190,7 @@ def test_a_month_is_read_whole_when_only_its_last_week_was_touched(
             "major",
             rated_at=datetime.datetime(2026, 4, 1, tzinfo=datetime.UTC),
         )
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     march = Reading.objects.get(question=question, span="month", start="2026-03-01")
     assert march.coefficients["percent_agreement"]["n_items"] == 2
     rater = question.project.raters.get(key="r1")
@@ -212,10 +216,10 @@ def test_a_rater_in_the_place_of_another_moves_the_means_over_pairs(
         ("b", "r2", "minor"),
     ):
         rate(question, item, rater, label)
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     rate(question, "a", "r1", None)
     rate(question, "a", "r3", "minor")
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     means = [
         reading.coefficients["mean_pairwise_kappa"]["n_pairs"]
         for reading in (
@@ -231,12 +235,12 @@ def test_a_rater_in_the_place_of_another_moves_the_means_over_pairs(
 def test_a_new_category_widens_the_counts(question: Any, rate: Any) -> None:
     rate(question, "a", "r1", "minor")
     rate(question, "a", "r2", "minor")
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     question.categories.create(code=4, label="fatal", position=4, value=4)
     type(question).objects.filter(pk=question.pk).update(scale_version=2)
     rate(question, "a", "r2", "fatal")
     rate(question, "b", "r1", "fatal")
-    sweep.sweep()
+    question_updates.sweep()
     assert stored(question) == recounted(question)
     categories = Reading.objects.get(question=question, span="all").details["categories"]
     assert [(category["label"], category["ratings"]) for category in categories][-1] == ("fatal", 2)
@@ -247,11 +251,11 @@ def test_readings_follow_a_change_of_order(question: Any, rate: Any) -> None:
     rate(question, "a", "r2", "minor")
     rate(question, "b", "r1", "major")
     rate(question, "b", "r2", "major")
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     before = PairTally.objects.get(question=question)
     question.categories.filter(label="minor").update(position=9)
     type(question).objects.filter(pk=question.pk).update(scale_version=2)
-    assert sweep.sweep() == 1
+    assert question_updates.sweep() == 1
     after = PairTally.objects.get(question=question)
     assert after.kappa_none == before.kappa_none
     assert after.kappa_quadratic is not None and before.kappa_quadratic is not None
@@ -292,14 +296,14 @@ def test_any_history_ends_in_exact_counts(
             new = Judgement(items[item], raters[rater], code, rated_at=moment)
             record({question: [new]}, by=None, source="api")
         if then == "some":
-            count.count_some(question.pk, items=2)
+            question_counting.count_some(question.pk, items=2)
         elif then == "all":
-            sweep.bring_up_to_date(question.pk)
+            question_updates.bring_up_to_date(question.pk)
         elif then == "sweep":
-            sweep.sweep()
+            question_updates.sweep()
         elif then == "recount":
-            sweep.recount(question)
-    sweep.sweep()
+            question_updates.recount(question)
+    question_updates.sweep()
     assert not Rating.objects.filter(question=question).uncounted().exists()
     assert stored(question) == recounted(question)
     _check_readings(question)
@@ -316,8 +320,8 @@ def _check_readings(question: Any) -> None:
         r.rater_id: (r.n_ratings, r.coefficients)
         for r in RaterReading.objects.filter(question=question)
     }
-    sweep.recount(question)
-    sweep.sweep()
+    question_updates.recount(question)
+    question_updates.sweep()
     rated = Rating.objects.filter(question=question).standing().exists()
     fresh = {
         (r.span, r.start): (r.coefficients, r.cumulative)

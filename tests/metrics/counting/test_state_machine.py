@@ -24,10 +24,10 @@ from hypothesis.stateful import (
 )
 
 from metrics import tasks
-from metrics.counting import backlog, count
+from metrics.counting import backlog, question_counting
+from metrics.jobs import question_updates
 from metrics.models import Share
-from metrics.readings import project as readings
-from metrics.work import sweep
+from metrics.results import refresh as readings
 from projects.models import Category, Item, Project, Question, Rater
 from projects.services.project_validation import Refused
 from projects.services.projects import change_project
@@ -82,7 +82,7 @@ class Counting(RuleBasedStateMachine):
                 question=question, code=code, position=code, label=f"c{code}", value=code
             )
         self.project_id, self.question_id = project.pk, question.pk
-        self.held: list[tuple[Share, count.Change | None]] = []
+        self.held: list[tuple[Share, question_counting.Change | None]] = []
         self.items = [
             Item.objects.create(project=project, key=str(number)).pk for number in range(ITEMS)
         ]
@@ -90,15 +90,15 @@ class Counting(RuleBasedStateMachine):
             Rater.objects.create(project=project, key=str(number)).pk for number in range(RATERS)
         ]
         self.import_many(rows)
-        sweep.sweep()
+        question_updates.sweep()
 
     def teardown(self) -> None:
         if not hasattr(self, "atomic"):
             return
         try:
-            sweep.sweep()
+            question_updates.sweep()
             invariants.check(self.question_id)
-            assert sweep.sweep() == 0
+            assert question_updates.sweep() == 0
         finally:
             transaction.set_rollback(True)
             self.atomic.__exit__(None, None, None)
@@ -212,13 +212,13 @@ class Counting(RuleBasedStateMachine):
             for _time in range(3 if what.endswith("thrice") else 1):
                 tasks.count_question(self.question_id)
         elif what == "portion":
-            count.count_some(self.question_id, items=items)
+            question_counting.count_some(self.question_id, items=items)
         elif what == "readings":
             readings.refresh(self.question_id)
         elif what == "sweep":
-            sweep.sweep()
+            question_updates.sweep()
         else:
-            sweep.recount(self.question)
+            question_updates.recount(self.question)
 
     @rule(
         what=st.sampled_from(["open", "take", "take", "read", "read", "finish", "finish"]),
@@ -247,11 +247,11 @@ class Counting(RuleBasedStateMachine):
     )
     def crash_at_statement(self, where: str, number: int) -> None:
         works: dict[str, tuple[int, Callable[[], Any]]] = {
-            "portion": (15, lambda: count.count_some(self.question_id, items=2)),
+            "portion": (15, lambda: question_counting.count_some(self.question_id, items=2)),
             "share": (25, lambda: backlog.count_shares(self.question_id)),
             "readings": (31, lambda: readings.refresh(self.question_id)),
-            "both": (31, lambda: sweep.bring_up_to_date(self.question_id)),
-            "recount": (10, lambda: sweep.recount(self.question)),
+            "both": (31, lambda: question_updates.bring_up_to_date(self.question_id)),
+            "recount": (10, lambda: question_updates.recount(self.question)),
         }
         statements, work = works[where]
         self.crash(number % statements, work)

@@ -7,8 +7,8 @@ import math
 import pytest
 from django.utils import timezone
 
+from metrics.jobs.question_updates import bring_up_to_date, waiting_questions
 from metrics.models import Reading
-from metrics.work.sweep import bring_up_to_date, waiting_questions
 from projects.models import Category, Member, Question, ScaleVersion
 from projects.services.project_validation import Refused
 from projects.services.projects import change_project, create_project

@@ -12,8 +12,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from metrics.jobs.question_updates import bring_up_to_date
 from metrics.models import RaterReading
-from metrics.work.sweep import bring_up_to_date
 from projects import authentication
 from projects.forms.members import MOST_TOKENS
 from projects.models import ApiToken, Member, Question, Rater

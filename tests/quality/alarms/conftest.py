@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from metrics.work import sweep
+from metrics.jobs import question_updates
 from projects.models import Item, Question, Rater
 from ratings.services.judgement import Judgement
 from ratings.services.record import record
@@ -46,7 +46,7 @@ def stream(question: Question) -> Callable[..., Question]:
                     when = FIRST + datetime.timedelta(days=day)
                     said.append(Judgement(item.pk, raters[key], code, rated_at=when))
         record({question: said}, by=None, source="import")
-        sweep.bring_up_to_date(question.pk)
+        question_updates.bring_up_to_date(question.pk)
         return question
 
     return make

@@ -12,7 +12,7 @@ import pytest
 from django.utils import timezone, translation
 
 from events.models import Event
-from metrics.work import sweep as counting
+from metrics.jobs import question_updates as counting
 from projects.models import Category, GoldAnswer, Item, Question, Rater
 from quality import tasks
 from quality.alarms import answering, doubts, looking, overlap, raising

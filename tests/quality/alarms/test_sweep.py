@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from events.models import Event
-from metrics.work import sweep as counting
+from metrics.jobs import question_updates as counting
 from projects.models import GuidelineVersion, Item, Question, Rater
 from quality import tasks
 from quality.alarms import answering, looking, stamp, sweep

@@ -41,8 +41,8 @@ def test_a_label_that_is_another_one_is_named_and_repaired(labelled: Question, c
 
 
 def test_labels_that_wait_are_not_compared(labelled: Question, rate: Any) -> None:
-    from metrics.work import sweep
+    from metrics.jobs import question_updates
 
     rate(labelled, "i07", "late", "minor")
-    sweep.bring_up_to_date(labelled.pk)
+    question_updates.bring_up_to_date(labelled.pk)
     assert audit.differences(labelled.pk) == []

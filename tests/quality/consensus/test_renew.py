@@ -11,7 +11,7 @@ import pytest
 from django.utils import timezone
 
 from metrics.agreement import consensus as formulas
-from metrics.work import sweep
+from metrics.jobs import question_updates
 from projects.models import Item, Question, Rater
 from projects.services.items.gold import retire_gold, set_gold
 from quality import tasks
@@ -68,7 +68,7 @@ def test_labels_are_those_of_the_model_and_follow_the_ratings(
     assert state.expected_errors == pytest.approx(len(sure) - sum(sure))
     rate(answered, "i00", "ann", None)
     rate(answered, "new", "ann", "major")
-    sweep.bring_up_to_date(answered.pk)
+    question_updates.bring_up_to_date(answered.pk)
     Consensus.objects.update(made_at=timezone.now() - datetime.timedelta(hours=1))
     assert tasks.sweep_all() == 1
     check(answered)
@@ -80,7 +80,7 @@ def test_an_item_whose_ratings_were_withdrawn_has_no_label(
     renew.renew(answered.pk)
     for rater in Rater.objects.filter(ratings__item__key="i01"):
         rate(answered, "i01", rater.key, None)
-    sweep.bring_up_to_date(answered.pk)
+    question_updates.bring_up_to_date(answered.pk)
     renew.renew(answered.pk, at_once=True)
     assert not ItemLabel.objects.filter(item__key="i01").exists()
     check(answered)
@@ -92,7 +92,7 @@ def test_a_question_rests_after_its_labels_were_made(
     tasks.sweep_all()
     Consensus.objects.update(seconds=1000)
     rate(answered, "i00", "ann", None)
-    sweep.bring_up_to_date(answered.pk)
+    question_updates.bring_up_to_date(answered.pk)
     assert stamp.waiting() == [answered.pk]
     assert tasks.sweep_all() == 0
     Consensus.objects.update(made_at=timezone.now() - renew.LONGEST_REST)
@@ -126,7 +126,7 @@ def test_habits_follow_the_ratings(answered: Question, rate: Callable[..., Any])
     before = RaterConfusion.objects.get(rater__key="dan")
     for rating in Rating.objects.filter(rater__key="ann").select_related("item"):
         rate(answered, rating.item.key, "ann", None)
-    sweep.bring_up_to_date(answered.pk)
+    question_updates.bring_up_to_date(answered.pk)
     renew.renew(answered.pk, at_once=True)
     found = expected(answered)
     rows = {row.rater_id: row for row in RaterConfusion.objects.all()}
@@ -146,7 +146,7 @@ def test_a_majority_knows_no_certainty_and_names_ties(
     for rater, label in {"a": "none", "b": "major"}.items():
         rate(question, "tied", rater, label)
     rate(question, "single", "a", "minor")
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     Consensus.objects.create(question=question, method=method)
     renew.renew(question.pk, at_once=True)
     clear = label_of(question, "clear")
@@ -162,7 +162,7 @@ def test_a_majority_knows_no_certainty_and_names_ties(
 def test_one_rater_alone_gives_no_certainty(question: Question, rate: Callable[..., Any]) -> None:
     rate(question, "i1", "a", "none")
     rate(question, "i2", "a", "major")
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     renew.renew(question.pk)
     assert Consensus.objects.get().reason == "no_pairable_items"
     assert [row.code for row in ItemLabel.objects.order_by("item")] == [0, 2]
@@ -172,7 +172,7 @@ def test_one_rater_alone_gives_no_certainty(question: Question, rate: Callable[.
 def test_nothing_rated_has_no_labels(question: Question, rate: Callable[..., Any]) -> None:
     rate(question, "i1", "a", "none")
     rate(question, "i1", "a", None)
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     renew.renew(question.pk)
     assert not ItemLabel.objects.exists()
     assert Consensus.objects.get().n_items == 0

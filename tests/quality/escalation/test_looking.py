@@ -14,7 +14,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 
 from events.models import Event
-from metrics.work import sweep
+from metrics.jobs import question_updates
 from projects.models import Item, Member, Project, Question, Rater
 from quality.adjudication import deciding
 from quality.consensus import renew
@@ -84,7 +84,7 @@ def everybody(question: Question) -> int:
 
 
 def look(question: Question) -> int:
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     renew.renew(question.pk, at_once=True)
     return looking.look(question)
 
@@ -95,7 +95,7 @@ def per_item() -> dict[str, int]:
 
 def test_nothing_is_asked_again_before_a_lead_says_so(question: Question, lead: User) -> None:
     everybody(question)
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     renew.renew(question.pk)
     assert looking.sweep() == 0
     assert not Escalation.objects.exists()
@@ -140,7 +140,7 @@ def test_a_stale_label_asks_for_nothing(question: Question, lead: User) -> None:
     """The rating that makes an item sure may be on its way already."""
     settings.choose(question=question, by=lead, **RULE | {"sure_from": 0.999})
     everybody(question)
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     renew.renew(question.pk)
     odd = ItemLabel.objects.order_by("-doubt").first()
     assert odd is not None

@@ -11,8 +11,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from events.models import Event
-from metrics.agreement.gold import PAUSE_AT, evidence, paused_at
-from metrics.work.sweep import bring_up_to_date
+from metrics.agreement.rater_quality.gold import PAUSE_AT, evidence, paused_at
+from metrics.jobs.question_updates import bring_up_to_date
 from projects.models import Item, Question, Rater
 from projects.services.items.gold import set_gold
 from quality.gold import acting, renew

@@ -9,8 +9,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from metrics.jobs import question_updates
 from metrics.models import CountState, Reading
-from metrics.work import sweep
 from projects.models import Item, Question, Rater
 from projects.services.items.gold import set_gold
 from quality import tasks
@@ -50,7 +50,7 @@ def test_answers_to_hidden_gold_are_scored_and_stand_apart(
     desk: Client = client_for(annotator)
     for item, code in zip(asked, (1, 1, 1, 2, 1), strict=True):
         assert submit(desk, project, item, answered, code).status_code == 302
-    sweep.bring_up_to_date(answered.pk)
+    question_updates.bring_up_to_date(answered.pk)
     assert readings() == before
     assert answered.pk in stamp.waiting()
     renew.renew(answered.pk, at_once=True)
@@ -67,7 +67,7 @@ def test_answers_to_hidden_gold_are_scored_and_stand_apart(
     # Another answer counts once it stands; a rating of the same item by a file does not.
     submit(desk, project, asked[3], answered, 1)
     rate(answered, "g0", "ann", "critical")
-    sweep.bring_up_to_date(answered.pk)
+    question_updates.bring_up_to_date(answered.pk)
     renew.renew(answered.pk, at_once=True)
     score = GoldScore.objects.get()
     assert (score.n, score.right) == (5, 5)

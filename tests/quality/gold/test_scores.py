@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from django.test import Client
 
-from metrics.agreement import gold as formulas
-from metrics.work import sweep
+from metrics.agreement.rater_quality import gold as formulas
+from metrics.jobs import question_updates
 from projects.models import GoldAnswer, Item, Question, Rater
 from projects.services.items.gold import retire_gold, set_gold
 from quality import tasks
@@ -80,7 +80,7 @@ def test_scores_are_those_of_the_formulas_and_follow_the_ratings(
     item = Item.objects.get(key="i00")
     gold = GoldAnswer.objects.get(item=item).answer[0]
     rate(known, "i00", "ann", ("none", "minor", "major", "critical")[(gold + 1) % 4])
-    sweep.bring_up_to_date(known.pk)
+    question_updates.bring_up_to_date(known.pk)
     assert renew.renew(known.pk, at_once=True)
     check(known)
     assert GoldScore.objects.get(rater__key="ann").right == before.right - 1
@@ -101,7 +101,7 @@ def test_of_several_right_ones_any_is_right_and_shares_are_not_scored(
     set_gold(item=items[0], question=answered, answer=[0, 1], by=None)
     set_gold(item=items[1], question=answered, answer=[3], by=None)
     set_gold(item=items[2], question=answered, answer={0: 0.5, 1: 0.5}, by=None)
-    sweep.bring_up_to_date(answered.pk)
+    question_updates.bring_up_to_date(answered.pk)
     renew.renew(answered.pk, at_once=True)
     row = GoldScore.objects.get(rater__key="eve")
     assert (row.n, row.right) == (2, 1)
@@ -128,7 +128,7 @@ def poison(question: Question, key: str, rate: Callable[..., Any]) -> Item:
         rate(question, key, rater.key, "minor")
     item = Item.objects.get(key=key)
     set_gold(item=item, question=question, answer=[3], by=None)
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     renew.renew(question.pk, at_once=True)
     return item
 
@@ -194,7 +194,7 @@ def test_few_answers_are_an_interval_and_never_a_percentage(
         rate(answered, f"x{number}", "eve", "minor")
         item = Item.objects.get(key=f"x{number}")
         set_gold(item=item, question=answered, answer=[1 if number else 0], by=None)
-    sweep.bring_up_to_date(answered.pk)
+    question_updates.bring_up_to_date(answered.pk)
     renew.renew(answered.pk, at_once=True)
     page = client_for(lead).get(f"/projects/{answered.project_id}/gold/")
     assert "3 of 4" in page.text

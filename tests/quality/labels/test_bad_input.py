@@ -15,7 +15,7 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
 
-from metrics.work import sweep
+from metrics.jobs import question_updates
 from projects.models import Question
 from quality.consensus import renew
 from quality.models import Consensus, ItemLabel
@@ -54,7 +54,7 @@ def labelled(request: Any, question: Question, rate: Callable[..., Any]) -> tupl
         if label is None:  # said once, and taken back
             rate(question, item, rater, "none")
         rate(question, item, rater, label)
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     renew.renew(question.pk)
     return question, reason
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from metrics.jobs.question_updates import bring_up_to_date
 from metrics.models import Reading
-from metrics.work.sweep import bring_up_to_date
 from projects.models import Question, Rater
 from quality.labels import card
 

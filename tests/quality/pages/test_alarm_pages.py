@@ -13,7 +13,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from metrics.work.sweep import bring_up_to_date
+from metrics.jobs.question_updates import bring_up_to_date
 from projects.models import Question, Rater
 from quality.models import Alarm, AlarmStep, DriftStanding
 from tests.cast import Cast

@@ -14,9 +14,9 @@ from django.test import Client
 from django.utils import timezone
 
 from agreement_site.models import TrailLine
-from metrics import naming
-from metrics.on_request import slices
-from metrics.work.sweep import bring_up_to_date
+from metrics.filtered import filtered_jobs
+from metrics.jobs.question_updates import bring_up_to_date
+from metrics.saved_views import services
 from projects.models import Item, Project, Question, Rater
 from projects.services.members import usernames
 from quality import tasks
@@ -87,8 +87,8 @@ def test_who_does_most_harm_comes_first(
     assert case.kind == "rater_same"
     assert sentence == "answers “none” nearly always" and sentence in page.text
     # Whoever has a link sees no cases: they read all reasons in words.
-    named = naming.name_view(project=rated.project, page="raters", name="All", query="", by=lead)
-    secret = naming.share(view=named, until=timezone.localdate(), by=lead)
+    named = services.name_view(project=rated.project, page="raters", name="All", query="", by=lead)
+    secret = services.share(view=named, until=timezone.localdate(), by=lead)
     chinese = Client().get(f"/shared/{secret}/", headers={"Accept-Language": "zh-hans"})
     assert "有未解决的警报；几乎总是" in chinese.text
     chips = {name: n for name, _words, n in page.context["chips"]}
@@ -186,7 +186,7 @@ def test_without_some_raters_the_number_is_that_of_the_filter(
 ) -> None:
     address = f"{base}raters/?without=gus"
     assert client.get(address).context["comparison"].waiting
-    slices.WORK.sweep()
+    filtered_jobs.WORK.sweep()
     found = client.get(address).context["comparison"]
     whole = client.get(base).context["headline"]["value"]
     without = client.get(f"{base}?without=gus").context["headline"]["value"]

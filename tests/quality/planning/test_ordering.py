@@ -10,13 +10,16 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from metrics.agreement import bands
-from metrics.auditing import compare
+from metrics.agreement.explain import bands
+from metrics.filtered import filtered_jobs
+from metrics.integrity import audit
+from metrics.jobs import question_updates
 from metrics.models import CountState, Reading
-from metrics.on_request import report_facts, slices
-from metrics.pages import findings, report_words
-from metrics.readings import drawn, later
-from metrics.work import sweep
+from metrics.reports import report_facts
+from metrics.results import deferred_results
+from metrics.results.headline import random_sample
+from metrics.views.common import insights
+from metrics.views.reports import texts
 from projects.models import Item, Project, Question, QueueOrder, Rater
 from projects.services import projects
 from quality.adjudication import deciding
@@ -148,7 +151,7 @@ def test_what_is_read_first_rests_on_what_was_drawn_at_random(
 
     def dashboard(query: str = "") -> Any:
         client.get(f"{home}{query}")
-        slices.WORK.sweep()
+        filtered_jobs.WORK.sweep()
         return client.get(f"{home}{query}").context
 
     before = dashboard()["headline"]
@@ -158,7 +161,7 @@ def test_what_is_read_first_rests_on_what_was_drawn_at_random(
     planned = [rate_next() for _ in in_turn(study)[:15]]
     assert len(planned) > 10
     assert all(one.planned for one in planned)
-    sweep.bring_up_to_date(answered.pk)
+    question_updates.bring_up_to_date(answered.pk)
 
     shown = dashboard()
     every, alone = dashboard("?drawn=all"), dashboard("?drawn=random")
@@ -185,14 +188,14 @@ def test_what_is_read_first_rests_on_what_was_drawn_at_random(
         assert "of what was drawn at random" in client.get(page).content.decode()
     facts = report_facts.facts_at(answered, timezone.now())
     assert facts["headline"]["value"]["value"] == pytest.approx(before["value"])
-    assert "left their items in doubt are left out" in str(report_words.methods(facts))
+    assert "left their items in doubt are left out" in str(texts.methods(facts))
     assert f"{len(planned)} ratings were asked for" in card.text(answered)
-    assert not compare.audit(answered.pk).differences
+    assert not audit.audit(answered.pk).differences
 
     # Who counts anew finds the same, and after the order was switched off it stays so.
-    sweep.recount(answered)
+    question_updates.recount(answered)
     projects.change_project(project=study, by=lead, queue_order=QueueOrder.RANDOM)
-    sweep.bring_up_to_date(answered.pk)
+    question_updates.bring_up_to_date(answered.pk)
     assert dashboard()["headline"]["value"] == pytest.approx(before["value"])
 
 
@@ -213,11 +216,11 @@ def test_who_was_asked_what_was_in_doubt_is_not_told_to_be_apart(
     ordering.sweep()
     for _ in range(20):
         rate_next()
-    sweep.bring_up_to_date(answered.pk)
+    question_updates.bring_up_to_date(answered.pk)
     reading = Reading.objects.get(question=answered, span="all")
-    assert findings.raters_apart({answered.pk: reading}) == {}
+    assert insights.raters_apart({answered.pk: reading}) == {}
     Assignment.objects.filter(rater__key="late").update(planned=False)
-    assert findings.raters_apart({answered.pk: reading}) == {answered.pk: ["late"]}
+    assert insights.raters_apart({answered.pk: reading}) == {answered.pk: ["late"]}
 
 
 def test_of_too_little_drawn_at_random_it_is_said(
@@ -232,7 +235,7 @@ def test_of_too_little_drawn_at_random_it_is_said(
         for item, rater in items
     )
     CountState.objects.update(bootstrapped=0)
-    later.renew(answered.pk)
+    deferred_results.renew(answered.pk)
     page = client_for(lead).get(f"/projects/{study.pk}/")
     assert page.context["headline"]["reason"] == "no_pairable_items"
     assert page.context["drawn"].few
@@ -244,18 +247,18 @@ def test_what_takes_long_rests(
     study: Project, answered: Question, rate_next: Callable[[], Assignment],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(drawn, "QUICK", 0)
-    monkeypatch.setattr(drawn, "REST_FACTOR", 1e6)
+    monkeypatch.setattr(random_sample, "QUICK", 0)
+    monkeypatch.setattr(random_sample, "REST_FACTOR", 1e6)
     ordering.sweep()
     left_out = []
     for _ in range(2):
         rate_next()
-        sweep.bring_up_to_date(answered.pk)
+        question_updates.bring_up_to_date(answered.pk)
         state = CountState.objects.get(pk=answered.pk)
         left_out.append((state.drawn["drawn"]["left_out"], state.drawn_behind))
     assert left_out == [(1, False), (1, True)]
     CountState.objects.update(drawn_rests_until=timezone.now())
-    later.sweep()
+    deferred_results.sweep()
     state = CountState.objects.get(pk=answered.pk)
     assert (state.drawn["drawn"]["left_out"], state.drawn_behind) == (2, False)
 
@@ -325,5 +328,5 @@ def test_too_many_ratings_an_item_are_not_worked_out(project: Project, question:
     item = Item.objects.create(project=project, key="a", body={"text": "x"})
     said = [Judgement(item.pk, rater.pk, rater.pk % 4) for rater in raters]
     record({question: said}, by=None, source="api")
-    sweep.bring_up_to_date(question.pk)
+    question_updates.bring_up_to_date(question.pk)
     assert overlaps(question).too_many

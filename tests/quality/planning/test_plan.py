@@ -11,8 +11,8 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
 
+from metrics.jobs.question_updates import bring_up_to_date
 from metrics.models import Reading
-from metrics.work.sweep import bring_up_to_date
 from projects.models import Question, Rater
 
 pytestmark = pytest.mark.django_db

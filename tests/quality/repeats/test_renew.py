@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from django.utils import timezone
 
-from metrics.agreement import repeats
-from metrics.agreement.coefficients.icc import icc
-from metrics.work import sweep
+from metrics.agreement.coefficients.intraclass.icc import icc
+from metrics.agreement.rater_quality import repeats
+from metrics.jobs import question_updates
 from projects.models import Item, Project, Question, Rater
 from quality import tasks
 from quality.models import RepeatScore, RepeatState
@@ -95,7 +95,7 @@ def test_repeats_are_what_the_formulas_say_and_follow_the_desk(
     other = {answered: Judgement(item.pk, ann.pk, (first + 1) % 4)}
     record_apart(other, why="repeat", by=None, source="form")
     rate(answered, item.key, "ann", ("none", "minor", "major", "critical")[(first + 2) % 4])
-    sweep.bring_up_to_date(answered.pk)
+    question_updates.bring_up_to_date(answered.pk)
     assert answered.pk in renew.waiting()
     renew.renew(answered.pk, at_once=True)
     moved = RepeatScore.objects.get(rater__key="ann")

@@ -16,7 +16,7 @@ from django.db import transaction
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
-from metrics.work.sweep import bring_up_to_date
+from metrics.jobs.question_updates import bring_up_to_date
 from projects.models import Item
 from projects.services.projects import change_project
 from quality.models import Alarm

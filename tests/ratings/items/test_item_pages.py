@@ -10,7 +10,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from metrics.pages import item_list
+from metrics.views.items import item_rows
 from projects.models import GoldAnswer, Item, ItemVersion, Project, Rater
 from projects.services.items import gold
 from projects.services.items.upsert import put_items
@@ -326,7 +326,7 @@ def test_a_rater_of_many_ratings_is_searched_in_parts(
 ) -> None:
     address = f"/projects/{project.pk}/items/"
     assert "has the key or the name “x”" in text_of(desk.get(f"{address}?rater=x"))
-    monkeypatch.setattr(item_list, "ITEMS_A_PAGE", 1)
+    monkeypatch.setattr(item_rows, "ITEMS_A_PAGE", 1)
     monkeypatch.setattr(item_search, "LOOKED_AT", 2)  # r2 has three ratings
     found, after = [], 0
     while after is not None:

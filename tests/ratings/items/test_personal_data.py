@@ -13,10 +13,10 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from events.models import Event
-from metrics.auditing.compare import audit
+from metrics.integrity.audit import audit
+from metrics.jobs import deletions
+from metrics.jobs.question_updates import bring_up_to_date
 from metrics.models import RaterReading
-from metrics.work import deletions
-from metrics.work.sweep import bring_up_to_date
 from projects.models import Deletion, Item, Member, Project, Rater
 from ratings.items import purge
 from ratings.models import Apart, ImportRun, RaterMessage, Rating, Revision

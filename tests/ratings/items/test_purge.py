@@ -11,10 +11,10 @@ from django.conf import settings
 from django.core.management import call_command
 from django.urls import reverse
 
-from metrics.auditing.compare import audit
+from metrics.integrity.audit import audit
+from metrics.jobs import deletions
+from metrics.jobs.question_updates import bring_up_to_date
 from metrics.models import PairTally
-from metrics.work import deletions
-from metrics.work.sweep import bring_up_to_date
 from projects.models import Deletion, GoldAnswer, Item, Project, Question, Rater
 from projects.services.items import gold
 from projects.services.projects import archive_project

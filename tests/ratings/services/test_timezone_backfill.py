@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from metrics.work import sweep as counting
+from metrics.jobs import question_updates as counting
 from projects.models import Category, Project, Question
 from projects.services.projects import change_project
 from ratings import tasks

@@ -11,10 +11,10 @@ from django.apps import apps
 from django.db import connection
 from django.db.models import Count
 
-from metrics.auditing import compare
-from metrics.counting import count
+from metrics.counting import question_counting
+from metrics.integrity import audit
+from metrics.jobs import question_updates
 from metrics.models import CountState
-from metrics.work import sweep
 from projects.models import Item, Question, Rater
 from ratings.models import Rating, UncountedItem
 from ratings.services import uncounted
@@ -87,7 +87,7 @@ def test_every_way_to_leave_a_rating_uncounted_is_noticed(rated: Question) -> No
     """The database sees to it: also where rows are changed behind the application's back."""
     assert len(found(rated)) == ITEMS * RATERS
     assert uncounted.questions() == {rated.pk}
-    sweep.bring_up_to_date(rated.pk)
+    question_updates.bring_up_to_date(rated.pk)
     assert found(rated) == uncounted.questions() == set()
     first, second, third, *_ = ratings = list(Rating.objects.order_by("pk"))
     Rating.objects.filter(pk=first.pk).update(code=-1)
@@ -103,8 +103,8 @@ def test_every_way_to_leave_a_rating_uncounted_is_noticed(rated: Question) -> No
     )  # fmt: skip
     assert found(rated) == {first, second, third, made}
     assert set(uncounted.ratings()) == found(rated)
-    sweep.recount(rated)  # the counts still hold what the third one has forgotten
-    sweep.sweep()
+    question_updates.recount(rated)  # the counts still hold what the third one has forgotten
+    question_updates.sweep()
     invariants.check(rated.pk)
 
 
@@ -113,7 +113,7 @@ def test_marking_as_counted_touches_no_index(rated: Question) -> None:
     """PostgreSQL enters a new version of a row into all indexes, unless it stands on the page of
     the old one and no index, nor the condition of one, looks at what changed."""
     updated, beside = _updates()
-    sweep.bring_up_to_date(rated.pk)
+    question_updates.bring_up_to_date(rated.pk)
     now_updated, now_beside = _updates()
     assert now_updated - updated == ITEMS * RATERS
     assert now_beside - beside == ITEMS * RATERS
@@ -142,14 +142,14 @@ def test_what_is_written_after_the_look_stays_noted(rated: Question, rate: Any) 
 
 @postgresql_only
 def test_notes_of_what_was_taken_back_are_thrown_away(rated: Question) -> None:
-    sweep.bring_up_to_date(rated.pk)
+    question_updates.bring_up_to_date(rated.pk)
     version = CountState.objects.get(question=rated).version
     rating = Rating.objects.earliest("pk")
     Rating.objects.filter(pk=rating.pk).update(code=(rating.code + 1) % 3)
     Rating.objects.filter(pk=rating.pk).update(code=rating.code)
     assert not found(rated)
     assert uncounted.questions() == {rated.pk}
-    assert count.count_some(rated.pk).items == 0
+    assert question_counting.count_some(rated.pk).items == 0
     assert not UncountedItem.objects.exists()
     # nothing moved, so no page is told to look
     assert CountState.objects.get(question=rated).version == version
@@ -158,19 +158,19 @@ def test_notes_of_what_was_taken_back_are_thrown_away(rated: Question) -> None:
 @postgresql_only
 def test_notes_of_a_question_that_is_gone_are_thrown_away(question: Question) -> None:
     UncountedItem.objects.create(question_id=question.pk + 1000, item_id=1, ratings=1)
-    sweep.sweep()
+    question_updates.sweep()
     assert not UncountedItem.objects.exists()
 
 
 @postgresql_only
 def test_an_audit_finds_ratings_that_nobody_would_find(rated: Question) -> None:
-    sweep.bring_up_to_date(rated.pk)
+    question_updates.bring_up_to_date(rated.pk)
     Rating.objects.filter(code=1).update(code=2)
     UncountedItem.objects.all().delete()
-    (difference,) = compare.audit(rated.pk).differences
+    (difference,) = audit.audit(rated.pk).differences
     assert difference == "number of uncounted ratings that a worker finds : stored 0, recounted 300"
-    sweep.recount(rated)
-    sweep.bring_up_to_date(rated.pk)
+    question_updates.recount(rated)
+    question_updates.bring_up_to_date(rated.pk)
     invariants.check(rated.pk)
 
 
@@ -187,5 +187,5 @@ def test_the_migration_takes_along_what_waits(rated: Question) -> None:
             assert cursor.fetchone() == (1,)
         migration.forwards(apps, editor)
     assert len(found(rated)) == ITEMS * RATERS
-    sweep.bring_up_to_date(rated.pk)
+    question_updates.bring_up_to_date(rated.pk)
     invariants.check(rated.pk)

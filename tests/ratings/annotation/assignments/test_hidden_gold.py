@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from metrics.work.sweep import bring_up_to_date
+from metrics.jobs.question_updates import bring_up_to_date
 from projects.models import Item, Project, Question, QueueOrder, Rater
 from projects.services.items.gold import retire_gold, set_gold
 from ratings.annotation import submission

@@ -11,7 +11,7 @@ from django.utils import timezone
 import metrics.tasks
 from core.jobs import dispatch
 from core.jobs.lease import Lost
-from metrics.work import sweep
+from metrics.jobs import question_updates
 from projects.models import Item, Project
 from ratings import tasks
 from ratings.imports import jobs, leases, services, uploads
@@ -233,7 +233,7 @@ def test_counting_waits_for_the_import(wizard: Wizard, question: Any, monkeypatc
         with pytest.raises(Died):
             wizard.work()
     assert Rating.objects.uncounted().exists()
-    assert sweep.waiting_questions() == []
+    assert question_updates.waiting_questions() == []
     metrics.tasks.count_question(question.pk)
     assert Rating.objects.uncounted().exists()
 
@@ -241,7 +241,7 @@ def test_counting_waits_for_the_import(wizard: Wizard, question: Any, monkeypatc
     ImportRun.objects.update(
         heartbeat_at=timezone.now() - leases.PATIENCE - datetime.timedelta(seconds=1)
     )
-    assert sweep.waiting_questions() == [question.pk]
+    assert question_updates.waiting_questions() == [question.pk]
     metrics.tasks.count_question(question.pk)
     assert not Rating.objects.uncounted().exists()
 
@@ -257,7 +257,7 @@ def test_end_of_the_import_asks_for_the_counting(
     )
     wizard.work()
     assert states[-1] == (question.pk, "done")
-    assert sweep.waiting_questions() == [question.pk]
+    assert question_updates.waiting_questions() == [question.pk]
 
 
 def test_hint_that_cannot_be_sent_is_not_felt(

@@ -1,0 +1,133 @@
+"""One rater against all others on the same items, from peer tables (tally.PeerTables).
+
+The table T (k, k) of own category against every other rating of the same items, S = sum T,
+p = T / S, margins r, c:
+
+    kappa    (P_o - P_e) / (1 - P_e),   P_o = sum w_jl p_jl,   P_e = sum w_jl r_j c_l
+    percent  P_o
+    bias     sum p_jl (v_j - v_l): mean signed difference, own less peers, in category values or
+             ranks
+
+Each is a smooth function of T, and T is a sum over items. So the standard error is the delta method
+with items as clusters: f_i = sum_jl A_jl x_jl with x the item's contribution, se^2 = n / (n - 1)
+sum f_i^2, where sum f_i^2 follows exactly from the stored moments. Without moments an item's f_i^2
+is bounded as if its other raters spoke with one voice (Cauchy-Schwarz with the mean number of
+others): wider, not narrower. Interval: t(n - 1). (Liang & Zeger 1986, Biometrika 73, 13-22;
+agreement of one with a group: Williams 1976, Biometrics 32, 619-627.)
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from metrics.agreement.coefficients.declaration import Formula, Values
+from metrics.agreement.counts.contingency import bilinear, mean_weight, outer_sum
+from metrics.agreement.estimate import CODE, Basis, Corrected, Estimate, Floats, divided, estimated
+from metrics.agreement.glossary import gettext_noop as _
+from metrics.agreement.weights import weighting
+
+
+def kappa(
+    tables: npt.ArrayLike,
+    moments: npt.ArrayLike | None,
+    n_items: npt.ArrayLike,
+    *,
+    weights: npt.ArrayLike | None = None,
+) -> Estimate:
+    """tables (..., k, k), moments (..., k, k, k) or None, n_items (...) -> Estimate (...)."""
+    p, total = _proportions(tables)
+    w = weighting(weights, p.shape[-1])
+    rows, columns = p.sum(axis=-1), p.sum(axis=-2)
+    observed, expected = mean_weight(p, w), bilinear(rows, w, columns)
+    point = Corrected.of(observed, expected, total > 0)
+    slope = outer_sum(columns @ w.T, rows @ w) - 2 * expected[..., None, None]
+    influence = w - observed[..., None, None] - (1 - point.value)[..., None, None] * slope
+    influence = divided(influence, (total * (1 - expected))[..., None, None])
+    return _clustered(point, influence, (tables, moments, n_items))
+
+
+def percent_agreement(
+    tables: npt.ArrayLike,
+    moments: npt.ArrayLike | None,
+    n_items: npt.ArrayLike,
+    *,
+    weights: npt.ArrayLike | None = None,
+) -> Estimate:
+    """tables (..., k, k), moments (..., k, k, k) or None, n_items (...) -> Estimate (...)."""
+    p, total = _proportions(tables)
+    w = weighting(weights, p.shape[-1])
+    point = Corrected.of(mean_weight(p, w), 0 * total, total > 0)
+    influence = divided(w - point.value[..., None, None], total[..., None, None])
+    return _clustered(point, influence, (tables, moments, n_items))
+
+
+def bias(
+    tables: npt.ArrayLike,
+    moments: npt.ArrayLike | None,
+    n_items: npt.ArrayLike,
+    *,
+    values: npt.ArrayLike | None = None,
+) -> Estimate:
+    """Own less peers in values (k,), ranks when None: positive when the rater rates higher than the
+    others."""
+    p, total = _proportions(tables)
+    k = p.shape[-1]
+    v = np.arange(1.0, k + 1) if values is None else np.asarray(values, float)
+    difference = v[:, None] - v[None, :]
+    value = mean_weight(p, difference)
+    nothing = np.full(total.shape, np.nan)
+    reason = np.where(total > 0, 0, CODE["no_pairable_items"])
+    influence = divided(difference - value[..., None, None], total[..., None, None])
+    point = Corrected(nothing, nothing, value, reason)
+    return _clustered(point, influence, (tables, moments, n_items), upper=np.inf)
+
+
+def _proportions(tables: npt.ArrayLike) -> tuple[Floats, Floats]:
+    table = np.asarray(tables, float)
+    total = table.sum(axis=(-2, -1))
+    return divided(table, total[..., None, None]), total
+
+
+def _clustered(
+    point: Corrected,
+    influence: Floats,
+    counts: tuple[npt.ArrayLike, npt.ArrayLike | None, npt.ArrayLike],
+    *,
+    upper: float = 1.0,
+) -> Estimate:
+    """The estimate with its cluster-robust interval; influence A (..., k, k)."""
+    tables, moments, n_items = np.asarray(counts[0], float), counts[1], np.asarray(counts[2], float)
+    influence = np.where(np.isfinite(influence), influence, 0.0)
+    total = tables.sum(axis=(-2, -1))
+    if moments is None:
+        square = divided(total, n_items) * (tables * influence**2).sum(axis=(-2, -1))
+    else:
+        inner = (np.asarray(moments, float) @ influence[..., None])[..., 0]
+        square = (inner * influence).sum(axis=(-2, -1))
+    se = np.sqrt(np.maximum(square * divided(n_items, n_items - 1), 0))
+    basis = Basis(n_items.astype(np.int64), (n_items + total).astype(np.int64), n_items - 1)
+    return estimated(point, se, basis, upper=upper)
+
+
+FORMULAS = {
+    "vs_peers": Formula(kappa, weights=True),
+    "vs_peers_percent": Formula(percent_agreement),
+    "vs_peers_bias": Formula(bias, values=Values.OR_RANKS),
+}
+# What each is called, and what it says.
+SAID: dict[str, tuple[str, str]] = {
+    "vs_peers": (
+        _("Kappa with peers"),
+        _("Agreement beyond chance of one rater with everybody else on the same items."),
+    ),
+    "vs_peers_percent": (
+        _("Percent agreement with peers"),
+        _("How often a rater’s answer is that of another rater of the item."),
+    ),
+    "vs_peers_bias": (
+        _("Bias against peers"),
+        _(
+            "How much higher or lower a rater answers than the others on the same items, in steps "
+            "of the scale or in its numbers."
+        ),
+    ),
+}

@@ -1,0 +1,182 @@
+"""Do two raters use the categories equally often, and do their disagreements balance? Tests on
+tables.
+
+    McNemar         (b - c)^2 / (b + c), df 1; corrected: max(|b - c| - 1, 0)^2 / (b + c);
+                    exact: p = min(1, 2 P(Bin(b + c, 1/2) <= min(b, c)))             (2 x 2 only)
+    Bowker          sum over pairs with n_jl + n_lj > 0 of (n_jl - n_lj)^2 / (n_jl + n_lj),
+                    df = number of those pairs
+    Stuart-Maxwell  d'V^-1 d with d = row less column totals, V_jj = r_j + c_j - 2 n_jj,
+                    V_jl = -(n_jl + n_lj), df = rank of V: categories without a disagreement drop
+                    out
+
+McNemar 1947, Psychometrika 12, 153-157; Bowker 1948, JASA 43, 572-574; Stuart 1955, Biometrika 42,
+412-416; Maxwell 1970, British Journal of Psychiatry 116, 651-655. No disagreement at all: null
+(no_discordant_pairs).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from metrics.agreement.coefficients.declaration import OF_TWO, Coefficient, Example, Formula
+from metrics.agreement.estimate import CODE, Floats, divided
+from metrics.agreement.glossary import gettext_noop as _
+
+
+@dataclass(frozen=True)
+class Test:
+    """chi2, df, p (...), NaN where undefined; reason (...) as in Estimate."""
+
+    __test__ = False  # not a test case for pytest
+
+    chi2: Floats
+    df: Floats
+    p: Floats
+    reason: npt.NDArray[np.int64]
+
+
+def _test(chi2: Floats, df: Floats, discordant: npt.NDArray[np.bool_], n: Floats) -> Test:
+    reason = np.where(
+        n > 0, np.where(discordant, 0, CODE["no_discordant_pairs"]), CODE["no_pairable_items"]
+    )
+    defined = reason == 0
+    chi2 = np.where(defined, chi2, np.nan)
+    df = np.where(defined, df, np.nan)
+    p = np.where(
+        defined, special.chdtrc(np.where(defined, df, 1), np.where(defined, chi2, 0)), np.nan
+    )
+    return Test(chi2, df, p, reason)
+
+
+def mcnemar(tables: npt.ArrayLike, *, corrected: bool = False) -> Test:
+    """2 x 2 tables (..., 2, 2) -> Test (...); `corrected` for continuity (Edwards 1948)."""
+    table = np.asarray(tables, float)
+    if table.shape[-2:] != (2, 2):
+        raise ValueError(
+            f"McNemar's test needs 2 x 2 tables, not {table.shape[-2]} x {table.shape[-1]}"
+        )
+    b, c = table[..., 0, 1], table[..., 1, 0]
+    difference = np.maximum(np.abs(b - c) - corrected, 0)
+    return _test(
+        divided(difference**2, b + c), np.ones_like(b), b + c > 0, table.sum(axis=(-2, -1))
+    )
+
+
+def mcnemar_exact(tables: npt.ArrayLike) -> Floats:
+    """Two-sided binomial p of 2 x 2 tables (..., 2, 2) -> (...), NaN without a disagreement."""
+    table = np.asarray(tables, float)
+    b, c = table[..., 0, 1], table[..., 1, 0]
+    p = np.minimum(1, 2 * special.bdtr(np.minimum(b, c), np.maximum(b + c, 1).astype(int), 0.5))
+    return np.where(b + c > 0, p, np.nan)
+
+
+def bowker(tables: npt.ArrayLike) -> Test:
+    """Test of symmetry of tables (..., k, k) -> Test (...)."""
+    table = np.asarray(tables, float)
+    row, column = np.triu_indices(table.shape[-1], 1)
+    one, other = table[..., row, column], table[..., column, row]
+    both = one + other
+    chi2 = np.where(both > 0, (one - other) ** 2 / np.maximum(both, 1), 0).sum(axis=-1)
+    df = (both > 0).sum(axis=-1).astype(float)
+    return _test(chi2, df, df > 0, table.sum(axis=(-2, -1)))
+
+
+def stuart_maxwell(tables: npt.ArrayLike) -> Test:
+    """Test of equal margins of tables (..., k, k) -> Test (...).
+
+    V is the Laplacian of the graph of disagreements; its pseudo-inverse leaves out categories
+    without one, and its rank counts separate groups of categories rightly.
+    """
+    table = np.asarray(tables, float)
+    k = table.shape[-1]
+    d = table.sum(axis=-1) - table.sum(axis=-2)
+    both = table + np.swapaxes(table, -2, -1)
+    both = np.where(np.eye(k, dtype=bool), 0, both)
+    laplacian = np.where(np.eye(k, dtype=bool), both.sum(axis=-1)[..., None], -both)
+    values, vectors = np.linalg.eigh(laplacian)
+    kept = values > 1e-9 * np.maximum(values.max(axis=-1, keepdims=True), 1e-300)
+    coordinates = np.einsum("...ij,...i->...j", vectors, d)
+    chi2 = np.where(kept, coordinates**2 / np.where(kept, values, 1), 0).sum(axis=-1)
+    df = kept.sum(axis=-1).astype(float)
+    return _test(chi2, df, both.sum(axis=(-2, -1)) > 0, table.sum(axis=(-2, -1)))
+
+
+MCNEMAR = Coefficient(
+    name="mcnemar.chi2",
+    called=_("McNemar, corrected for continuity"),
+    says=_(
+        "Tests whether two raters give the first of two categories equally often. A small p "
+        "says that they do not."
+    ),
+    formula="(b - c)^2 / (b + c), df 1; corrected for continuity: chi2_cc, p_cc; exact: p_exact",
+    low=0,
+    high=None,
+    undefined=(*OF_TWO, "needs_2x2", "no_discordant_pairs"),
+    error="p from chi-square; exact p from the binomial",
+    source="McNemar 1947, Psychometrika 12, 153-157",
+    example=Example(
+        case="19_agresti_approval_mcnemar",
+        name="mcnemar.chi2_cc",
+        value="16.818",
+        printed="R ?mcnemar.test",
+    ),
+    of_table=Formula(mcnemar),
+    told="2x2 test",
+    corrected=False,
+)
+
+BOWKER = Coefficient(
+    name="bowker.chi2",
+    called=_("Bowker: disagreements go both ways equally often"),
+    says=_(
+        "Tests whether disagreements go both ways equally often, for every two categories. A "
+        "small p says that one direction prevails."
+    ),
+    formula=(
+        "sum of (n_jl - n_lj)^2 / (n_jl + n_lj) over pairs with n_jl + n_lj > 0, "
+        "df = number of those pairs"
+    ),
+    low=0,
+    high=None,
+    undefined=(*OF_TWO, "no_discordant_pairs"),
+    error="p from chi-square",
+    source="Bowker 1948, Journal of the American Statistical Association 43, 572-574",
+    example=Example(
+        case="05_seed002_custom_weights",
+        name="bowker.chi2",
+        value="4.4",
+        printed="R mcnemar.test",
+    ),
+    of_table=Formula(bowker),
+    told="test",
+    corrected=False,
+)
+
+STUART_MAXWELL = Coefficient(
+    name="stuart_maxwell.chi2",
+    called=_("Stuart-Maxwell: both use the categories equally often"),
+    says=_(
+        "Tests whether two raters use all categories equally often. A small p says that they "
+        "do not."
+    ),
+    formula="d'V^-1 d, df = rank of V",
+    low=0,
+    high=None,
+    undefined=(*OF_TWO, "no_discordant_pairs"),
+    error="p from chi-square",
+    source=(
+        "Stuart 1955, Biometrika 42, 412-416; "
+        "Maxwell 1970, British Journal of Psychiatry 116, 651-655"
+    ),
+    example=Example(
+        case="18_stuart1955_vision_women",
+        name="stuart_maxwell.p",
+        value="0.00753",
+        printed="R irr stuart.maxwell.mh",
+    ),
+    of_table=Formula(stuart_maxwell),
+    told="test",
+    corrected=False,
+)

@@ -1,0 +1,122 @@
+"""What a page asked a worker for."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from core.jobs.on_demand import Asked
+from projects.models import Question
+
+from .results import Span
+
+
+class Attribution(Asked):
+    """What explains the move of Fleiss' kappa between two periods
+    (metrics.attribution.attribution_jobs)."""
+
+    question = models.ForeignKey(
+        Question, models.CASCADE, related_name="attributions", db_index=False
+    )
+    span = models.CharField(max_length=5, choices=Span.choices)
+    start_from = models.DateField()
+    start_to = models.DateField()
+    weights = models.CharField(max_length=10)
+    # The CountState.version whose counts the result rests on, or an older one when counting went on
+    # meanwhile.
+    version = models.PositiveBigIntegerField(default=0)
+    result = models.JSONField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["question", "span", "start_from", "start_to", "weights"],
+                name="attribution_unique",
+            ),
+            models.CheckConstraint(
+                condition=Q(span__in=["week", "month"]), name="attribution_span_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(waiting=True) | Q(result__isnull=False), name="attribution_has_result"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["asked_at"], condition=Q(waiting=True), name="attribution_waiting")
+        ]
+
+    def __str__(self) -> str:
+        move = f"{self.span} {self.start_from} to {self.start_to}, {self.weights}"
+        return f"question {self.question_id}: {move}"
+
+
+class Slice(Asked):
+    """What a page shows that the stored counts do not hold: of some ratings alone, or of two raters
+    day by day.
+
+    Computed from the ratings, and kept while somebody asks for it (metrics.filtered.filtered_jobs).
+    """
+
+    class Kind(models.TextChoices):
+        CHOICES = "choices", _("choices")  # what one can filter by
+        DASHBOARD = "dashboard", _("dashboard")
+        RATER = "rater", _("rater")
+        PAIR = "pair", _("pair")
+        EVERY = "every", _("every coefficient")
+        ORDER = "order", _("order of the items")
+
+    question = models.ForeignKey(Question, models.CASCADE, related_name="slices", db_index=False)
+    kind = models.CharField(max_length=9, choices=Kind.choices)
+    key = models.CharField(max_length=64)  # SHA-256 of format, kind and spec (slices.Wanted)
+    spec = models.JSONField()  # the filter (filters.Filter.spec) and the raters
+    # What the body rests on, or older when counting went on meanwhile: CountState.version,
+    # Project.catalogue_version.
+    version = models.PositiveBigIntegerField(default=0)
+    catalogue = models.PositiveBigIntegerField(default=0)
+    body = models.JSONField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["question", "key"], name="slice_unique"),
+            models.CheckConstraint(
+                condition=Q(kind__in=["choices", "dashboard", "rater", "pair", "every", "order"]),
+                name="slice_kind_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(waiting=True) | Q(body__isnull=False), name="slice_has_body"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["asked_at"], condition=Q(waiting=True), name="slice_waiting")
+        ]
+
+    def __str__(self) -> str:
+        return f"question {self.question_id}: {self.kind} {self.spec}"
+
+
+class Report(Asked):
+    """What there was to say of a question at a moment. Made once from the history of its ratings
+    (metrics.reports.report_jobs), then never changed: it is there to be cited."""
+
+    question = models.ForeignKey(Question, models.CASCADE, related_name="reports", db_index=False)
+    as_of = models.DateTimeField()
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    facts = models.JSONField(null=True, blank=True)  # metrics.reports.report_facts
+
+    class Meta:
+        ordering = ["-as_of"]
+        constraints = [
+            models.UniqueConstraint(fields=["question", "as_of"], name="report_unique"),
+            models.CheckConstraint(
+                condition=Q(waiting=True) | Q(facts__isnull=False), name="report_has_facts"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["asked_at"], condition=Q(waiting=True), name="report_waiting")
+        ]
+
+    def __str__(self) -> str:
+        return f"question {self.question_id} as of {self.as_of:%Y-%m-%d %H:%M}"

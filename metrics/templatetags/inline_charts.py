@@ -1,0 +1,204 @@
+"""Small pictures of numbers in a line or a cell: sparklines, bars, an interval on a scale."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django import template
+from django.utils.html import escape, format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language, ngettext
+from django.utils.translation import gettext as _
+
+from metrics.agreement.explain import bands
+from metrics.views.common import number_formats
+from metrics.views.common.trends.recent_weeks import Lately
+
+register = template.Library()
+
+Reading = Mapping[str, Any]
+
+
+@register.simple_tag
+def spark(
+    values: Sequence[float | None] | None,
+    least: float = 0.4,
+    *,
+    scale: tuple[float, float] | None = None,
+    span: str = "week",
+    n_items: int | None = None,
+) -> SafeString:
+    """A sparkline of at least two values, one a ``span``; gaps where a value is undefined. Its
+    height spans ``least`` or more, or is ``scale``, so that lines of one table can be compared.
+    Who cannot see it hears the ends, and of how many periods and items they are."""
+    known = [value for value in values or [] if value is not None]
+    if len(known) < 2 or values is None:
+        return mark_safe("")
+    spare = max(least - (max(known) - min(known)), 0.0) / 2
+    bottom, top = scale or (min(known) - spare, max(known) + spare)
+    step = 94 / (len(values) - 1)
+    points = [
+        None
+        if value is None
+        else (3 + index * step, 21 - 18 * (min(max(value, bottom), top) - bottom) / (top - bottom))
+        for index, value in enumerate(values)
+    ]
+    path = " ".join(_moves(points))
+    x, y = [point for point in points if point][-1]
+    title = _course(known, span, n_items)
+    ground = '<path class="spark__ground" d="M3 21H97"/>' if scale else ""
+    return _drawn(
+        f'<svg class="spark" viewBox="0 0 100 24" role="img" aria-label="{escape(title)}">{ground}'
+        f'<path d="{path}"/>'
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5"/></svg>'
+    )
+
+
+@register.simple_tag
+def spark_of_agreement(course: Lately | None) -> SafeString:
+    """The course of a question in a list of them: all on the scale from 0 to 1, so that a flat one
+    and a wild one look different."""
+    if course is None:
+        return mark_safe("")
+    return spark(course.line, scale=(0.0, 1.0), n_items=course.n_items)
+
+
+def _course(known: Sequence[float], span: str, n_items: int | None) -> str:
+    """Where a line begins and ends, and what it rests on."""
+    n, language = len(known), get_language()
+    many = {
+        "day": ngettext("%(n)s day", "%(n)s days", n),
+        "week": ngettext("%(n)s week", "%(n)s weeks", n),
+        "month": ngettext("%(n)s month", "%(n)s months", n),
+    }
+    told = {
+        "first": number_formats.in_language(known[0], 2, language),
+        "last": number_formats.in_language(known[-1], 2, language),
+        "periods": many[span] % {"n": number_formats.whole(n)},
+    }
+    if n_items is None:
+        return _("from %(first)s to %(last)s, %(periods)s") % told
+    items = ngettext("%(n)s item", "%(n)s items", n_items) % {"n": number_formats.whole(n_items)}
+    return _("from %(first)s to %(last)s, %(periods)s, %(items)s") % (told | {"items": items})
+
+
+def _moves(points: Sequence[tuple[float, float] | None]) -> list[str]:
+    """The path through the points, lifted over the missing ones."""
+    moves, drawing = [], False
+    for point in points:
+        if point:
+            moves.append(f"{'L' if drawing else 'M'}{point[0]:.1f} {point[1]:.1f}")
+        drawing = point is not None
+    return moves
+
+
+def _on_scale(number: float, low: float = -0.2, high: float = 1.0) -> str:
+    return f"{4 + 72 * (min(max(number, low), high) - low) / (high - low):.1f}"
+
+
+@register.simple_tag
+def whisker_scale() -> SafeString:
+    """The ends of the scale that a column of whiskers shares."""
+    ends = "".join(f'<text x="{_on_scale(end)}" y="12">{end:g}</text>' for end in (0.0, 1.0))
+    return _drawn(f'<svg class="whisker" viewBox="0 0 80 16" aria-hidden="true">{ends}</svg>')
+
+
+@register.simple_tag
+def whisker(value: Reading | None, low: float = -0.2, high: float = 1.0) -> SafeString:
+    """A reading on a scale: its interval as a line, its value as a dot, zero as a tick; and where
+    the scale begins there, its end as one."""
+    if not value or value.get("value") is None:
+        return mark_safe("")
+
+    def at(number: float) -> str:
+        return _on_scale(number, low, high)
+
+    line, language = "", get_language()
+    title = number_formats.in_language(value["value"], 2, language)
+    if value.get("low") is not None and value.get("high") is not None:
+        line = f'<path class="whisker__line" d="M{at(value["low"])} 8H{at(value["high"])}"/>'
+        title = _("%(value)s, from %(low)s to %(high)s") % {
+            "value": title,
+            "low": number_formats.in_language(value["low"], 2, language),
+            "high": number_formats.in_language(value["high"], 2, language),
+        }
+    axis = f"M{at(0.0)} 3V13M{at(0.0)} 8H" + (f"76M{at(high)} 3V13" if low >= 0 else "78")
+    return _drawn(
+        f'<svg class="whisker" viewBox="0 0 80 16" role="img" aria-label="{escape(title)}">'
+        f'<path class="whisker__axis" d="{axis}"/>'
+        f'{line}<circle cx="{at(value["value"])}" cy="8" r="3.5"/></svg>'
+    )
+
+
+@register.simple_tag
+def share_bar(part: int, of: int) -> SafeString:
+    """A bar for part of a whole."""
+    width = 100 * part / of if of else 0
+    return format_html(
+        '<svg class="share-bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">'
+        '<rect class="share-bar__ground" width="100" height="8"/><rect width="{}" '
+        'height="8"/></svg>',
+        f"{width:.2f}",
+    )
+
+
+@register.simple_tag
+def paired_bars(own: float, others: float) -> SafeString:
+    """Two shares below each other; the whole width is one."""
+    return format_html(
+        '<svg class="paired-bars" viewBox="0 0 120 16" aria-hidden="true">'
+        '<rect class="paired-bars__own" y="2" width="{}" height="5"/>'
+        '<rect class="paired-bars__others" y="9" width="{}" height="5"/></svg>',
+        f"{120 * own:.1f}", f"{120 * others:.1f}",
+    )  # fmt: skip
+
+
+@register.simple_tag
+def move_bar(part: float | None, move: float | None) -> SafeString:
+    """A bar from zero to the left (down) or right (up); the whole width is the move, either way."""
+    if part is None or not move:
+        return mark_safe("")
+    width = min(abs(part / move), 1.0) * 58
+    side, start = ("less", 60.0) if part > 0 else ("more", 60 - width)
+    return format_html(
+        '<svg class="bias-bar" viewBox="0 0 120 16" aria-hidden="true">'
+        '<rect class="bias-bar__{}" x="{}" y="3" width="{}" height="10"/>'
+        '<path class="whisker__axis" d="M60 1V15"/></svg>',
+        side, f"{start:.1f}", f"{width:.1f}",
+    )  # fmt: skip
+
+
+@register.simple_tag
+def band_scale(value: Reading, scheme: str, bar: float | None = None) -> SafeString:
+    """The bands of a scheme from 0 to 1 with the interval and the value on them, and the project's
+    bar."""
+
+    def at(number: float) -> str:
+        return f"{4 + 392 * min(max(number, 0.0), 1.0):.1f}"
+
+    edges = [0.0, *(band.low for band in bands.bands(scheme) if band.low > 0), 1.0]
+    rows = []
+    for low, high in itertools.pairwise(edges):
+        rows.append((at(low), f"{392 * (high - low) - 2.4:.1f}"))
+    step = '<rect class="band-scale__step" x="{}" y="6" width="{}" height="6" rx="1"/>'
+    steps = format_html_join("", step, rows)
+    if bar is not None:
+        steps += format_html('<path class="band-scale__bar" d="M{} 1V17"/>', at(bar))
+    line = mark_safe("")
+    if value.get("low") is not None and value.get("high") is not None:
+        line = format_html(
+            '<path class="band-scale__line" d="M{} 9H{}"/>', at(value["low"]), at(value["high"])
+        )
+    return format_html(
+        '<svg class="band-scale" viewBox="0 0 400 18" aria-hidden="true">{}{}<circle cx="{}" '
+        'cy="9" r="5"/></svg>',
+        steps, line, at(value["value"]),
+    )  # fmt: skip
+
+
+def _drawn(html: str) -> SafeString:
+    """HTML in which only numbers vary, as they are written here: nothing to escape, and a page has
+    hundreds of them."""
+    return mark_safe(html)  # noqa: S308

@@ -1,0 +1,138 @@
+"""What moves a coefficient, and when to distrust it: for the panel beside a number and the page of
+words. What each says stands in metrics.agreement, for the handbook prints that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from . import display_names
+
+CHANCE = _("chance")
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Of a coefficient whose scale has 1 for full agreement. ``zero``: what 0 is on it."""
+
+    moves: Promise
+    distrust: Promise
+    zero: Promise = CHANCE
+
+
+_ALPHA = Advice(
+    _(
+        "Disagreement among ratings of the same item, against disagreement among all ratings. An"
+        " item with one rating does not count."
+    ),
+    _(
+        "Where nearly all ratings are in one category, with few items that have two ratings, and"
+        " where a few raters gave most of them."
+    ),
+)
+_ICC = Advice(
+    _(
+        "How much items differ, against how much ratings of one item differ: among items that are"
+        " alike it is low however well raters agree."
+    ),
+    _("With few raters or few items, and to compare two samples whose items differ unlike."),
+)
+_MEAN = Advice(
+    _("The kappas of all pairs of raters: one rater far from all others pulls many of them down."),
+    _(
+        "With many pairs that share few items. Pairs share raters, so that an interval made as if"
+        " they did not would be too narrow."
+    ),
+)
+ADVICE: dict[str, Advice] = {
+    "percent_agreement": Advice(
+        _(
+            "Only how often two ratings of an item are the same. It rises by itself with fewer"
+            " categories, and where one of them prevails."
+        ),
+        _(
+            "Whenever it stands alone: with 95 of 100 items in one category, two raters who do not"
+            " even look agree on 90."
+        ),
+        _("never the same"),
+    ),
+    "fleiss_kappa": Advice(
+        _(
+            "How often ratings of the same item agree, and how unequally categories are used: it"
+            " falls where one category prevails, though raters do nothing worse."
+        ),
+        _(
+            "Where nearly all ratings are in one category (see Gwet’s AC1 beside it), where harder"
+            " items got more ratings, and with fewer than 30 items."
+        ),
+    ),
+    "cohen_kappa": Advice(
+        _(
+            "How often the two agree, and how unequally they use the categories: the same share of"
+            " agreement gives a lower kappa where one category prevails."
+        ),
+        _(
+            "With few shared items, where nearly all answers are in one category, and where the two"
+            " use the categories differently, which makes kappa higher at the same agreement."
+        ),
+    ),
+    "weighted_kappa": Advice(
+        _(
+            "How far answers lie apart, not only whether they differ: under quadratic weights a few"
+            " that are far apart cost more than many near misses."
+        ),
+        _(
+            "With few shared items, where steps between categories are not alike, and where near"
+            " misses matter: see kappa without weights, too."
+        ),
+    ),
+    "gwet_ac1": Advice(
+        _(
+            "Mostly how often two ratings of an item agree: it takes little for chance, and hardly"
+            " falls where one category prevails."
+        ),
+        _(
+            "Where it alone is high. Kappa and alpha far below it say that raters do not agree on"
+            " the rare categories, which often are those that matter."
+        ),
+    ),
+    "vs_peers": Advice(
+        _(
+            "How often the rater says what others say of the same items. The others’ mistakes move"
+            " it, too."
+        ),
+        _("With fewer than 30 shared items, and where many others make the same mistake."),
+    ),
+    "mean_pairwise_kappa": _MEAN,
+    "mean_pairwise_kappa_by_items": _MEAN,
+    "krippendorff_alpha_nominal": _ALPHA,
+    "krippendorff_alpha_ordinal": _ALPHA,
+    "krippendorff_alpha_interval": _ALPHA,
+    "krippendorff_alpha_ratio": _ALPHA,
+    "icc2": _ICC,
+    "icc3": _ICC,
+}
+
+WEIGHTED: dict[str, Promise] = {
+    "linear": _(
+        "Linear weights: a miss costs by its steps. Of four categories one step off counts as 0.67"
+        " agreed, two as 0.33, the far end as nothing."
+    ),
+    "quadratic": _(
+        "Quadratic weights: a miss costs the square of its steps. Of four categories one step off"
+        " counts as 0.89 agreed, two as 0.56, the far end as nothing."
+    ),
+    "custom": _("Custom weights: how much two answers agree stands in the set-up of the question."),
+}
+
+
+def of(name: str) -> Advice | None:
+    """Of a coefficient under whatever weights."""
+    return ADVICE.get(display_names.plain(name))
+
+
+def weighted(name: str) -> Promise | None:
+    """What the weights in a coefficient's name mean."""
+    return WEIGHTED.get(name.rpartition("_")[2])

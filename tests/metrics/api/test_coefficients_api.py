@@ -1,0 +1,74 @@
+"""Every coefficient, and all that is known of two raters, through the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from metrics.agreement import report
+from metrics.filtered import filtered_jobs
+from metrics.jobs.question_updates import bring_up_to_date
+
+pytestmark = pytest.mark.django_db
+LABELS = ("none", "minor", "major", "critical")
+CODES = {"ann": [0, 1, 2, 3, 1, 2, 0, 1], "ben": [0, 1, 2, 2, 1, 3, 0, 0]}
+
+
+@pytest.fixture
+def address(question: Any, rate: Any) -> str:
+    for rater, codes in CODES.items():
+        for item, code in enumerate(codes):
+            rate(question, f"i{item}", rater, LABELS[code])
+    bring_up_to_date(question.pk)
+    return f"/api/v1/projects/{question.project_id}/agreement/"
+
+
+def test_the_first_answer_waits_and_the_next_has_all(api: Any, address: str) -> None:
+    first = api.get(f"{address}coefficients/").json()
+    assert (first["computed_at"], first["coefficients"], first["policies"]) == (None, {}, [])
+    filtered_jobs.WORK.sweep()
+    found = api.get(f"{address}coefficients/").json()
+    expected = report(list(zip(*CODES.values(), strict=True)), 4)
+    assert found["computed_at"]
+    assert (found["raters"], found["items"], found["ratings"], found["complete"]) == (2, 8, 16, 8)
+    values = found["coefficients"]
+    assert values["conger_kappa"]["value"] == pytest.approx(expected["conger_kappa"])
+    assert values["kendall_w"]["value"] == pytest.approx(expected["kendall_w"])
+    assert [rule["name"] for rule in found["policies"]] == [
+        "available", "by_item", "complete", "paired",
+    ]  # fmt: skip
+
+
+def test_two_raters(api: Any, address: str) -> None:
+    found = api.get(f"{address}pair/?rater_a=ben&rater_b=ann").json()
+    rows = list(zip(CODES["ben"], CODES["ann"], strict=True))
+    expected = report(rows, 4, values=[0, 1, 2, 3])
+    assert found["table"][3] == [0, 0, 1, 0]
+    for name in ("scott_pi", "pabak", "spearman", "kappa_max"):
+        assert found["coefficients"][name]["value"] == pytest.approx(expected[name]), name
+    tests = {test["name"]: test for test in found["tests"]}
+    assert tests["bowker"]["p"] == pytest.approx(expected["bowker.p"])
+    kappa = found["kappas"]["quadratic"]["value"]
+    assert kappa == pytest.approx(expected["weighted_kappa_quadratic"])
+    assert len(found["categories"]) == 4
+
+
+@pytest.mark.parametrize("query", ["", "rater_a=ann", "rater_a=ann&rater_b=ann"])
+def test_two_raters_must_be_two(api: Any, address: str, query: str) -> None:
+    assert api.get(f"{address}pair/?{query}").status_code == 404
+
+
+def test_scores(api: Any, address: str) -> None:
+    """Kappa with quadratic weights on scores is Lin's concordance."""
+    api.get(f"{address}coefficients/?scores=values")
+    filtered_jobs.WORK.sweep()
+    found = api.get(f"{address}coefficients/?scores=values").json()["scored"]
+    values = {name: reading["value"] for name, reading in found["coefficients"].items()}
+    assert values["cohen_kappa_custom"] == pytest.approx(values["lin_ccc"])
+    assert found["scores"] == [0, 1, 2, 3]
+    refused = api.get(f"{address}coefficients/?scores=colour")
+    assert (refused.status_code, "item." in refused.json()["error"]["fields"]["scores"]) == (
+        400,
+        True,
+    )

@@ -1,0 +1,208 @@
+"""The example projects: what they hold, that they load once, and that every number of them is
+filled."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from django.core.management import CommandError, call_command
+
+from metrics.example import fleiss1971, loader, simulation
+from metrics.models import PairTally, RaterReading, Reading
+from projects.models import GoldAnswer, Item, Project
+from quality import tasks
+from quality.models import GoldAct, GoldItem, GoldScore
+from ratings.models import Rating, Revision
+
+
+def test_the_published_table_has_six_diagnoses_a_patient():
+    assert [sum(row) for row in fleiss1971.COUNTS] == [6] * 30
+    assert [sum(column) for column in zip(*fleiss1971.COUNTS, strict=True)] == [26, 26, 30, 55, 43]
+
+
+@pytest.fixture(scope="module")
+def simulated():
+    return simulation.simulate()
+
+
+def test_the_generator_makes_the_same_every_time(simulated):
+    assert simulation.simulate() == simulated
+    said = ",".join(f"{rating.item}:{rating.rater}:{rating.code}" for rating in simulated.ratings)
+    other = simulation.simulate(seed=1)
+    assert said != ",".join(
+        f"{rating.item}:{rating.rater}:{rating.code}" for rating in other.ratings
+    )
+
+
+def test_every_item_but_the_last_has_two_to_four_ratings_by_different_raters(simulated):
+    pairs = [(rating.item, rating.rater) for rating in simulated.ratings]
+    assert len(set(pairs)) == len(pairs)
+    numbers = np.bincount([item for item, _ in pairs], minlength=simulation.N_ITEMS)
+    assert set(numbers[: -simulation.UNRATED].tolist()) == {2, 3, 4}
+    assert set(numbers[-simulation.UNRATED :].tolist()) == {0}
+
+
+@pytest.mark.django_db
+def test_the_guidelines_were_rewritten_in_the_sixth_week(lead):
+    loader.load(owner=lead, count=False)
+    project = loader.own_example(lead)
+    assert project
+    assert project.guidelines_version == 2
+    first, second = project.guideline_versions.all()
+    assert (second.made_at - first.made_at).days == loader.REWRITTEN_ON
+    for version, before, after in ((1, first.made_at, second.made_at), (2, second.made_at, None)):
+        said = Revision.objects.filter(rating__question__project=project, guidelines=version)
+        assert said.exists()
+        assert not said.filter(rated_at__lt=before).exists() or version == 2  # corrections of today
+        assert after is None or not said.filter(rated_at__gte=after).exists()
+    assert not Rating.objects.filter(question__project=project, guidelines=None).exists()
+
+
+@pytest.mark.django_db
+def test_gold_answers_are_what_is_true_and_every_person_is_held_against_them(lead, simulated):
+    loader.load(owner=lead)
+    project = loader.own_example(lead)
+    assert project
+    golds = GoldAnswer.objects.filter(question__project=project).order_by("item")
+    true = [item.true for item in simulated.items[: -simulation.UNRATED]]
+    assert [[int(code) for code in gold.answer] for gold in golds] == [
+        [code] for code in true[:: simulation.GOLD_EVERY]
+    ]
+    assert set(golds.values_list("by", flat=True)) == {lead.pk}
+    tasks.sweep_gold()
+    scores = GoldScore.objects.filter(question__project=project)
+    assert scores.count() == len(simulation.RATERS)
+    assert not GoldItem.objects.filter(question__project=project, suspected=True).exists()
+    assert not GoldAct.objects.exists()
+
+
+def test_answer_probabilities_are_probabilities():
+    for rater in range(len(simulation.RATERS)):
+        table = simulation.answer_probabilities(rater)
+        np.testing.assert_allclose(table.sum(axis=1), 1)
+        assert (table >= 0).all()
+
+
+def test_one_rater_chooses_major_half_as_often_after_six_weeks(simulated):
+    def share(rater, late):
+        codes = [
+            rating.code
+            for rating in simulated.ratings
+            if rating.rater == rater and (rating.minute >= simulation.DRIFT_FROM * 24 * 60) == late
+        ]
+        return codes.count(simulation.MAJOR) / len(codes)
+
+    drifting = share(simulation.DRIFTING, late=True) / share(simulation.DRIFTING, late=False)
+    steady = [
+        share(rater, late=True) / share(rater, late=False)
+        for rater in range(len(simulation.RATERS))
+        if rater != simulation.DRIFTING
+    ]
+    assert 0.35 < drifting < 0.65
+    assert min(steady) > 0.7
+
+
+def test_the_matrix_is_one_that_a_lead_may_save():
+    from projects.services import weight_matrix
+
+    assert weight_matrix.problem(loader.SEVERITY_MATRIX, len(simulation.LABELS)) is None
+
+
+@pytest.mark.django_db
+def test_both_projects_are_filled(admin):
+    call_command("load_example")
+    fleiss, translations = Project.objects.order_by("pk")
+    for project in (fleiss, translations):
+        question = project.questions.get()
+        assert not Rating.objects.filter(question=question).uncounted().exists()
+        spans = set(Reading.objects.filter(question=question).values_list("span", flat=True))
+        assert spans == {"all", "day", "week", "month"}
+        assert RaterReading.objects.filter(question=question).count() == project.raters.count()
+        assert PairTally.objects.filter(question=question).exists()
+    whole = Reading.objects.get(question__project=fleiss, span="all").coefficients["fleiss_kappa"]
+    assert whole["value"] == pytest.approx(0.43024452006014074, abs=1e-12)
+    assert (whole["n_items"], whole["n_ratings"]) == (30, 180)
+    assert Reading.objects.filter(question__project=translations, span="week").count() in (10, 11)
+
+
+@pytest.fixture
+def small(monkeypatch, db):
+    """The same, with fewer items."""
+    monkeypatch.setattr(simulation, "N_ITEMS", 340)
+
+
+@pytest.mark.usefixtures("small")
+class TestLoading:
+    def test_ratings_end_yesterday_and_pass_through_the_ordinary_door(self, admin):
+        from django.utils import timezone
+
+        loader.load(owner=admin, count=False)
+        ratings = Rating.objects.filter(question__key="severity")
+        latest = ratings.latest("rated_at").rated_at
+        assert (timezone.now().date() - latest.date()).days == 1
+        assert not ratings.exclude(revisions__source=Revision.Source.EXAMPLE).exists()
+        assert ratings.filter(comment="Looked at it again.")[0].revisions.count() == 2
+        taken = Item.objects.filter(project__name=loader.TRANSLATIONS).order_by("-pk")[
+            : simulation.UNRATED
+        ]
+        assert {item.places_taken for item in taken} == {0}
+
+    def test_loading_again_adds_nothing(self, admin, capsys):
+        call_command("load_example", owner="admin")
+        before = (Project.objects.count(), Item.objects.count(), Revision.objects.count())
+        capsys.readouterr()
+        call_command("load_example", owner="admin")
+        assert "has the example projects already" in capsys.readouterr().out
+        assert (Project.objects.count(), Item.objects.count(), Revision.objects.count()) == before
+
+    def test_each_lead_has_their_own(self, lead, stranger):
+        assert [
+            project.members.get(role="lead").user
+            for project in loader.load(owner=lead, count=False)
+        ] == [lead] * 2
+        assert len(loader.load(owner=stranger, count=False)) == 2
+
+    def test_nobody_but_its_lead_gets_an_account(self, lead):
+        loader.load(owner=lead, count=False)
+        project = loader.own_example(lead)
+        assert project
+        assert [member.user for member in project.members.all()] == [lead]
+        assert not project.raters.filter(user__isnull=False).exists()
+        assert list(type(lead).objects.all()) == [lead]
+
+    def test_the_buttons_go_when_all_of_it_is_there(self, lead, client_for):
+        client = client_for(lead)
+        offered = "Try the example", "Worked examples"
+        assert [words in client.get("/").content.decode() for words in offered] == [True, True]
+        loader.load(owner=lead, count=False)
+        assert [words in client.get("/").content.decode() for words in offered] == [False, True]
+        loader.load(owner=lead, count=False, worked=True)
+        assert [words in client.get("/").content.decode() for words in offered] == [False, False]
+
+    def test_a_project_that_only_has_the_name_is_not_taken_for_the_example(
+        self, lead, make_project
+    ):
+        from projects.models import Member
+
+        own = make_project(loader.TRANSLATIONS)
+        Member.objects.create(project=own, user=lead, role="lead")
+        assert loader.own_example(lead) is None
+        assert len(loader.load(owner=lead, count=False)) == 2
+
+    def test_an_unknown_owner_is_named(self):
+        with pytest.raises(CommandError, match="no active user 'nobody'"):
+            call_command("load_example", owner="nobody")
+        with pytest.raises(CommandError, match="no superuser yet"):
+            call_command("load_example")
+
+    def test_the_button_loads_it_once_and_leads_to_it(self, client, client_for, stranger):
+        assert client.post("/example/")["Location"].startswith("/sign-in/")
+        own = client_for(stranger)
+        assert own.get("/example/").status_code == 405
+        project = loader.own_example(stranger)
+        assert project is None
+        first = own.post("/example/")["Location"]
+        project = loader.own_example(stranger)
+        assert project and first == f"/projects/{project.pk}/"
+        assert own.post("/example/")["Location"] == first
+        assert Project.objects.count() == 2

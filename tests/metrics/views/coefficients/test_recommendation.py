@@ -1,0 +1,58 @@
+"""Which coefficient? The page answers from the question's own facts, by the one table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from metrics.agreement.headline import ROWS, TABLE, Facts, headline
+from metrics.agreement.scales import SCALES
+from metrics.jobs.question_updates import bring_up_to_date
+from projects.models import Question, Rater
+
+pytestmark = pytest.mark.django_db
+
+
+def test_every_decision_of_the_table_is_told() -> None:
+    assert {told.why for told in TABLE} == {row.why for row in ROWS}
+    for scale in SCALES:
+        for n_raters in (0, 2, 3):
+            for weights in ("none", "linear"):
+                for complete in (False, True):
+                    why = headline(Facts(scale, n_raters, weights, complete)).why
+                    assert any(told.why == why and scale in told.scales for told in TABLE)
+
+
+def test_the_page_says_what_and_why_and_for_what_else(
+    question: Any, rate: Any, viewer: Any, client_for: Any
+) -> None:
+    for item in range(4):
+        for rater in "abc":
+            rate(question, f"i{item}", rater, ("none", "minor")[item % 2])
+    Rater.objects.create(project=question.project, key="gpt", kind="model")
+    rate(question, "i1", "gpt", "none")
+    bring_up_to_date(question.pk)
+    client, address = client_for(viewer), f"/projects/{question.project_id}/which/"
+    page = client.get(address)
+    assert page.context["by_table"].name == "fleiss_kappa_quadratic"
+    assert [row["coefficient"] for row in page.context["rows"] if row["mine"]] == [
+        "Fleiss' kappa: declared weights, else quadratic"
+    ]
+    names = {purpose.name for purpose in page.context["purposes"]}
+    assert {"kendall_w", "cohen_kappa_quadratic", "groups", "gwet_ac1"} <= names
+    assert "icc3" not in names
+    text = page.content.decode()
+    assert "everybody rated every item" in text
+    assert "and 1 model, which is told apart" in text
+    chosen = {"headline": "gwet_ac1", "headline_note": "A rare answer."}
+    Question.objects.update(scale="interval", scale_version=2, **chosen)
+    bring_up_to_date(question.pk)
+    page = client.get(address)
+    assert page.context["by_table"].name == "icc2"
+    assert "The lead chose Gwet’s AC1 instead: A rare answer." in page.content.decode()
+
+
+def test_before_any_rating_the_scale_answers(question: Any, lead: Any, client_for: Any) -> None:
+    page = client_for(lead).get(f"/projects/{question.project_id}/which/")
+    assert page.context["by_table"].name == "fleiss_kappa_quadratic"

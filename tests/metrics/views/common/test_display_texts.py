@@ -1,0 +1,295 @@
+"""Numbers in words: undefined values, signs, bands."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+from django.template import RequestContext, Template
+from django.test import Client, RequestFactory
+from django.utils import translation
+
+from metrics.agreement import COEFFICIENTS, glossary, registry
+from metrics.agreement.estimate import REASONS
+from metrics.agreement.explain.bands import SCHEMES, Band
+from metrics.agreement.registry import (
+    MEAN_BY_ITEMS,
+    MEAN_PAIRWISE,
+    PAIR_TREND,
+    PAIR_TREND_ORDERED,
+    mean_names,
+    pattern_forms,
+    peer_names,
+)
+from metrics.agreement.scales import SCALES
+from metrics.agreement.weights import WEIGHTINGS, weighted
+from metrics.templatetags import inline_charts, results
+from metrics.views.common import coefficient_advice, display_names, number_formats
+from projects.models import Project, Scale, Weights
+
+
+@pytest.mark.parametrize("reason", [name for name in REASONS if name])
+def test_words_every_reason_has_words(reason: str) -> None:
+    assert str(display_names.reason(reason)) != reason
+
+
+# Everything that a page can be asked for or that stands in a reading.
+SHOWN = [
+    *pattern_forms(scale="ratio", values=[0, 1], custom=True),
+    *peer_names(WEIGHTINGS),
+    *mean_names(WEIGHTINGS),
+    *PAIR_TREND["cohen_kappa"].forms("cohen_kappa", WEIGHTINGS),
+    *PAIR_TREND_ORDERED,
+]
+
+
+MEANS = [weighted(base, name) for base in (MEAN_PAIRWISE, MEAN_BY_ITEMS) for name in WEIGHTINGS]
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_words_every_coefficient_that_is_shown_has_words(name: str) -> None:
+    assert str(display_names.coefficient(name)) != name
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+def test_words_every_weighting_has_words(weighting: str) -> None:
+    assert weighting in display_names.WEIGHTS
+    assert weighting in Weights.values
+
+
+@pytest.mark.parametrize("scale", Scale)
+def test_scale_is_known_to_the_formulas(scale: Scale) -> None:
+    assert SCALES[scale].numeric is scale.numeric
+    assert SCALES[scale].ordered is scale.ordered
+    assert (SCALES[scale].metric == "ratio") is scale.from_zero
+
+
+@pytest.mark.parametrize("band", SCHEMES["landis_koch"])
+def test_words_every_band_has_words(band: Band) -> None:
+    assert str(display_names.band(band))
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), float("inf")])
+def test_figure_undefined_is_a_dash(value: float | None) -> None:
+    assert number_formats.figure(value) == "–"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.425, "0.42"), (-0.001, "0.00"), (1, "1.00"), (-0.126, "-0.13")]
+)
+def test_figure_two_decimals(value: float, text: str) -> None:
+    assert number_formats.figure(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "–"),
+        (0.0, "0"),
+        (0.3, "< 1"),
+        (0.5, "< 1"),
+        (0.6, "1"),
+        (1.4, "1"),
+        (87.0, "87"),
+        (1460.2, "1,460"),
+    ],
+)
+def test_an_expected_count_is_a_whole_number(value: float | None, text: str) -> None:
+    assert number_formats.about(value) == text
+
+
+def test_reading_undefined_tells_why() -> None:
+    assert "no item has two ratings" in results.reading(
+        {"value": None, "reason": "no_pairable_items"}
+    )
+
+
+def test_reading_without_interval_has_no_brackets() -> None:
+    assert "[" not in results.reading({"value": 0.4, "low": None, "high": None})
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (0.35, 0.49, "moderate"),
+        (None, None, "moderate"),
+        (0.1, 0.7, "too early to say"),  # from slight to substantial
+        (-0.51, 0.52, "too early to say"),
+    ],
+)
+def test_no_word_is_bigger_than_its_interval(
+    low: float | None, high: float | None, said: str
+) -> None:
+    reading = {"value": 0.42, "low": low, "high": high}
+    assert said in results.band_sign(reading, "landis_koch")
+
+
+def test_to_reach_the_lowest_band_is_not_worth_a_sentence() -> None:
+    assert results.sure_band({"value": 0.01, "low": -0.5, "se": 0.26}, "landis_koch") == ""
+    assert results.sure_band({"value": 0.7, "low": 0.68, "se": 0.01}, "landis_koch") == (
+        "substantial"
+    )
+
+
+def test_the_word_that_is_sure_follows_the_interval_of_few_items() -> None:
+    of_many = {"value": 0.5, "low": 0.5 - 1.96 * 0.17, "se": 0.17}
+    of_five = {"value": 0.5, "low": 0.5 - 2.776 * 0.17, "se": 0.17}  # t(4)
+    assert results.sure_band(of_many, "landis_koch") == "fair"
+    assert results.sure_band(of_five, "landis_koch") == "slight"
+
+
+def test_spark_leaves_a_gap_where_undefined() -> None:
+    assert inline_charts.spark([0.1, 0.2, None, 0.4, 0.5]).count("M") == 2
+
+
+def test_spark_of_one_point_is_nothing() -> None:
+    assert inline_charts.spark([0.1, None]) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("fleiss_kappa", "Fleiss’ kappa"),
+        ("fleiss_kappa_quadratic", "Fleiss’ kappa, quadratic weights"),
+        ("something_new", "something_new"),
+    ],
+)
+def test_coefficient_has_a_name(name: str, text: str) -> None:
+    assert str(display_names.coefficient(name)) == text
+
+
+def test_shares_and_p_values_are_rounded_not_cut() -> None:
+    assert [number_formats.percent(share) for share in (0.4155, 0.2667, 0.3178)] == [
+        "42 %",
+        "27 %",
+        "32 %",
+    ]
+    assert results.p_value(0.04996) == "0.050"
+
+
+@pytest.mark.parametrize("name", [*SHOWN, *COEFFICIENTS, *MEANS, *glossary.TERMS])
+def test_words_whatever_is_shown_is_explained(name: str) -> None:
+    title, text = display_names.explained(name)
+    assert str(title) != name or name == "p"
+    assert text.endswith(".")
+
+
+def test_help_stands_once_a_page_and_opens_from_each_button() -> None:
+    request = RequestFactory().get("/")
+    template = Template(
+        "{% load readings %}{% explain 'fleiss_kappa' %}{% explain 'fleiss_kappa_linear' %}"
+    )
+    text = template.render(RequestContext(request))
+    assert text.count('popovertarget="help-fleiss_kappa"') == 2
+    assert text.count('id="help-fleiss_kappa"') == 1
+    assert "/words/#fleiss_kappa" in text
+
+
+def test_the_page_of_words_needs_no_account(client: Client) -> None:
+    text = client.get("/words/").content.decode()
+    for name in (*registry.SAID, *glossary.TERMS):
+        assert f'id="{name}"' in text
+    with translation.override(None):  # the language of a request stays with its thread
+        chinese = client.get("/words/", headers={"Accept-Language": "zh-hans"}).content.decode()
+    assert "超出偶然的一致性" in chinese
+
+
+# --- the panel beside a number
+
+
+def panel(name: str, value: dict[str, object] | None, project: Project | None) -> str:
+    request = RequestFactory().get("/")
+    template = Template("{% load readings %}{% explain name value %}")
+    context = {"name": name, "value": value, "project": project}
+    return html.unescape(" ".join(template.render(RequestContext(request, context)).split()))
+
+
+READ = {
+    "value": 0.6, "low": 0.5, "high": 0.7, "se": 0.05, "observed": 0.8, "expected": 0.5,
+    "n_items": 100, "reason": "",
+}  # fmt: skip
+
+
+def test_the_panel_shows_where_the_own_number_lies_and_how_it_is_made() -> None:
+    text = panel("fleiss_kappa", READ, Project())
+    assert "Here: <span" in text
+    assert '<svg class="band-scale"' in text
+    assert 'cx="239.2"' in text  # 0.6 of 392, from 4
+    assert "Observed 0.800, by chance 0.500: (0.800 − 0.500) / (1 − 0.500) = 0.60" in text
+    assert "What moves it:" in text
+    assert "When to distrust it:" in text
+    assert 'href="/words/statistics/#fleiss_kappa"' in text
+    assert "Quadratic weights" not in text
+
+
+@pytest.mark.parametrize(
+    ("value", "project", "shows"),
+    [
+        (READ | {"observed": 0.9}, Project(), ["band-scale"]),  # another sum
+        (READ | {"observed": None}, Project(), ["band-scale"]),
+        (READ | {"value": None, "reason": "single_category"}, Project(), []),
+        (READ, None, []),
+        (None, Project(), []),
+    ],
+)
+def test_the_panel_shows_no_more_than_is_known(
+    value: dict[str, object] | None, project: Project | None, shows: list[str]
+) -> None:
+    text = panel("fleiss_kappa", value, project)
+    assert [name for name in ("band-scale", "by chance") if name in text] == shows
+    assert "When to distrust it:" in text
+
+
+def test_the_panel_of_weighted_kappa_says_what_the_weights_are() -> None:
+    text = panel("cohen_kappa_quadratic", READ, Project())
+    assert "<strong>Cohen’s kappa, quadratic weights</strong>" in text
+    assert "one step off counts as 0.89 agreed" in text
+    assert "/words/#weighted_kappa" in text
+    assert "counts as 0.67" in panel("fleiss_kappa_linear", READ, Project())
+
+
+def test_each_number_of_a_page_has_the_panel_of_its_own() -> None:
+    request = RequestFactory().get("/")
+    template = Template(
+        "{% load readings %}{% for value in values %}{% explain 'cohen_kappa' value %}{% endfor %}"
+    )
+    values = [READ, READ | {"value": 0.2, "low": 0.1, "high": 0.3}, READ]
+    context = {"values": values, "project": Project()}
+    text = template.render(RequestContext(request, context))
+    ids = re.findall(r' id="([^"]+)"', text)
+    targets = re.findall(r'popovertarget="([^"]+)"', text)
+    assert len(ids) == 2
+    assert targets == [ids[0], ids[1], ids[0]]
+
+
+@pytest.mark.parametrize("name", [name for name in SHOWN if coefficient_advice.of(name)])
+def test_advice_is_of_coefficients_whose_scale_ends_at_1(name: str) -> None:
+    assert display_names.plain(name) in registry.SAID
+    assert not name.endswith("bias")
+
+
+def test_the_page_of_words_says_the_same_and_names_the_bands(client: Client) -> None:
+    text = html.unescape(client.get("/words/").content.decode())
+    for one in coefficient_advice.ADVICE.values():
+        assert str(one.moves) in text
+        assert str(one.distrust) in text
+    for sentence in coefficient_advice.WEIGHTED.values():
+        assert str(sentence) in text
+    assert 'id="bands"' in text
+    assert "below: unreliable · from 0.667: tentative · from 0.8: reliable" in text
+    assert 'class="band-scale"' not in text
+
+
+def test_the_document_on_statistics_has_a_place_for_each_coefficient(client: Client) -> None:
+    text = client.get("/words/statistics/").content.decode()
+    for name in (*COEFFICIENTS, *coefficient_advice.ADVICE):
+        if not name.startswith(("vs_peers", "mean_")):
+            assert f'<h3 id="{display_names.plain(name)}">' in text, name
+    assert "Fleiss 1971, Psychological Bulletin 76, 378-382" in text
+    ids = re.findall(r'<h[23] id="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+    with translation.override(None):
+        chinese = client.get("/words/statistics/", headers={"Accept-Language": "zh-hans"})
+    assert '<h3 id="percent_agreement">一致率</h3>' in chinese.content.decode()
+    assert "<h1>统计" in chinese.content.decode()

@@ -1,0 +1,101 @@
+"""Days that are often asked for, one click away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import time_machine
+
+from metrics import tasks
+from metrics.jobs.question_updates import bring_up_to_date
+from projects.services.projects import change_project
+
+pytestmark = pytest.mark.django_db
+
+
+def test_presets_are_days_of_the_project(
+    project: Any, question: Any, client_for: Any, lead: Any
+) -> None:
+    project.time_zone = "Pacific/Auckland"  # there it is the 3rd already
+    project.save()
+    with time_machine.travel("2026-03-01T12:00:00Z", tick=False):
+        change_project(project=project, by=lead, guidelines="Look.")
+        change_project(project=project, by=lead, guidelines="Look twice.")
+    with time_machine.travel("2026-03-02T12:00:00Z", tick=False):
+        page = client_for(lead).get(
+            f"/projects/{project.pk}/", {"from": "2026-02-25", "to": "2026-03-01", "page": "1"}
+        )
+        presets = page.context["filter_bar"].presets
+    assert [(one.words, one.url.partition("?")[2]) for one in presets] == [
+        ("7 days", "from=2026-02-25"),
+        ("30 days", "from=2026-02-02"),
+        ("since guidelines 2", "from=2026-03-02"),
+    ]
+    assert [one.chosen for one in presets] == [False, False, False]  # `to` is chosen too
+    with time_machine.travel("2026-03-02T12:00:00Z", tick=False):
+        page = client_for(lead).get(presets[0].url)
+    assert [one.chosen for one in page.context["filter_bar"].presets] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("from=2026-02-24", "No ratings in the last 7 days. The newest of all ratings is of"),
+        ("from=2026-02-01", "No ratings in the last 30 days. The newest of all ratings is of"),
+        ("from=2026-02-20", "No ratings since 2026-02-20. The newest of all ratings is of"),
+        ("from=2026-02-20&to=2026-02-21", "No ratings in these days. The newest of all"),
+        ("from=2026-02-20&kind=model", "No rating is of this choice. The newest of all"),
+    ],
+)
+def test_a_filter_without_ratings_says_so_and_how_old_the_newest_is(
+    query: str, said: str, question: Any, rate: Any, client_for: Any, lead: Any
+) -> None:
+    with time_machine.travel("2016-05-04T12:00:00Z", tick=False):
+        rate(question, "i1", "a", "none")
+        rate(question, "i1", "b", "none")
+        bring_up_to_date(question.pk)
+    client = client_for(lead)
+    with time_machine.travel("2026-03-02T12:00:00Z", tick=False):
+        address = f"/projects/{question.project_id}/?{query}"
+        client.get(address)
+        tasks.sweep_all()
+        text = client.get(address).content.decode()
+    assert f"{said} " in text
+    assert "2016-05-04" in text
+    assert 'id="headline"' not in text
+
+
+def test_a_filter_with_ratings_shows_their_numbers(
+    question: Any, rate: Any, client_for: Any, lead: Any
+) -> None:
+    rate(question, "i1", "a", "none")
+    bring_up_to_date(question.pk)
+    client = client_for(lead)
+    address = f"/projects/{question.project_id}/?from=2016-01-01"
+    client.get(address)
+    tasks.sweep_all()
+    text = client.get(address).content.decode()
+    assert 'id="headline"' in text
+    assert "No ratings" not in text
+
+
+def test_the_last_weeks_are_those_up_to_today(
+    question: Any, rate: Any, client_for: Any, lead: Any
+) -> None:
+    """Of an old project no line is drawn; both overviews say how old its newest day is."""
+    with time_machine.travel("2016-05-03T12:00:00Z", tick=False):
+        for rater, label in zip("ab", ("none", "major"), strict=True):
+            rate(question, "i1", rater, label)
+        bring_up_to_date(question.pk)
+    question.project.questions.create(key="tone", text="Which tone?", position=1)
+    client = client_for(lead)
+    pages = "/", f"/projects/{question.project_id}/"
+    for address in pages:
+        text = client.get(address).content.decode()
+        assert "none; the newest is of 2016-05-03" in text, address
+    for rater, label in zip("ab", ("none", "none"), strict=True):
+        rate(question, "i2", rater, label)
+    bring_up_to_date(question.pk)
+    for address in pages:
+        assert "the newest is of" not in client.get(address).content.decode(), address

@@ -1,0 +1,132 @@
+"""The dashboard's sentences about what moved lately."""
+
+from __future__ import annotations
+
+import datetime
+import html
+import re
+from typing import Any
+
+import pytest
+
+from metrics import tasks
+from metrics.jobs.question_updates import bring_up_to_date
+from metrics.views.common.trends import recent_changes
+from metrics.views.common.trends.period_comparison import Period
+from tests.metrics.attribution.test_attribution_jobs import made_once, moved  # noqa: F401 - fixtures
+
+
+def findings(response: Any) -> str:
+    text = html.unescape(response.content.decode())
+    return " ".join(text.split('id="findings"')[1].split("</section>")[0].split())
+
+
+def test_the_dashboard_opens_with_the_move_and_leads_to_its_explanation(
+    project: Any,
+    moved: Any,  # noqa: F811 - the fixture above
+    lead: Any,
+    client_for: Any,
+) -> None:
+    client = client_for(lead)
+    said = findings(client.get(f"/projects/{project.pk}/"))
+    assert re.search(
+        r"Fleiss’ kappa, quadratic weights fell from 1.00 to 0.\d\d in the week of 2026-05-11", said
+    )
+    # c answered a step higher in 16 ratings: too few to name anybody. Alarms do (quality.alarms).
+    assert "c now answers" not in said
+    link = re.search(r'href="(/projects/\d+/change/[^"]*)"', said)
+    assert link
+    url = link[1]
+    assert "being computed" in client.get(url).content.decode()
+    tasks.sweep_all()
+    assert "Agreement fell from 1.00" in client.get(url).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("coefficient", "weights"),
+    [
+        ("fleiss_kappa", "none"),
+        ("fleiss_kappa_linear", "linear"),
+        ("gwet_ac1", "quadratic"),  # no kappa: that of the headline
+    ],
+)
+def test_the_move_is_that_of_the_chosen_kappa(
+    coefficient: str,
+    weights: str,
+    project: Any,
+    moved: Any,  # noqa: F811 - the fixture above
+    lead: Any,
+    client_for: Any,
+) -> None:
+    found = (
+        client_for(lead).get(f"/projects/{project.pk}/?coefficient={coefficient}").context["moves"]
+    )
+    assert f"weights={weights}&" in found[0].url
+
+
+def test_no_move_no_sentence(
+    project: Any, question: Any, rate: Any, lead: Any, client_for: Any, utc: Any
+) -> None:
+    for week in (0, 1):
+        for item in range(12):
+            for rater in "ab":
+                label = ["none", "minor", "major"][(item + (rater == "b" and item % 4 == 0)) % 3]
+                rate(
+                    question,
+                    f"{week}-{item}",
+                    rater,
+                    label,
+                    rated_at=utc(2026, 5, 5 + 7 * week, 12),
+                )
+    bring_up_to_date(question.pk)
+    assert client_for(lead).get(f"/projects/{project.pk}/").context["moves"] == []
+
+
+def reading(value: float | None, se: float = 0.05, n_items: int = 100) -> dict[str, Any]:
+    ends = {} if value is None else {"low": value - 2 * se, "high": value + 2 * se}
+    return {"value": value, "se": se, "low": None, "high": None, "n_items": n_items} | ends
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "change"),
+    [
+        (reading(0.7), reading(0.58), None),  # 1.7 standard errors
+        (reading(0.7), reading(0.55), -0.15),  # 2.1, though the intervals overlap
+        (reading(0.5), reading(0.9), 0.4),
+        (reading(0.7, se=0.0), reading(0.7, se=0.0), None),
+        (reading(None), reading(0.5), None),
+        ({}, reading(0.5), None),
+    ],
+)
+def test_a_clear_change(
+    before: dict[str, Any], after: dict[str, Any], change: float | None
+) -> None:
+    assert recent_changes.clear_change(before, after) == (
+        None if change is None else pytest.approx(change)
+    )
+
+
+def weeks(*biases: float | None, se: float = 0.05, n_items: int = 50) -> list[Period]:
+    first = datetime.date(2026, 5, 4)
+    return [
+        Period("week", first + datetime.timedelta(weeks=number), reading(bias, se, n_items))
+        for number, bias in enumerate(biases)
+    ]
+
+
+def test_a_turn_is_found_where_it_happened() -> None:
+    found = recent_changes.turn(weeks(0.0, 0.05, -0.02, -0.5, -0.55))
+    assert found is not None
+    assert found.week == datetime.date(2026, 5, 25)
+    assert found.change == pytest.approx(-0.535)
+    assert found.z == pytest.approx(-0.535 / (0.05 * (1 / 3 + 1 / 2) ** 0.5))
+
+
+def test_what_is_no_turn() -> None:
+    assert recent_changes.turn([]) is None
+    assert recent_changes.turn(weeks(0.5)) is None
+    assert recent_changes.turn(weeks(0.0, 0.2)) is None  # within three standard errors
+    assert recent_changes.turn(weeks(0.0, 0.05, se=0.001)) is None  # sure, and small
+    assert recent_changes.turn(weeks(0.0, 0.5, n_items=9)) is None  # too few items
+    assert recent_changes.turn(weeks(None, 0.5)) is None
+    assert recent_changes.turn(weeks(0.0, 1.0, se=0.0)) is not None

@@ -1,0 +1,739 @@
+"""The lead's pages through HTTP: what they show, to whom, and at what cost."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from functools import partial
+from typing import Any
+
+import pytest
+import time_machine
+from django.template.loader import render_to_string
+from django.test import Client
+
+from metrics import tasks
+from metrics.filtered import filtered_jobs
+from metrics.jobs.question_updates import bring_up_to_date, work_on
+from metrics.models import CountState
+from metrics.results import deferred_results
+from metrics.views.charts import views
+from projects.services.projects import change_project
+from tests import cast
+from tests.cast import Cast
+
+RATINGS = [
+    ("i1", "a", "minor"),
+    ("i1", "b", "minor"),
+    ("i1", "c", "major"),
+    ("i2", "a", "none"),
+    ("i2", "b", "none"),
+    ("i3", "a", "major"),
+    ("i3", "b", "critical"),
+    ("i4", "c", "minor"),
+]
+
+
+def fill(made: Cast) -> None:
+    """Four items: three ratings, two, two, one; days apart; counted."""
+    for day, (item, rater, label) in enumerate(RATINGS, start=1):
+        moment = datetime.datetime(2026, 3, day, 12, tzinfo=datetime.UTC)
+        cast.rate(made.question, item, rater, label, rated_at=moment)
+    bring_up_to_date(made.question.pk)
+
+
+@pytest.fixture(scope="module")
+def made_once(stage: Any) -> Cast:
+    return stage(fill)
+
+
+@pytest.fixture
+def rated(question: Any) -> Any:
+    return question
+
+
+def addresses(project: Any) -> dict[str, str]:
+    root = f"/projects/{project.pk}/"
+    return {
+        "dashboard": root,
+        "rater": f"{root}raters/a/",
+        "pairs": f"{root}pairs/",
+        "pair": f"{root}pairs/?a=a&b=b",
+        "items": f"{root}items/",
+        "item": f"{root}items/i1/",
+        "trend chart": f"{root}charts/trend.json",
+        "pair matrix": f"{root}charts/pairs.json",
+        "rater trend": f"{root}charts/rater-trend.json?rater=a",
+        "rater bias": f"{root}charts/rater-bias.json?rater=a",
+        "rater confusion": f"{root}charts/rater-confusion.json?rater=a",
+        "pair table": f"{root}charts/pair-table.json?a=a&b=b",
+        "trend rows": f"{root}charts/trend.csv",
+    }
+
+
+PAGES = list(addresses(type("P", (), {"pk": 0})))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_works(page: str, project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+    response = client_for(lead).get(addresses(project)[page])
+    assert response.status_code == 200
+    assert not re.search(r"\bnan\b", response.content.decode(), re.IGNORECASE)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_viewer_may_see(
+    page: str, project: Any, rated: Any, viewer: Any, client_for: Any
+) -> None:
+    assert client_for(viewer).get(addresses(project)[page]).status_code == 200
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_stranger_404(
+    page: str, project: Any, rated: Any, stranger: Any, client_for: Any
+) -> None:
+    assert client_for(stranger).get(addresses(project)[page]).status_code == 404
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_annotator_403(
+    page: str, project: Any, rated: Any, annotator: Any, client_for: Any
+) -> None:
+    assert client_for(annotator).get(addresses(project)[page]).status_code == 403
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_without_session_asks_to_sign_in(page: str, project: Any, rated: Any) -> None:
+    response = Client().get(addresses(project)[page])
+    assert response.status_code == 302
+    assert response["Location"].startswith("/sign-in/")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_wrong_verb_405(
+    page: str, project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
+    assert client_for(lead).post(addresses(project)[page]).status_code == 405
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_of_another_project_404(
+    page: str, project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
+    class Missing:
+        pk = project.pk + 1000
+
+    assert client_for(lead).get(addresses(Missing)[page]).status_code == 404
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.fresh
+def test_page_before_any_rating(
+    page: str, project: Any, question: Any, lead: Any, client_for: Any, make_ab: Any
+) -> None:
+    assert client_for(lead).get(addresses(project)[page]).status_code == 200
+
+
+@pytest.fixture
+def make_ab(project: Any) -> None:
+    from projects.models import Item, Rater
+
+    for key in "ab":
+        Rater.objects.create(project=project, key=key)
+    Item.objects.create(project=project, key="i1")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "?question=nothing",
+        "?period=year",
+        "?weights=cubic",
+        "?weights=custom",  # this question has no matrix
+        "?coefficient=icc",
+        "?sort=password",
+        "?page=0",
+        "?page=2",
+        "?page=99999999999",
+        "?page=x",
+        "raters/nobody/",
+        "raters/nobody%00/",
+        "pairs/?a=a&b=nobody",
+        "pairs/?a=a",
+        "pairs/?a=a&b=a",
+        "pairs/?sort=rater",
+        "pairs/?page=2",
+        "items/nothing/",
+        "items/nothing%00/",
+        "pairs/?a=a&b=%00",
+        "?question=%00",
+        "items/?ratings=11",
+        "items/?after=-1",
+        "charts/nothing.json",
+        "charts/trend.xml",
+        "charts/rater-trend.json?rater=nobody",
+        "charts/pair-table.json?a=a",
+    ],
+)
+def test_unknown_choice_404(
+    address: str, project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
+    assert client_for(lead).get(f"/projects/{project.pk}/{address}").status_code == 404
+
+
+def page(client: Client, address: str) -> str:
+    response = client.get(address)
+    assert response.status_code == 200
+    return " ".join(response.content.decode().split())
+
+
+def test_dashboard_shows_headline_with_interval_and_basis(
+    project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
+    from metrics.models import Reading
+
+    text = page(client_for(lead), f"/projects/{project.pk}/")
+    found = Reading.objects.get(question=rated, span="all").coefficients["fleiss_kappa"]
+    assert f"{found['value']:.2f}" in text
+    assert f"[{found['low']:.2f}, {found['high']:.2f}]" in text
+    assert "Rests on 7 ratings of 3 items" in text  # i4 has a single rating
+
+
+def test_dashboard_counts_missing_ratings(
+    project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
+    from projects.models import Item
+
+    Item.objects.create(project=project, key="unrated")
+    text = page(client_for(lead), f"/projects/{project.pk}/")
+    assert "1 of 5 items have the 3 ratings" in text
+    assert "on the 3 items with two or more" in text
+    assert "The 1 item with one rating only" in text
+    assert "?ratings=0" in text
+
+
+@pytest.mark.fresh
+def test_dashboard_undefined_says_why(
+    project: Any, question: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    rate(question, "i1", "a", "minor")
+    rate(question, "i1", "b", "minor")
+    bring_up_to_date(question.pk)
+    text = page(client_for(lead), f"/projects/{project.pk}/")
+    assert "Undefined: all ratings are in one category" in text
+
+
+@pytest.mark.fresh
+def test_dashboard_nothing_to_compare_says_why(
+    project: Any, question: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    rate(question, "i1", "a", "minor")
+    bring_up_to_date(question.pk)
+    assert "Undefined: no item has two ratings" in page(
+        client_for(lead), f"/projects/{project.pk}/"
+    )
+
+
+@pytest.mark.fresh
+def test_dashboard_without_question_offers_one(
+    project: Any, question: Any, lead: Any, client_for: Any
+) -> None:
+    question.delete()
+    assert "This project asks nothing yet" in page(client_for(lead), f"/projects/{project.pk}/")
+
+
+def test_dashboard_says_what_is_not_counted(
+    project: Any, rated: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    rate(rated, "i4", "a", "major")
+    assert "1 rating not counted yet" in page(client_for(lead), f"/projects/{project.pk}/")
+
+
+def test_dashboard_names_disputed_items(
+    project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
+    text = page(client_for(lead), f"/projects/{project.pk}/")
+    disputed = text[text.index('id="disputes"') : text.index('id="missing"')]
+    assert "i1" in disputed
+    assert "i3" in disputed
+    assert "i2" not in disputed
+
+
+def test_dashboard_sorts_raters(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+    raters = {}
+    for sort in ("rater", "-rater", "vs_peers", "-vs_peers", "bias", "pairwise", "ratings"):
+        response = client_for(lead).get(f"/projects/{project.pk}/?sort={sort}")
+        raters[sort] = [row.reading.rater.key for row in response.context["rater_page"].rows]
+        assert sorted(raters[sort]) == ["a", "b", "c"]
+    assert raters["rater"] == ["a", "b", "c"]
+    assert raters["-rater"] == ["c", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    "sort", ["vs_peers", "-vs_peers", "bias", "-bias", "pairwise", "-pairwise"]
+)
+def test_dashboard_sorts_raters_without_a_value_last(
+    sort: str, project: Any, rated: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    rate(rated, "own item", "alone", "minor")
+    bring_up_to_date(rated.pk)
+    response = client_for(lead).get(f"/projects/{project.pk}/?sort={sort}")
+    assert response.context["rater_page"].rows[-1].reading.rater.key == "alone"
+
+
+@pytest.mark.fresh
+def test_raters_of_few_items_come_last_in_either_order(
+    project: Any, question: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    """Of 825 raters sorted by kappa the first page held those of three items."""
+    labels = ("none", "minor", "major")
+    for number in range(40):
+        for place, rater in enumerate("abc"):
+            other = place == 2 and number % 4 == 0
+            rate(question, f"i{number}", rater, labels[(number + other) % 3])
+    for number in range(5):
+        rate(question, f"i{number}", "best", labels[number % 3])
+        rate(question, f"i{number}", "worst", labels[(number + 1) % 3])
+    rate(question, "own item", "alone", "minor")
+    bring_up_to_date(question.pk)
+    client, orders = client_for(lead), {}
+    for column in ("vs_peers", "pairwise", "bias"):
+        for sort in (column, f"-{column}"):
+            for asked in ("", "&from=2020-01-01"):
+                client.get(f"/projects/{project.pk}/?sort={sort}{asked}")
+                filtered_jobs.WORK.sweep()
+                page = client.get(f"/projects/{project.pk}/?sort={sort}{asked}")
+                keys = [row.reading.rater.key for row in page.context["rater_page"].rows]
+                assert set(keys[:3]) == {"a", "b", "c"}, (sort, asked)
+                assert keys[5] == "alone", (sort, asked)
+                assert "fewer than 30 items to compare come last" in page.text
+                orders[sort, asked] = keys
+    assert orders["vs_peers", ""][3:5] == ["worst", "best"]
+    assert orders["-vs_peers", ""][3:5] == ["best", "worst"]
+    assert orders["-vs_peers", ""][2] == "c"
+    assert "come last" not in client.get(f"/projects/{project.pk}/?sort=-ratings").text
+
+
+@pytest.mark.fresh
+def test_raters_without_a_value_are_not_apart(
+    project: Any, question: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    type(question).objects.update(scale="nominal")
+    for number in range(40):
+        for rater in "abcd":
+            label = ("none", "minor", "major")[(number + (rater == "d") * (number % 2)) % 3]
+            rate(question, f"i{number}", rater, label)
+    rate(question, "own item", "alone", "minor")
+    bring_up_to_date(question.pk)
+    found = client_for(lead).get(f"/projects/{project.pk}/").context["findings"]
+    page = f"/projects/{project.pk}/raters/d/?question={question.key}"
+    words = "agrees less with the others than the project does."
+    assert found[0] == f'<a href="{page}">d</a> {words}'
+    project.questions.create(key="tone", text="Which tone?", position=1)
+    for overview in ("/", f"/projects/{project.pk}/"):  # names lead there, too
+        assert f'<a href="{page}">d</a> {words}' in client_for(lead).get(overview).content.decode()
+
+
+def test_dashboard_queries_do_not_grow(
+    project: Any, rated: Any, rate: Any, lead: Any, client_for: Any, django_assert_num_queries: Any
+) -> None:
+    client = client_for(lead)
+    client.get(f"/projects/{project.pk}/")  # the first one asks what there is to filter by
+    tasks.sweep_all()
+    with django_assert_num_queries(33):
+        client.get(f"/projects/{project.pk}/")
+    for rater in "defgh":
+        for item in ("i1", "i2", "i5"):
+            rate(rated, item, rater, "minor")
+    bring_up_to_date(rated.pk)
+    with django_assert_num_queries(33):
+        client.get(f"/projects/{project.pk}/")
+
+
+def asked(client: Client, project: Any, shown: Any) -> Any:
+    """The answer to an open dashboard that shows what this context says."""
+    headers = {"X-Shown": shown["fresh"].version, "X-Places": shown["places"]}
+    return client.get(f"/projects/{project.pk}/", headers=headers)
+
+
+def test_live_nothing_new_204(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+    client = client_for(lead)
+    shown = client.get(f"/projects/{project.pk}/").context
+    response = asked(client, project, shown)
+    assert response.status_code == 204
+    assert response.content == b""
+
+
+def test_live_uncounted_changes_only_the_freshness(
+    project: Any, rated: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    client = client_for(lead)
+    shown = client.get(f"/projects/{project.pk}/").context
+    rate(rated, "i4", "a", "major")
+    response = asked(client, project, shown)
+    text = response.content.decode()
+    assert "1 rating not counted yet" in text
+    assert 'id="headline"' not in text
+    assert "HX-Trigger" not in response
+
+
+def test_live_counted_change_sends_the_fragments(
+    project: Any, rated: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    client = client_for(lead)
+    shown = client.get(f"/projects/{project.pk}/").context
+    rate(rated, "i4", "a", "major")
+    bring_up_to_date(rated.pk)
+    response = asked(client, project, shown)
+    text = response.content.decode()
+    assert response["HX-Trigger"] == "charts-changed"
+    assert "Rests on 9 ratings" in " ".join(text.split())
+    taken_over = response.context["live"].selected.split(",")
+    for part in (
+        "as-of",
+        "headline",
+        "beside",
+        "findings",
+        "raters",
+        "missing",
+        "categories",
+        "disputes",
+        "sensitivity",
+        "trend-table",
+    ):
+        assert f'id="{part}"' in text
+        assert f"#{part}" in taken_over
+    assert "#getting-started" in taken_over
+    assert len(taken_over) == 13
+
+
+@pytest.mark.fresh
+def test_live_first_count_loads_the_page_anew(
+    project: Any, question: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    client = client_for(lead)
+    shown = client.get(f"/projects/{project.pk}/").context
+    rate(question, "i1", "a", "major")
+    bring_up_to_date(question.pk)
+    assert asked(client, project, shown)["HX-Refresh"] == "true"
+
+
+def test_live_idle_is_cheap(
+    project: Any, rated: Any, lead: Any, client_for: Any, django_assert_num_queries: Any
+) -> None:
+    client = client_for(lead)
+    shown = client.get(f"/projects/{project.pk}/").context
+    with django_assert_num_queries(7):
+        asked(client, project, shown)
+
+
+def chart(client: Client, project: Any, name: str) -> dict[str, Any]:
+    return json.loads(client.get(f"/projects/{project.pk}/charts/{name}").content)
+
+
+def test_trend_chart_has_a_row_a_day(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+    made = chart(client_for(lead), project, "trend.json?period=day&coefficient=percent_agreement")
+    # Items belong to the day of their latest rating: i1 the 3rd, i2 the 5th, i3 the 7th; i4 has no
+    # pair.
+    assert [row["start"] for row in made["rows"]] == ["2026-03-03", "2026-03-05", "2026-03-07"]
+    assert [row["firm"] for row in made["rows"]] == [False, False, False]
+    assert made["rows"][1]["value"] == 1
+
+
+@pytest.mark.parametrize(("period", "days"), [("month", 30), ("week", 1), ("day", 1)])
+def test_no_two_ticks_of_a_time_axis_say_the_same(
+    period: str, days: int, project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
+    made = chart(client_for(lead), project, f"trend.json?period={period}")
+    axes = [layer["encoding"]["x"]["axis"] for layer in made["spec"]["layer"]]
+    assert {axis["tickMinStep"] for axis in axes if axis} == {days * 24 * 60 * 60 * 1000}
+    assert all(axis["labelSeparation"] >= 8 for axis in axes if axis)  # nor run into each other
+
+
+def test_pair_chart_is_symmetric(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+    rows = chart(client_for(lead), project, "pairs.json")["rows"]
+    values = {(row["a"], row["b"]): row["value"] for row in rows}
+    assert values
+    assert all(values[b, a] == value for (a, b), value in values.items())
+
+
+@pytest.mark.fresh
+def test_chart_csv_is_safe_in_a_spreadsheet(
+    project: Any, question: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    for item, ours, theirs in (
+        ("i1", "minor", "minor"),
+        ("i2", "none", "none"),
+        ("i3", "major", "none"),
+    ):
+        rate(question, item, "=cmd|'/c calc'!A1", ours)
+        rate(question, item, "b", theirs)
+    bring_up_to_date(question.pk)
+    text = client_for(lead).get(f"/projects/{project.pk}/charts/pairs.csv").content.decode()
+    assert text.splitlines()[0] == "a,b,value,low,high,n_items,wide"
+    assert "\n=cmd" not in text
+    assert "'=cmd" in text
+
+
+def test_the_tests_of_a_pair_are_folded(
+    project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
+    text = page(client_for(lead), f"/projects/{project.pk}/pairs/?a=a&b=b")
+    before = text[: text.index('id="tests"')]
+    fold = before[before.rindex("<details") :]
+    assert fold.startswith("<details>") and "Is it more than chance?" in fold
+
+
+def test_rater_page_shows_bias_by_category(
+    project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
+    response = client_for(lead).get(f"/projects/{project.pk}/raters/b/")
+    use = {row.label: row for row in response.context["use"]}
+    assert use["critical"].own > use["critical"].peers == 0
+
+
+@pytest.mark.fresh
+def test_rater_page_tells_shares_that_differ_by_little_apart(
+    project: Any, question: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    """57 % beside 58 % and a difference of 0 was read as a mistake."""
+    for number in range(200):
+        rate(question, f"i{number}", "a", "none" if number < 115 else "minor")
+        rate(question, f"i{number}", "b", "none" if number < 114 else "minor")
+    bring_up_to_date(question.pk)
+    text = page(client_for(lead), f"/projects/{project.pk}/raters/a/")
+    use = text[text.index('id="use"') :]
+    row = re.findall(r'<td class="num">([^<]*)</td>', use)[:3]
+    assert row == ["57.5 %", "57.0 %", "+0.5"]
+    table = client_for(lead).get(f"/projects/{project.pk}/raters/a/?csv=use-title").text
+    assert "none,0.575,0.57,0.005" in table.replace("0.0050000000000000044", "0.005")
+
+
+@pytest.mark.parametrize("address", ["/projects/{}/", "/projects/{}/raters/b/"])
+def test_no_bias_where_categories_have_no_order(
+    address: str, project: Any, question: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
+    client = client_for(lead)
+    assert "Bias" in page(client, address.format(project.pk))
+    type(question).objects.filter(pk=question.pk).update(scale="nominal", weights="none")
+    assert "Bias" not in page(client, address.format(project.pk))
+
+
+def test_rater_page_unrated_rater(project: Any, rated: Any, lead: Any, client_for: Any) -> None:
+    assert "no counted rating" in page(client_for(lead), f"/projects/{project.pk}/raters/ann/")
+
+
+@pytest.mark.fresh
+def test_rater_key_with_slash_and_quotes(
+    project: Any, question: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    from django.urls import reverse
+
+    key = 'team/<b>"7"?#%'
+    rate(question, "i1", key, "minor")
+    rate(question, "i1", "b", "major")
+    bring_up_to_date(question.pk)
+    text = page(client_for(lead), reverse("rater", args=[project.pk, key]))
+    assert "<b>" not in text
+    assert "team/&lt;b&gt;" in text
+
+
+def test_pair_page_shows_tests_and_differences(
+    project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
+    text = page(client_for(lead), f"/projects/{project.pk}/pairs/?a=b&b=a")
+    assert "3 items in common, 2 rated alike" in text
+    assert "Stuart-Maxwell" in text
+    differing = text[text.index('id="differing-title"') :]
+    assert "i3" in differing
+    assert "i1" not in differing
+
+
+def test_pair_page_turned_round_is_transposed(
+    project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
+    client = client_for(lead)
+    one, other = (
+        client.get(f"/projects/{project.pk}/pairs/?a={a}&b={b}").context["details"].table
+        for a, b in ("ab", "ba")
+    )
+    assert (one == other.T).all()
+    assert (one != other).any()
+
+
+def test_a_rare_row_of_a_confusion_does_not_shine() -> None:
+    """Shaded is what is not the same, by its share of the disagreement; the table has its sums."""
+    rows = views.table_rows([[90, 6], [2, 0]], ["x", "y"])
+    assert [row["apart"] for row in rows] == [0.0, 0.75, 0.25, 0.0]
+    assert [row["share"] for row in rows] == [90 / 96, 6 / 96, 1.0, 0.0]
+    same = views.table_rows([[3, 0], [0, 1]], ["x", "y"])
+    assert [row["apart"] for row in same] == [0.0, 0.0, 0.0, 0.0]
+    table = {"confusion": [("x", [90, 6]), ("y", [2, 0])], "column_sums": [92, 6]}
+    text = render_to_string("metrics/common/_confusion_table.html", table)
+    assert re.findall(r'<td class="num[ a-z]*">(\d+)</td>', text) == [
+        *("90", "6", "96"), *("2", "0", "2"), *("92", "6", "98"),
+    ]  # fmt: skip
+
+
+def test_pair_page_no_common_item(
+    project: Any, rated: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    rate(rated, "lonely", "z", "minor")
+    bring_up_to_date(rated.pk)
+    assert "no item in common" in page(client_for(lead), f"/projects/{project.pk}/pairs/?a=a&b=z")
+
+
+@pytest.mark.parametrize(
+    ("query", "keys"),
+    [
+        ("", ["i1", "i2", "i3", "i4"]),
+        ("?ratings=2", ["i2", "i3"]),
+        ("?ratings=0", []),
+        ("?search=4", ["i4"]),
+        ("?search=I4", ["i4"]),
+        ("?search=%25", []),  # a percent sign is a percent sign
+        ("?search=_", []),
+    ],
+)
+def test_items_filter(
+    query: str, keys: list[str], project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
+    rows = client_for(lead).get(f"/projects/{project.pk}/items/{query}").context["rows"]
+    assert [row.item.key for row in rows] == keys
+
+
+@pytest.mark.fresh
+def test_items_pages(project: Any, question: Any, lead: Any, client_for: Any) -> None:
+    from projects.models import Item
+
+    Item.objects.bulk_create(Item(project=project, key=f"i{number}") for number in range(60))
+    client = client_for(lead)
+    first = client.get(f"/projects/{project.pk}/items/").context
+    second = client.get(f"/projects/{project.pk}/items/?after={first['next_after']}").context
+    assert (len(first["rows"]), len(second["rows"]), second["next_after"]) == (50, 10, None)
+
+
+def test_item_page_shows_history_and_comment(
+    project: Any, rated: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    rate(rated, "i1", "a", "critical", comment="<script>alert(1)</script>")
+    text = page(client_for(lead), f"/projects/{project.pk}/items/i1/")
+    assert "2 entries" in text
+    assert "&lt;script&gt;" in text
+    assert "<script>alert" not in text
+
+
+def test_item_page_shows_withdrawn_rating(
+    project: Any, rated: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    rate(rated, "i1", "c", None)
+    assert "withdrawn" in page(client_for(lead), f"/projects/{project.pk}/items/i1/")
+
+
+def test_versions_of_the_guidelines_are_marked_along_the_trend(
+    project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
+    client = client_for(lead)
+    address = f"/projects/{project.pk}/charts/trend.json?period=day&coefficient=percent_agreement"
+    assert "words" not in client.get(address).content.decode()
+    # Late in the evening of 5 March in Shanghai it is 5 March still in UTC; early in the morning it
+    # is not.
+    for day, hour in ((1, 1), (3, 1), (5, 20), (40, 1)):
+        with time_machine.travel(
+            datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC), tick=False
+        ) as clock:
+            clock.shift(datetime.timedelta(days=day - 1, hours=hour))
+            change_project(
+                project=project,
+                by=lead,
+                guidelines=f"Rules of day {day}",
+                time_zone="Asia/Shanghai",
+            )
+    bring_up_to_date(rated.pk)
+    made = client.get(address).json()
+    marks = made["spec"]["layer"][0]["data"]["values"]
+    assert [mark["words"] for mark in marks] == ["guidelines 2", "guidelines 3"]
+    assert [mark["start"] for mark in marks] == ["2026-03-03", "2026-03-06"]
+    # Nothing was rated on the 6th: the period after it is the first that rests on version 3.
+    assert {row["start"]: row["guidelines"] for row in made["rows"] if row["guidelines"]} == {
+        "2026-03-03": "2",
+        "2026-03-07": "3",
+    }
+    page = client.get(f"/projects/{project.pk}/?period=day").content.decode()
+    assert page.count(f'/projects/{project.pk}/guidelines/2/">Version 2</a>') == 1
+    rater = client.get(f"/projects/{project.pk}/charts/rater-trend.json?rater=a&period=day").json()
+    assert (
+        next(mark["start"] for mark in rater["spec"]["layer"][0]["data"]["values"]) == "2026-03-01"
+    )
+
+
+@pytest.mark.fresh
+def test_the_heat_map_begins_with_who_agrees_most(
+    project: Any, question: Any, rate: Any, lead: Any, client_for: Any
+) -> None:
+    """zoe and yan agree always, ann with nobody; bob met no one."""
+    for number, label in enumerate(["none", "minor", "major", "critical"] * 8):
+        for key in ("zoe", "yan"):
+            rate(question, f"i{number}", key, label)
+        rate(question, f"i{number}", "ann", "none")
+    rate(question, "alone", "bob", "none")
+    bring_up_to_date(question.pk)
+    client = client_for(lead)
+    spec = chart(client, project, "pairs.json")["spec"]
+    assert spec["encoding"]["x"]["scale"]["domain"] == ["yan", "zoe", "ann", "bob"]
+    struck = [layer["data"]["values"] for layer in spec["layer"] if "data" in layer]
+    assert {"a": "bob", "b": "zoe", "n_items": 0} in struck[0]
+    page = client.get(f"/projects/{project.pk}/?who=lowest")
+    found = [rater.key for rater in page.context["matrix_raters"]]
+    assert found == ["yan", "zoe", "ann"], "who cannot be told is not among them"
+    assert client.get(f"/projects/{project.pk}/?who=x").status_code == 404
+
+
+def test_an_unknown_coefficient_is_named_with_those_there_are(
+    project: Any, rated: Any, lead: Any, client_for: Any
+) -> None:
+    answer = client_for(lead).get(f"/projects/{project.pk}/?coefficient=odd")
+    text = answer.content.decode()
+    assert answer.status_code == 404
+    assert "coefficient is one of fleiss_kappa" in text
+    assert "The address may be mistyped" not in text
+
+
+def part(client: Any, project: Any, name: str, end: str) -> str:
+    """The dashboard as it is now, from the element with this id to its end."""
+    page = client.get(f"/projects/{project.pk}/").text
+    return str(page.partition(f'id="{name}"')[2].partition(end)[0])
+
+
+@pytest.mark.fresh
+def test_up_to_date_is_said_of_what_follows_the_readings_too(
+    project: Any, question: Any, lead: Any, client_for: Any
+) -> None:
+    said = partial(part, client_for(lead), project, "as-of", "</p>")
+    for item, rater, label in RATINGS:
+        cast.rate(question, item, rater, label)
+    bring_up_to_date(question.pk)
+    assert "up to date" in said()
+    CountState.objects.update(drawn_behind=True)
+    assert "up to date" not in said()
+    CountState.objects.update(drawn_behind=False)
+    cast.rate(question, "i4", "b", "minor")
+    work_on(question.pk)
+    assert "up to date" not in said()
+    assert "sentences and intervals follow" in said()
+    deferred_results.renew(question.pk)
+    assert "up to date" in said()
+
+
+@pytest.mark.fresh
+def test_nothing_is_said_to_stand_out_before_anybody_looked(
+    project: Any, question: Any, lead: Any, client_for: Any
+) -> None:
+    said = partial(part, client_for(lead), project, "findings", "</section>")
+    for item, rater, label in RATINGS:
+        cast.rate(question, item, rater, label)
+    work_on(question.pk)
+    assert "Whether anything stands out is being worked out." in said()
+    deferred_results.renew(question.pk)
+    assert "being worked out" not in said()
