@@ -14,6 +14,6 @@ urlpatterns = [
     path("trail/", api.SiteTrail.as_view(), name="api-site-trail"),
     path("projects/<int:project_id>/trail/", api.ProjectTrail.as_view(), name="api-project-trail"),
     path("", include("metrics.api.urls")),
-    path("", include("quality.api.urls")),
+    path("", include("quality.api_urls")),
     path("", include("projects.api.urls")),
 ]

@@ -42,17 +42,17 @@ def tell(text: str) -> None:
 def row(project: Any) -> str:
     from metrics.agreement import consensus
     from metrics.scale import QuestionScale
-    from quality.consensus import renew, votes
+    from quality.consensus import recompute, votes
     from quality.models import Consensus, ItemLabel
     from ratings.models import Rating
 
     question = project.questions.get()
     Consensus.objects.filter(question=question).delete()
     ItemLabel.objects.filter(question=question).delete()
-    first, _cpu = timed(lambda: renew.renew(question.pk, at_once=True))
+    first, _cpu = timed(lambda: recompute.renew(question.pk, at_once=True))
     some = Rating.objects.filter(question=question).order_by("pk")[0]
     Rating.objects.filter(pk=some.pk).update(code=(some.code + 1) % 3)
-    again, cpu = timed(lambda: renew.renew(question.pk, at_once=True))
+    again, cpu = timed(lambda: recompute.renew(question.pk, at_once=True))
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     scale = QuestionScale.of(question)
     said = votes.of_question(question, with_models=False)

@@ -107,7 +107,7 @@ def _gain(posterior: np.ndarray, pooled: np.ndarray) -> np.ndarray:
 
 
 def by_information(state: State, n: int) -> np.ndarray:
-    """What quality.planning.ordering does: the items that the next rating tells most of."""
+    """What quality.planning.queue_order does: the items that the next rating tells most of."""
     some = at_random(state, max(1, round(n * RANDOM_SHARE)))
     found = state.fit()
     if found.reason is not None:

@@ -15,20 +15,26 @@ class QualityConfig(AppConfig):
         from ratings.annotation.assignments import exams
         from ratings.items import bulk_views
 
-        from . import auditing, waiting
-        from .alarms import marks
-        from .consensus import audit
-        from .exam import judging
-        from .pages import rater_views, sending_views
+        from . import integrity
+        from .alerts import annotations
+        from .consensus import integrity as consensus_integrity
+        from .exams import sequential_test
+        from .inbox import selectors
+        from .rater_status import views as rater_status_views
+        from .review import assignment_views
 
-        listing.WAITS.append(waiting.by_project)
-        question_rows.WAITS.append(waiting.by_question)
-        raters = shared_views.Shown(rater_views.raters_of, {"funnel": rater_views.funnel_of})
+        listing.WAITS.append(selectors.by_project)
+        question_rows.WAITS.append(selectors.by_question)
+        raters = shared_views.Shown(
+            rater_status_views.raters_of, {"funnel": rater_status_views.funnel_of}
+        )
         shared_views.SHOWN[NamedView.Page.RATERS] = raters
-        views.MARKS.append(marks.of)
-        rater_table.MARKS.append(marks.of_raters)
-        verdict.FIRST.append(marks.first)
-        bulk_views.DONE["decide"] = sending_views.send
-        exams.HOLDER[:] = [judging.HOLDER]
-        audit_hooks.ALL.append(audit_hooks.Stored(audit.differences, audit.repair))
-        audit_hooks.ALL.extend(auditing.ALL)
+        views.MARKS.append(annotations.of)
+        rater_table.MARKS.append(annotations.of_raters)
+        verdict.FIRST.append(annotations.first)
+        bulk_views.DONE["decide"] = assignment_views.send
+        exams.HOLDER[:] = [sequential_test.HOLDER]
+        audit_hooks.ALL.append(
+            audit_hooks.Stored(consensus_integrity.differences, consensus_integrity.repair)
+        )
+        audit_hooks.ALL.extend(integrity.ALL)

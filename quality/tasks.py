@@ -3,21 +3,21 @@
 
 from __future__ import annotations
 
-from quality.alarms import sweep
-from quality.consensus import renew
-from quality.escalation import looking
-from quality.gold import renew as gold
-from quality.planning import ordering
-from quality.repeats import renew as repeats
-from quality.scorecard import triage
+from quality.alerts import sweep
+from quality.consensus import recompute
+from quality.escalation import rating_requests
+from quality.gold import recompute as gold
+from quality.planning import queue_order
+from quality.rater_status import comparison
+from quality.repeats import recompute as repeats
 
 
 def sweep_all() -> int:
     """Make the labels anew of questions whose ratings, decisions or raters changed, then ask again
     for items that they leave in doubt, and plan what comes first."""
-    made = renew.sweep()
-    looking.sweep()
-    ordering.sweep()
+    made = recompute.sweep()
+    rating_requests.sweep()
+    queue_order.sweep()
     return made
 
 
@@ -34,4 +34,4 @@ def sweep_gold() -> int:
 
 def sweep_raters() -> int:
     """Set every rater beside the others anew where their readings moved."""
-    return triage.sweep()
+    return comparison.sweep()

@@ -11,7 +11,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from projects.models import Member, Project
-from quality import waiting
+from quality.inbox import selectors
 from ratings.models import Assignment
 
 Role = Member.Role
@@ -82,7 +82,7 @@ class Line:
     place: Place
     url: str
     current: bool
-    waiting: int = 0
+    selectors: int = 0
 
     @property
     def most(self) -> bool:
@@ -131,11 +131,11 @@ def set_aside(project: Project) -> int:
     return Assignment.objects.set_aside_in(project)[:MOST].count()
 
 
-def waiting_for(project: Any) -> list[waiting.Wait]:
+def waiting_for(project: Any) -> list[selectors.Wait]:
     """What waits for whoever leads the project; nobody else is told by the bell."""
     if project.role != Role.LEAD:
         return []
-    return waiting.by_project({project.pk: project.role}).get(project.pk, [])
+    return selectors.by_project({project.pk: project.role}).get(project.pk, [])
 
 
 def others(user: Any, project: Any) -> list[tuple[str, str]]:

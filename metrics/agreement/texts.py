@@ -194,7 +194,7 @@ error so far; before any data from an assumed kappa and table (Bloch & Kraemer 1
 method). Fewer ratings an item are judged by thinning the patterns exactly. A rating's worth is the
 information that it gives about the label, in nats.
 
-A queue may be planned (`quality/planning/ordering.py`). *Labels*: the items come first whose next
+A queue may be planned (`quality/planning/queue_order.py`). *Labels*: the items come first whose next
 rating tells most of their category, with the pooled habits of all raters; sure labels (0.95) are
 done. *Narrow*: items get as many ratings as make the interval narrow with the fewest, before others
 begin, chosen by their number of ratings alone. One item of ten is drawn at random in either. Items

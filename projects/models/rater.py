@@ -38,7 +38,7 @@ class Rater(models.Model):
     )
     # A paused rater gets no items; what they rated counts on.
     paused = models.BooleanField(default=False)
-    # What their answers on gold brought them, to be told at the desk (quality.gold.acting).
+    # What their answers on gold brought them, to be told at the desk (quality.gold.interventions).
     told = models.CharField(
         max_length=6, choices=Told.choices, blank=True, default="", db_default=""
     )

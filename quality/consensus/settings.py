@@ -10,7 +10,7 @@ from core import security_log
 from projects.models import Question
 from quality.models import Consensus, Method
 
-from . import writing
+from . import storage
 
 
 @transaction.atomic
@@ -19,7 +19,7 @@ def choose(*, question: Question, method: str, with_models: bool, by: Any) -> Co
     sweep makes them anew. ValueError for an unknown method."""
     if method not in Method.values:
         raise ValueError(f"unknown method '{method}'; one of {', '.join(Method.values)}")
-    row = writing.lock(question.pk)
+    row = storage.lock(question.pk)
     before = {"method": row.method, "with_models": row.with_models}
     row.method = method
     row.with_models = with_models

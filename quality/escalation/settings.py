@@ -11,7 +11,7 @@ from core import security_log
 from events.services import record
 from projects.models import Question
 from quality.models import LabelRules
-from quality.refusing import Refused
+from quality.validation import Refused
 
 MOST_RATINGS = 1000
 MOST_BUDGET = 10_000_000

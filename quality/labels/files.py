@@ -13,8 +13,8 @@ from quality.models import ItemLabel
 from ratings.exports.rating_files import cell, parcels
 from ratings.files.parquet_file import pieces_of
 
-from . import for_tools
-from .final import Words, part_of, rows
+from . import tool_formats
+from .selectors import Words, part_of, rows
 
 # The columns before one a category, which holds its probability.
 NAMES = (
@@ -100,6 +100,6 @@ KINDS = {
     "csv": Kind(csv, "text/csv; charset=utf-8", "csv"),
     "jsonl": Kind(jsonl, "application/jsonl", "jsonl"),
     "parquet": Kind(parquet, "application/vnd.apache.parquet", "parquet"),
-    "label_studio": Kind(for_tools.label_studio, "application/json", "label-studio.json"),
-    "argilla": Kind(for_tools.argilla, "application/json", "argilla.json"),
+    "label_studio": Kind(tool_formats.label_studio, "application/json", "label-studio.json"),
+    "argilla": Kind(tool_formats.argilla, "application/json", "argilla.json"),
 }

@@ -1,7 +1,7 @@
 """What is done about the numbers: labels that somebody can rely on, and
 alarms that hold up."""
 
-from .alarm import (
+from .alert import (
     Alarm,
     AlarmRules,
     AlarmStep,
@@ -18,11 +18,11 @@ from .consensus import Consensus, ItemLabel, Method, RaterConfusion, Source
 from .decision import Claim, Decision, NamesSeen, Sent
 from .escalation import Escalation, LabelRules
 from .gold import GoldItem, GoldReview, GoldScore, GoldState
-from .gold_act import GoldAct
-from .renewed import Renewed
+from .gold_intervention import GoldAct
+from .rater_comparison import Triage
+from .recomputed import Renewed
 from .repeats import RepeatScore, RepeatState
-from .second import SecondOpinion
-from .triage import Triage
+from .second_opinion import SecondOpinion
 
 __all__ = [
     "Alarm",

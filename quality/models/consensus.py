@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from projects.models import Item, Question, Rater
 
-from .renewed import Renewed
+from .recomputed import Renewed
 
 DOUBT = 0.05  # with less, a label is not worth somebody's decision unless asked for
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from projects.models import GoldAnswer, Item, Question, Rater
 
-from .renewed import Renewed
+from .recomputed import Renewed
 
 
 class GoldState(Renewed):
@@ -19,7 +19,7 @@ class GoldState(Renewed):
     question that ever had gold; the worker that makes the scores holds its lease."""
 
     class Rule(models.TextChoices):
-        """What follows when the evidence reaches its limits (quality.gold.acting)."""
+        """What follows when the evidence reaches its limits (quality.gold.interventions)."""
 
         OFF = "off", _("nothing follows")
         PROPOSE = "propose", _("a warning or a pause is proposed to the lead")
@@ -79,7 +79,7 @@ class GoldScore(models.Model):
     # [{"start": first day, "n", "right", "low", "high", "evidence"}, ...] an ISO week with answers.
     weeks = models.JSONField(default=list)
     # Against being right as often as the bar asks, answers in the order in which they were given:
-    # now, and the highest it ever was, since an act was overridden last (quality.gold.acting). At
+    # now, and the highest it ever was, since an act was overridden last (quality.gold.interventions). At
     # most HIGHEST (quality.gold.scores).
     evidence = models.FloatField()
     highest = models.FloatField()

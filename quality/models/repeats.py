@@ -7,7 +7,7 @@ from django.db.models import F, Q
 
 from projects.models import Question, Rater
 
-from .renewed import Renewed
+from .recomputed import Renewed
 
 
 class RepeatState(Renewed):

@@ -58,7 +58,7 @@ class Apart(Judged):
         indexes = [
             # A rater's own, newest first, as those of ratings.
             models.Index(fields=["rater", "-changed_at"], name="apart_by_rater"),
-            # "Did anything come since?" (quality.gold.stamp)
+            # "Did anything come since?" (quality.gold.input_version)
             models.Index(fields=["question", "why", "id"], name="apart_by_question"),
         ]
 

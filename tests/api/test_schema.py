@@ -14,7 +14,7 @@ from rest_framework.test import APIClient
 
 from metrics.filtered import filtered_jobs
 from metrics.filters import EVERYTHING
-from quality.alarms import answering
+from quality.alerts import services
 from tests.api.test_access import EXPECTED
 
 
@@ -117,7 +117,7 @@ def rated_project(question: Any, rate: Callable[..., Any], make_alarm: Callable[
     bring_up_to_date(question.pk)
     every_coefficient(question)
     alarm = make_alarm(question, question.project.raters.get(key="ann"), pk=1)
-    answering.step(alarm=alarm, state="looked_at", by=None)
+    services.step(alarm=alarm, state="looked_at", by=None)
     return f"/api/v1/projects/{question.project_id}/"
 
 

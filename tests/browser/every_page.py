@@ -29,9 +29,9 @@ from projects.services.items.gold import set_gold
 from projects.services.question_validation import NewCategory, NewQuestion
 from projects.services.questions import add_question
 from quality import tasks
-from quality.adjudication import deciding
-from quality.exam import settings as exam_settings
+from quality.exams import settings as exam_settings
 from quality.models import Alarm, Appeal, GoldAct, LabelRules
+from quality.review import decisions
 from ratings.annotation import rater_messages
 from ratings.models import Exam, ImportRun, Rating
 from ratings.services.judgement import Judgement
@@ -242,7 +242,7 @@ def _quality(world: World, question: Question, lead: User) -> None:
     ada = project.raters.get(key="ada")
     own = list(Item.objects.filter(ratings__rater=ada).order_by("pk")[:3])
     for item in own:
-        deciding.decide(question=question, item=item, code=2, reason="as 3.1 says", by=lead)
+        decisions.decide(question=question, item=item, code=2, reason="as 3.1 says", by=lead)
     text = {"question": question.key, "text": "The text says otherwise."}
     for item in own[:2]:
         world.clients["ada"].post(f"{address}decisions/{item.pk}/", text)

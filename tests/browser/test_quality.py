@@ -17,7 +17,7 @@ from metrics.jobs import question_updates
 from projects.models import Item, Project, Question, Rater
 from projects.services.items.gold import set_gold
 from quality import tasks
-from quality.exam import settings
+from quality.exams import settings
 from quality.models import Appeal, DriftStanding, GoldAct, LabelRules
 from ratings.models import Exam
 from tests.browser.conftest import drawn

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 
 from metrics.jobs import question_updates
 from projects.models import Item, Member, Question, Rater
-from quality.consensus import renew
+from quality.consensus import recompute
 from quality.models import LabelRules
 from ratings.services.judgement import Judgement
 from ratings.services.record import record
@@ -58,7 +58,7 @@ def answered(begun: Cast | None, question: Question) -> Question:
 @pytest.fixture
 def rater(answered: Question) -> Rater:
     """Ben, who has an account, and is told of decisions on his items after a week."""
-    renew.renew(answered.pk)
+    recompute.renew(answered.pk)
     LabelRules.objects.create(question=answered, tell_raters=True, tell_after=7)
     user = User.objects.create_user("ben-user")
     Member.objects.create(project=answered.project, user=user, role=Member.Role.ANNOTATOR)

@@ -8,8 +8,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from projects.models import Project, Question
-from quality.consensus import renew
-from quality.labels import card, files, final
+from quality.consensus import recompute
+from quality.labels import data_card, files, selectors
 from quality.models import Consensus
 from ratings.files.parquet_file import has_parquet
 
@@ -33,13 +33,13 @@ class Command(BaseCommand):
         kind = options["format"]
         if kind == "parquet" and not has_parquet():
             raise CommandError("Parquet needs pyarrow: pip install -r requirements-extra.txt")
-        renew.renew(question.pk, at_once=True)
+        recompute.renew(question.pk, at_once=True)
         if kind == "card":
-            self.stdout.write(card.text(question))
+            self.stdout.write(data_card.text(question))
             return
         consensus = Consensus.objects.filter(question=question).first()
-        words = final.Words.of(question, consensus)
-        labels = final.chosen(question, at_least=at_least)
+        words = selectors.Words.of(question, consensus)
+        labels = selectors.chosen(question, at_least=at_least)
         for piece in files.KINDS[kind].make(labels, words):
             sys.stdout.buffer.write(piece)
         sys.stdout.buffer.flush()

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics.agreement import sample_size
 from projects.models import Question
-from quality.planning import widths
+from quality.planning import sample_size as planning_sample_size
 
 
 class Command(BaseCommand):
@@ -52,7 +52,7 @@ def _project(options: dict[str, Any]) -> list[dict[str, Any]]:
         raise CommandError("There is no such question: check the project's id and --question.")
     found = []
     for question in questions.prefetch_related("categories"):
-        outlook = widths.outlook(question, [options["half_width"]])
+        outlook = planning_sample_size.outlook(question, [options["half_width"]])
         (width,) = outlook.widths
         row = {"question": question.key, "coefficient": outlook.name}
         found.append(row | {"items": width.items, "more": width.more})

@@ -5,7 +5,7 @@ What is answered stands apart, as hidden gold does, and stays: it is not correct
 skipped. Each gold item comes once a rater at most, in an exam or hidden. A gold answer that is
 retired while the exam lasts counts for nothing.
 
-When there is enough to tell, whoever registered here says (``HOLDER``; quality.exam): this room
+When there is enough to tell, whoever registered here says (``HOLDER``; quality.exams): this room
 knows no statistics.
 """
 

@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from projects.models import GoldAnswer, Item, Question
-from quality.gold import renew
+from quality.gold import recompute
 from tests.cast import Cast
 
 pytestmark = pytest.mark.django_db
@@ -62,7 +62,7 @@ def test_the_list_says_how_raters_do(
     for key in ("i00", "i01", "a/b"):
         put = api.put(address(f"quality/gold/{key}/"), {"answer": "minor"}, format="json")
         assert put.status_code == 200
-    renew.renew(answered.pk, at_once=True)
+    recompute.renew(answered.pk, at_once=True)
     first = api.get(address("quality/gold/?page_size=2")).json()
     rest = api.get(first["next"]).json()
     rows = first["results"] + rest["results"]

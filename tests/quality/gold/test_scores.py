@@ -14,7 +14,7 @@ from metrics.jobs import question_updates
 from projects.models import GoldAnswer, Item, Question, Rater
 from projects.services.items.gold import retire_gold, set_gold
 from quality import tasks
-from quality.gold import renew, settings, stamp, suspects
+from quality.gold import input_version, recompute, settings, suspected_answers
 from quality.models import GoldItem, GoldReview, GoldScore, GoldState
 from ratings.models import Rating
 
@@ -81,12 +81,12 @@ def test_scores_are_those_of_the_formulas_and_follow_the_ratings(
     gold = GoldAnswer.objects.get(item=item).answer[0]
     rate(known, "i00", "ann", ("none", "minor", "major", "critical")[(gold + 1) % 4])
     question_updates.bring_up_to_date(known.pk)
-    assert renew.renew(known.pk, at_once=True)
+    assert recompute.renew(known.pk, at_once=True)
     check(known)
     assert GoldScore.objects.get(rater__key="ann").right == before.right - 1
     set_gold(item=item, question=known, answer=[(gold + 1) % 4], by=None)
-    assert known.pk in stamp.waiting()
-    renew.renew(known.pk, at_once=True)
+    assert known.pk in input_version.waiting()
+    recompute.renew(known.pk, at_once=True)
     check(known)
     assert GoldScore.objects.get(rater__key="ann").right >= before.right - 1
 
@@ -102,7 +102,7 @@ def test_of_several_right_ones_any_is_right_and_shares_are_not_scored(
     set_gold(item=items[1], question=answered, answer=[3], by=None)
     set_gold(item=items[2], question=answered, answer={0: 0.5, 1: 0.5}, by=None)
     question_updates.bring_up_to_date(answered.pk)
-    renew.renew(answered.pk, at_once=True)
+    recompute.renew(answered.pk, at_once=True)
     row = GoldScore.objects.get(rater__key="eve")
     assert (row.n, row.right) == (2, 1)
     assert np.array(row.table).sum() == 1
@@ -113,11 +113,11 @@ def test_of_several_right_ones_any_is_right_and_shares_are_not_scored(
 
 
 def test_without_gold_there_are_no_scores(known: Question) -> None:
-    renew.renew(known.pk, at_once=True)
+    recompute.renew(known.pk, at_once=True)
     assert GoldScore.objects.count() == 4
     for item in Item.objects.filter(gold_answers__isnull=False):
         retire_gold(item=item, question=known, by=None)
-    renew.renew(known.pk, at_once=True)
+    recompute.renew(known.pk, at_once=True)
     assert not GoldScore.objects.exists()
     assert not GoldItem.objects.exists()
 
@@ -129,7 +129,7 @@ def poison(question: Question, key: str, rate: Callable[..., Any]) -> Item:
     item = Item.objects.get(key=key)
     set_gold(item=item, question=question, answer=[3], by=None)
     question_updates.bring_up_to_date(question.pk)
-    renew.renew(question.pk, at_once=True)
+    recompute.renew(question.pk, at_once=True)
     return item
 
 
@@ -156,25 +156,25 @@ def test_gold_that_good_raters_miss_is_suspected_and_in_no_score_until_decided(
     assert wrong.status_code == 400 and not GoldReview.objects.exists()
     kept = client_for(lead).post(address, {"verdict": "keep", "reason": "I wrote it"})
     assert kept.status_code == 302
-    assert known.pk in stamp.waiting()
-    renew.renew(known.pk, at_once=True)
+    assert known.pk in input_version.waiting()
+    recompute.renew(known.pk, at_once=True)
     assert not GoldItem.objects.get(item=item).suspected
     assert GoldScore.objects.get(rater__key="ann").n == n + 1
     check(known)
     review = GoldReview.objects.get()
     assert review.reason == "I wrote it" and review.evidence["people"] == 4
     client_for(lead).post(address, {"verdict": "retire"})
-    renew.renew(known.pk, at_once=True)
+    recompute.renew(known.pk, at_once=True)
     assert GoldScore.objects.get(rater__key="ann").n == n
     assert client_for(lead).post(address, {"verdict": "retire"}).status_code == 404
-    with pytest.raises(suspects.Refused):
-        suspects.review(gold=review.gold, verdict="keep", by=lead)
+    with pytest.raises(suspected_answers.Refused):
+        suspected_answers.review(gold=review.gold, verdict="keep", by=lead)
 
 
 def test_the_pages_are_for_leads(
     known: Question, client_for: Callable[..., Client], lead: Any, annotator: Any, viewer: Any
 ) -> None:
-    renew.renew(known.pk, at_once=True)
+    recompute.renew(known.pk, at_once=True)
     ann = Rater.objects.get(key="ann").pk
     for address in ("gold/", f"gold/raters/{ann}/"):
         where = f"/projects/{known.project_id}/{address}"
@@ -195,7 +195,7 @@ def test_few_answers_are_an_interval_and_never_a_percentage(
         item = Item.objects.get(key=f"x{number}")
         set_gold(item=item, question=answered, answer=[1 if number else 0], by=None)
     question_updates.bring_up_to_date(answered.pk)
-    renew.renew(answered.pk, at_once=True)
+    recompute.renew(answered.pk, at_once=True)
     page = client_for(lead).get(f"/projects/{answered.project_id}/gold/")
     assert "3 of 4" in page.text
     assert "0.75" not in page.text
@@ -205,14 +205,14 @@ def test_few_answers_are_an_interval_and_never_a_percentage(
 def test_the_bar_is_chosen_and_weighs_the_evidence_anew(
     known: Question, client_for: Callable[..., Client], lead: Any
 ) -> None:
-    renew.renew(known.pk, at_once=True)
+    recompute.renew(known.pk, at_once=True)
     before = GoldScore.objects.get(rater__key="dan").highest
     address = f"/projects/{known.project_id}/gold/bar/"
     assert client_for(lead).post(address, {"bar": "1"}).status_code == 400
     assert client_for(lead).post(address, {"bar": "nan"}).status_code == 400
     assert client_for(lead).post(address, {"bar": "0.95"}).status_code == 302
-    assert known.pk in stamp.waiting()
-    renew.renew(known.pk, at_once=True)
+    assert known.pk in input_version.waiting()
+    recompute.renew(known.pk, at_once=True)
     assert GoldScore.objects.get(rater__key="dan").highest > before
     with pytest.raises(ValueError, match="from 0"):
         settings.choose(question=known, bar="high", by=lead)

@@ -17,9 +17,9 @@ from django.test import Client
 
 from metrics.jobs import question_updates
 from projects.models import Question
-from quality.consensus import renew
+from quality.consensus import recompute
 from quality.models import Consensus, ItemLabel
-from quality.planning import ordering
+from quality.planning import queue_order
 
 pytestmark = pytest.mark.django_db
 
@@ -55,7 +55,7 @@ def labelled(request: Any, question: Question, rate: Callable[..., Any]) -> tupl
             rate(question, item, rater, "none")
         rate(question, item, rater, label)
     question_updates.bring_up_to_date(question.pk)
-    renew.renew(question.pk)
+    recompute.renew(question.pk)
     return question, reason
 
 
@@ -82,7 +82,7 @@ def test_values_have_reasons_and_none_is_nan(
         assert answer.status_code == 200, kind
         if kind != "parquet":
             assert not NO_NUMBER.search(answer.getvalue().decode()), kind
-    assert ordering.plan(question.project) is not None
+    assert queue_order.plan(question.project) is not None
 
 
 def visible(page: str) -> str:

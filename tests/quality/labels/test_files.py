@@ -12,10 +12,10 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from projects.models import Item, Question
-from quality.adjudication import deciding
-from quality.consensus import renew
-from quality.labels import card, files, final
+from quality.consensus import recompute
+from quality.labels import data_card, files, selectors
 from quality.models import Consensus, ItemLabel
+from quality.review import decisions
 from tests.cast import Cast
 
 pytestmark = pytest.mark.django_db
@@ -29,14 +29,14 @@ def made_once(answered_once: Cast) -> Cast:
 @pytest.fixture
 def labelled(answered: Question, lead: User) -> Question:
     """One of the sixty items is decided."""
-    renew.renew(answered.pk)
-    deciding.decide(question=answered, item=Item.objects.get(key="i00"), code=3, by=lead)
+    recompute.renew(answered.pk)
+    decisions.decide(question=answered, item=Item.objects.get(key="i00"), code=3, by=lead)
     return answered
 
 
 def made(question: Question, kind: str) -> bytes:
-    words = final.Words.of(question, Consensus.objects.get(question=question))
-    return b"".join(files.KINDS[kind].make(final.chosen(question), words))
+    words = selectors.Words.of(question, Consensus.objects.get(question=question))
+    return b"".join(files.KINDS[kind].make(selectors.chosen(question), words))
 
 
 def test_csv_and_json_lines_say_the_same(labelled: Question) -> None:
@@ -49,7 +49,7 @@ def test_csv_and_json_lines_say_the_same(labelled: Question) -> None:
         assert float(row["confidence"]) == line["confidence"]
         shares = {label: float(row[f"p {label}"]) for label in line["distribution"]}
         assert shares == line["distribution"]
-        assert row["split"] == line["split"] == final.part_of(line["item"])
+        assert row["split"] == line["split"] == selectors.part_of(line["item"])
     decided = next(line for line in lines if line["item"] == "i00")
     assert (decided["label"], decided["source"], decided["decided_by"]) == (
         "critical",
@@ -91,21 +91,21 @@ def test_other_tools_get_tasks_with_their_content(labelled: Question) -> None:
 
 
 def test_a_split_stays_whatever_else_comes() -> None:
-    parts = [final.part_of(f"item {number}") for number in range(10_000)]
+    parts = [selectors.part_of(f"item {number}") for number in range(10_000)]
     assert parts.count("train") == pytest.approx(8_000, abs=150)
     assert parts.count("dev") == pytest.approx(1_000, abs=100)
-    assert [final.part_of(key) for key in ("item 0", "item 1")] == ["test", "train"]
+    assert [selectors.part_of(key) for key in ("item 0", "item 1")] == ["test", "train"]
 
 
 def test_the_card_says_what_the_labels_rest_on(labelled: Question) -> None:
-    said = card.text(labelled)
+    said = data_card.text(labelled)
     assert "60 items: 59 by consensus, 1 by decision" in said
     assert "4 people, 0 models" in said
     assert "fleiss_kappa: 0." in said
-    first = card.digest(labelled, Consensus.objects.get())
+    first = data_card.digest(labelled, Consensus.objects.get())
     assert first in said
     ItemLabel.objects.filter(item__key="i01").update(code=None)
-    assert card.digest(labelled, Consensus.objects.get()) != first
+    assert data_card.digest(labelled, Consensus.objects.get()) != first
 
 
 def test_the_command_prints_labels_as_they_are_now(

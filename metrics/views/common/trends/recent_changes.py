@@ -35,7 +35,7 @@ class Move:
 
 def moves(chosen: Selection) -> list[Move]:
     """The last move of agreement, where it is clear; it names nobody. One query. Who moved is told
-    by alarms, whose evidence keeps a promise (quality.alarms)."""
+    by alarms, whose evidence keeps a promise (quality.alerts)."""
     name = chosen.coefficient
     if not name.startswith("fleiss_kappa"):
         name = weighted("fleiss_kappa", chosen.first["weights"])

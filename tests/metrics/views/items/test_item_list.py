@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from projects.models import Item, Rater
 from projects.services.items import gold
-from quality.adjudication import deciding
+from quality.review import decisions
 from ratings.items import item_search
 from ratings.models import Assignment
 
@@ -160,10 +160,10 @@ def test_what_is_decided_and_what_is_gold_is_marked(
     page: Any, items: Any, question: Any, lead: Any, project: Any, client_for: Any, viewer: Any
 ) -> None:
     assert ">decided<" not in page()
-    deciding.decide(question=question, item=items[0], code=1, by=lead)
+    decisions.decide(question=question, item=items[0], code=1, by=lead)
     gold.set_gold(item=items[1], question=question, answer=[0], by=lead)
     assert (page().count(">decided<"), page().count(">gold<")) == (1, 1)
     others = client_for(viewer).get(f"/projects/{project.pk}/items/").content.decode()
     assert (others.count(">decided<"), others.count(">gold<")) == (1, 0)
-    deciding.decide(question=question, item=items[0], code=None, by=lead)
+    decisions.decide(question=question, item=items[0], code=None, by=lead)
     assert ">decided<" not in page()

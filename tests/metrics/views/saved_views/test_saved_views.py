@@ -18,7 +18,7 @@ from metrics.models import NamedView, ViewLink
 from metrics.saved_views import services
 from metrics.views.saved_views.link_removal import unlinked
 from projects.models import Member, Project
-from quality.scorecard import triage
+from quality.rater_status import comparison
 from tests import cast
 from tests.cast import Cast
 
@@ -237,7 +237,7 @@ def test_an_open_page_of_a_link_stays_right(linked: str) -> None:
 
 def test_the_raters_by_a_link(rated: Any, lead: Any, client_for: Any) -> None:
     client = client_for(lead)
-    triage.renew(rated.pk, at_once=True)
+    comparison.renew(rated.pk, at_once=True)
     keep(client, rated.project, page="raters")
     link = link_of(do(client, NamedView.objects.get(), do="share", until=until(0)))
     text = Client().get(link).content.decode()

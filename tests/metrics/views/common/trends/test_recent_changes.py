@@ -32,7 +32,7 @@ def test_the_dashboard_opens_with_the_move_and_leads_to_its_explanation(
     assert re.search(
         r"Fleiss’ kappa, quadratic weights fell from 1.00 to 0.\d\d in the week of 2026-05-11", said
     )
-    # c answered a step higher in 16 ratings: too few to name anybody. Alarms do (quality.alarms).
+    # c answered a step higher in 16 ratings: too few to name anybody. Alarms do (quality.alerts).
     assert "c now answers" not in said
     link = re.search(r'href="(/projects/\d+/change/[^"]*)"', said)
     assert link

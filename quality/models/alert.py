@@ -1,0 +1,238 @@
+"""Alarms as cases with a life, and where each rater stands without one."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn, Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from projects.models import Project, Question, Rater
+
+from .recomputed import Renewed
+
+
+class Kind(models.TextChoices):
+    """What an alarm is about; docs/statistics.md says when each is raised."""
+
+    RATER_DRIFT = "rater_drift", _("rates otherwise than before")
+    RATER_SAME = "rater_same", _("nearly always the same answer")
+    RATER_FAST = "rater_fast", _("far faster than the others")
+    RATER_APART = "rater_apart", _("apart from the start")
+    QUESTION_FELL = "question_fell", _("agreement of a question fell")
+    PAIR_DIVERGED = "pair_diverged", _("two raters moved apart")
+    CATEGORY_COLLAPSED = "category_collapsed", _("a category does not hold any more")
+    OVERLAP_BEHIND = "overlap_behind", _("ratings wanted per item are missing")
+    GOLD_SUSPECTED = "gold_suspected", _("gold answers in doubt")
+
+
+class Measure(models.TextChoices):
+    AGREEMENT = "agreement", _("agreement with the others")
+    BIAS = "bias", _("milder or harsher than the others")
+    ANSWERS = "answers", _("share of other answers than the usual one")
+    PACE = "pace", _("share of ratings that took their time")
+    USE = "use", _("share of the category")
+    ITEMS = "items", _("number of items")
+
+
+class State(models.TextChoices):
+    OPEN = "open", pgettext_lazy("waits for an answer", "open")
+    LOOKED_AT = "looked_at", _("looked at")
+    MUTED = "muted", _("muted")
+    RESOLVED = "resolved", _("resolved")
+
+
+class Answer(models.TextChoices):
+    """What the lead found out about an alarm."""
+
+    REAL = "real", _("It is real")
+    NOT_HIS_FAULT = "not_his_fault", _("It is not the rater's fault")
+    EXPLAINED = "explained", _("It has another cause")
+
+
+class Sensitivity(models.TextChoices):
+    """How much evidence rings (quality.alerts.sensitivity)."""
+
+    SURE = "sure", _("few and sure")
+    MIDDLE = "middle", _("some, sooner")
+    EARLY = "early", _("many and early")
+
+
+class AlarmRules(models.Model):
+    """What a lead chose of a project's alarms."""
+
+    project = models.OneToOneField(
+        Project, models.CASCADE, primary_key=True, related_name="alarm_rules"
+    )
+    sensitivity = models.CharField(
+        max_length=6, choices=Sensitivity.choices, default=Sensitivity.SURE
+    )
+
+    class Meta:
+        verbose_name_plural = "alarm rules"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(sensitivity__in=Sensitivity.values), name="alarm_sensitivity_known"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.project_id}: {self.sensitivity}"
+
+
+class AlarmQuerySet(models.QuerySet["Alarm"]):
+    def newest(self) -> Self:
+        """Noticed last first; of those of one day, as when a history is imported, those first that
+        rest on most."""
+        return self.order_by("-noticed", "-n", "-pk")
+
+
+class Alarm(models.Model):
+    """Something that somebody should look at, with the numbers that it was raised with: they stay,
+    whatever later ratings say. Only ``state``, ``answer``, ``until`` and ``stands`` move."""
+
+    question = models.ForeignKey(Question, models.CASCADE, related_name="alarms", db_index=False)
+    # Null: it is about no single rater.
+    rater = models.ForeignKey(
+        Rater, models.CASCADE, null=True, blank=True, related_name="alarms", db_index=False
+    )
+    # The other of two raters: whom nothing tells apart, or of a pair that it is about.
+    other = models.ForeignKey(Rater, models.CASCADE, null=True, blank=True, related_name="+")
+    code = models.SmallIntegerField(null=True, blank=True)  # of the category that it is about
+    kind = models.CharField(max_length=20, choices=Kind.choices)
+    measure = models.CharField(max_length=9, choices=Measure.choices)
+    # The day since when, and the days between which it probably is.
+    since = models.DateField()
+    since_earliest = models.DateField()
+    since_latest = models.DateField()
+    # The day whose ratings made the evidence enough; raised_at is when the program saw them.
+    noticed = models.DateField()
+    raised_at = models.DateTimeField()
+    # How far it moved, or where it is, with its 95 % interval, in units of the measure: kappa units
+    # of agreement, ranks of a bias, shares of answers, pace and use.
+    size = models.FloatField()
+    low = models.FloatField()
+    high = models.FloatField()
+    n = models.PositiveIntegerField()  # items that it rests on, since then
+    n_before = models.PositiveIntegerField()  # and before, in the same segment
+    evidence = models.FloatField()
+    # What else it rests on: docs/api.md.
+    facts = models.JSONField(default=dict)
+    reason = models.CharField(max_length=40, blank=True)  # cannot_tell_who
+    # {"days": [days since 1970-01-01], "n": [...], "means": [...], "evidence": [...]} of the
+    # days (of a rater) or weeks (of other kinds), as they stood when it was raised.
+    chart = models.JSONField(default=dict)
+    state = models.CharField(max_length=9, choices=State.choices, default=State.OPEN)
+    answer = models.CharField(max_length=13, choices=Answer.choices, blank=True)
+    until = models.DateField(null=True, blank=True)  # muted until this day; null: without an end
+    # Whether today's ratings would raise it still.
+    stands = models.BooleanField(default=True)
+
+    objects = AlarmQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["question", "kind", "rater", "noticed"],
+                condition=Q(other=None),
+                name="alarm_unique",
+            ),
+            models.CheckConstraint(condition=Q(kind__in=Kind.values), name="alarm_kind_known"),
+            models.CheckConstraint(
+                condition=Q(measure__in=Measure.values), name="alarm_measure_known"
+            ),
+            models.CheckConstraint(condition=Q(state__in=State.values), name="alarm_state_known"),
+            models.CheckConstraint(
+                condition=Q(answer__in=["", *Answer.values]), name="alarm_answer_known"
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["question"], condition=Q(state=State.OPEN.value), name="alarm_open"
+            ),
+            models.Index(fields=["rater"], name="alarm_by_rater"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} since {self.since}"
+
+
+class AlarmStep(models.Model):
+    """One step in the life of an alarm. Written once, never changed; ``by`` null: the program."""
+
+    alarm = models.ForeignKey(Alarm, models.CASCADE, related_name="steps")
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    at = models.DateTimeField()
+    state = models.CharField(max_length=9, choices=State.choices)
+    answer = models.CharField(max_length=13, choices=Answer.choices, blank=True)
+    until = models.DateField(null=True, blank=True)
+    reason = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=State.values), name="alarm_step_state_known"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.alarm_id}: {self.state}"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if self.pk is not None:
+            raise TypeError("A step of an alarm is written once and never changed.")
+        super().save(*args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise TypeError("A step of an alarm is never deleted.")
+
+
+class DriftRun(Renewed):
+    """When a question was last looked through for drift, and what of. One row a question; the
+    worker that looks holds its lease."""
+
+    question = models.OneToOneField(
+        Question, models.CASCADE, primary_key=True, related_name="drift_run"
+    )
+    n_ratings = models.PositiveIntegerField(default=0)
+    # Why nothing could be looked for; empty where it could: too_many_comparisons, or
+    # single_category.
+    reason = models.CharField(max_length=40, blank=True)
+    # What an expectation of alarms rests on (quality.alerts.sensitivity).
+    volume = models.JSONField(default=dict)
+
+    def __str__(self) -> str:
+        return f"question {self.question_id}: {self.n_ratings} ratings"
+
+
+class DriftStanding(models.Model):
+    """Where a rater stands after all alarms, in the present segment. ``channel``, ``since`` and
+    the size: of what the evidence is most for, empty where there is none yet."""
+
+    question = models.ForeignKey(Question, models.CASCADE, related_name="+", db_index=False)
+    rater = models.ForeignKey(Rater, models.CASCADE, related_name="+")
+    evidence = models.FloatField()
+    greatest = models.FloatField()
+    watched = models.BooleanField()
+    n = models.PositiveIntegerField()
+    reason = models.CharField(max_length=40, blank=True)  # too_short, no_peers
+    measure = models.CharField(max_length=9, choices=Measure.choices, blank=True)
+    since = models.DateField(null=True, blank=True)
+    size = models.FloatField(null=True, blank=True)
+    low = models.FloatField(null=True, blank=True)
+    high = models.FloatField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["question", "rater"], name="drift_standing_unique")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rater_id}: {self.evidence:.0f}"

@@ -1,0 +1,60 @@
+"""Sensitivity of alarms: one choice a project, told in what it means there, and kept in the trail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from projects.models import Question, Rater
+from quality import tasks
+from quality.alerts import annotations as alerts_annotations
+from quality.alerts import sensitivity
+from quality.alerts.detection import input_version
+from quality.models import Alarm, AlarmRules, DriftRun
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_a_lead_chooses_how_much_rings(
+    stream: Callable[..., Question], client_for: Any, lead: Any, viewer: Any
+) -> None:
+    question = stream(moves={"dan": 30})
+    tasks.sweep_alarms()
+    assert [case.facts for case in Alarm.objects.all()] == [{"level": 5000.0}]
+    page = f"/projects/{question.project_id}/alarms/rules/"
+    assert client_for(viewer).get(page).status_code == 403
+    client = client_for(lead)
+    text = client.get(page).text
+    assert "At most one false alarm in 20 years" in text
+    assert "false alarms a year" in text
+    assert "own items that others rated too" in text
+    assert client.post(page, {"sensitivity": "odd"}).status_code == 400
+    assert not AlarmRules.objects.exists()
+    assert client.post(page, {"sensitivity": "early"}).status_code == 302
+    assert client.post(page, {"sensitivity": "early"}).status_code == 302
+    assert input_version.waiting() == [question.pk]
+    assert "changed how much rings" in client.get(f"/projects/{question.project_id}/trail/").text
+    DriftRun.objects.update(made_at=None)
+    assert tasks.sweep_alarms() == 1
+    assert Alarm.objects.filter(rater__key="dan", facts__level=5000.0, stands=True).count() == 1
+    later = Alarm.objects.exclude(rater__key="dan")
+    assert {case.facts["level"] for case in later} <= {250.0}
+    rows = sensitivity.expected(question.project)
+    assert [row.level for row in rows] == [5000, 1000, 250]
+    assert [row.a_year for row in rows] == sorted(row.a_year or 0 for row in rows)
+    assert [row.items for row in rows] == sorted((row.items or 0 for row in rows), reverse=True)
+
+
+def test_a_case_is_a_mark_on_the_trends(question: Question, make_alarm: Any) -> None:
+    rater = Rater.objects.get(key="ann")
+    case = make_alarm(question, rater)
+    assert alerts_annotations.of(question, None) == [("2026-08-17", f"alarm: {rater}")]
+    assert alerts_annotations.of(question, rater) == [("2026-08-17", "alarm")]
+    assert (
+        alerts_annotations.of(question, Rater.objects.create(project=question.project, key="ben"))
+        == []
+    )
+    Alarm.objects.filter(pk=case.pk).update(state="resolved")
+    assert alerts_annotations.of(question, None) == []

@@ -1,0 +1,85 @@
+"""Answers to hidden gold are scored as ratings of gold are, and are in no agreement."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from metrics.jobs import question_updates
+from metrics.models import CountState, Reading
+from projects.models import Item, Question, Rater
+from projects.services.items.gold import set_gold
+from quality import tasks
+from quality.gold import input_version, recompute
+from quality.models import GoldItem, GoldScore, GoldState
+from ratings.models import Apart, Assignment
+from tests.ratings.annotation.test_rate import submit
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def asked(answered: Question) -> list[Item]:
+    """Five new items with gold that the desk gave to ann as hidden gold."""
+    ann = Rater.objects.get(key="ann")
+    items = []
+    for number in range(5):
+        body = {"text": f"gold {number}"}
+        item = Item.objects.create(project=answered.project, key=f"g{number}", body=body)
+        set_gold(item=item, question=answered, answer=[1], by=None)
+        until = timezone.now() + datetime.timedelta(minutes=30)
+        Assignment.objects.create(item=item, rater=ann, why="gold", leased_until=until)
+        items.append(item)
+    return items
+
+
+def test_answers_to_hidden_gold_are_scored_and_stand_apart(
+    answered: Question, asked: list[Item], client_for: Any, annotator: Any, lead: Any, rate: Any
+) -> None:
+    def readings() -> list[Any]:
+        return list(Reading.objects.order_by("pk").values_list("coefficients", "headline"))
+
+    before = readings()
+    project = answered.project
+    tasks.sweep_gold()
+    assert not GoldScore.objects.exists()
+    desk: Client = client_for(annotator)
+    for item, code in zip(asked, (1, 1, 1, 2, 1), strict=True):
+        assert submit(desk, project, item, answered, code).status_code == 302
+    question_updates.bring_up_to_date(answered.pk)
+    assert readings() == before
+    assert answered.pk in input_version.waiting()
+    recompute.renew(answered.pk, at_once=True)
+    assert answered.pk not in input_version.waiting()
+    score = GoldScore.objects.get()
+    assert (score.rater.key, score.n, score.right) == ("ann", 5, 4)
+    assert score.table[1][1] == 4 and score.table[2][1] == 1
+    assert GoldState.objects.get().n_apart == GoldState.objects.get().n_answers == 5
+    assert list(GoldItem.objects.values_list("exposures", flat=True)) == [1] * 5
+    page = client_for(lead).get(f"/projects/{project.pk}/").text
+    assert "5 answers to hidden gold stand apart." in " ".join(page.split())
+    page = client_for(lead).get(f"/projects/{project.pk}/gold/").text
+    assert "5 answers to hidden gold stand apart from the ratings." in " ".join(page.split())
+    # Another answer counts once it stands; a rating of the same item by a file does not.
+    submit(desk, project, asked[3], answered, 1)
+    rate(answered, "g0", "ann", "critical")
+    question_updates.bring_up_to_date(answered.pk)
+    recompute.renew(answered.pk, at_once=True)
+    score = GoldScore.objects.get()
+    assert (score.n, score.right) == (5, 5)
+    assert Apart.objects.count() == 6
+    assert CountState.objects.filter(question=answered).exists()
+
+
+def test_before_anybody_rated_the_page_counts_nothing(
+    project: Any, question: Question, lead: Any, client_for: Any
+) -> None:
+    item = Item.objects.create(project=project, key="only", body={"text": "x"})
+    set_gold(item=item, question=question, answer=[1], by=lead)
+    page = client_for(lead).get(f"/projects/{project.pk}/gold/").text
+    assert "Nobody has rated an item with gold yet." in page
+    assert "Gold answers in force" not in page

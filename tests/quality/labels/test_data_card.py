@@ -1,0 +1,34 @@
+"""The data card beside the labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from metrics.jobs.question_updates import bring_up_to_date
+from metrics.models import Reading
+from projects.models import Question, Rater
+from quality.labels import data_card
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_agreement_is_that_of_the_pages(question: Question, rate: Any) -> None:
+    """Of the people, where models are kept apart; what is read first stands first."""
+    labels = ["none", "minor", "major", "critical"]
+    Rater.objects.create(project=question.project, key="bot", kind=Rater.Kind.MODEL)
+    for number in range(40):
+        rate(question, f"i{number}", "ann", labels[number % 4])
+        rate(question, f"i{number}", "bea", labels[(number + (number % 5 == 0)) % 4])
+        rate(question, f"i{number}", "cleo", labels[number % 4])
+        rate(question, f"i{number}", "bot", "none")
+    bring_up_to_date(question.pk)
+    reading = Reading.objects.get(question=question, span="all")
+    name, first = reading.headline["name"], reading.headline["value"]
+    assert first["value"] != reading.coefficients[name]["value"]
+    lines = data_card.text(question).splitlines()
+    at = lines.index("* Agreement below: of the people")
+    assert lines[at + 1] == (
+        f"* {name}: {first['value']:.3f} [{first['low']:.3f}, {first['high']:.3f}]"
+    )
