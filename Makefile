@@ -166,5 +166,5 @@ pip="$(RUN) -m pip install -qq --disable-pip-version-check"; \
 endef
 
 # Charts: Vega, Vega-Lite and vega-embed in one file, made from the vl-convert wheel without network.
-build/static/vendor/vega-bundle.js: agreement_site/running/vega_bundle.py .venv/installed
-	$(RUN) agreement_site/running/vega_bundle.py $@
+build/static/vendor/vega-bundle.js: agreement_site/server/vega_bundle.py .venv/installed
+	$(RUN) agreement_site/server/vega_bundle.py $@

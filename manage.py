@@ -9,7 +9,7 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agreement_site.settings")
     if sys.argv[1:2] == ["services"]:
         # The supervisor needs no Django: it stays small and starts at once.
-        from agreement_site.running.services import main as supervise
+        from agreement_site.server.launcher import main as supervise
 
         sys.exit(supervise(sys.argv[2:]))
 

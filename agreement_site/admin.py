@@ -21,8 +21,8 @@ from core import security_log
 from projects.admin_base import InTrail, ReadOnly
 from projects.services.members.usernames import refuse_misleading
 
+from .audit_log import selectors
 from .models import KnownPassword, TrailLine
-from .trail import reading
 
 RIGHTS = ("is_staff", "is_superuser", "groups", "user_permissions")
 
@@ -140,5 +140,5 @@ class Trail(ReadOnly):
         security_log.event("export", what_of="trail", kind="csv")
         response = HttpResponse(content_type="text/csv; charset=utf-8")
         response["Content-Disposition"] = 'attachment; filename="concord-trail.csv"'
-        response.writelines(reading.as_csv(lines.order_by("-id")))
+        response.writelines(selectors.as_csv(lines.order_by("-id")))
         return response

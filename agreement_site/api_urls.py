@@ -1,7 +1,7 @@
 from django.urls import include, path
 from drf_spectacular.views import SpectacularJSONAPIView
 
-from agreement_site.trail import api
+from agreement_site.audit_log import api
 
 # Public: whoever writes a client may read how to speak to it, with or without a good token.
 schema = SpectacularJSONAPIView.as_view(

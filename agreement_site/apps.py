@@ -12,15 +12,15 @@ class SiteConfig(AppConfig):
         # Tasks bind to this application. Not in __init__.py: the supervisor imports this package
         # without Celery.
         from . import celery  # noqa: F401 - imported for what it sets up
-        from .answers import trail
+        from .audit_log import recorder
 
-        if trail.keep not in security_log.LISTENERS:
-            security_log.LISTENERS.append(trail.keep)
+        if recorder.keep not in security_log.LISTENERS:
+            security_log.LISTENERS.append(recorder.keep)
         if settings.SENTRY_DSN:
             tell_sentry(settings.SENTRY_DSN)
         if settings.OTEL_EXPORTER_OTLP_ENDPOINT:
             from . import releases
-            from .answers.traces import tell_opentelemetry
+            from .monitoring.tracing import tell_opentelemetry
 
             tell_opentelemetry(releases.release())
 

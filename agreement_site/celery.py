@@ -23,7 +23,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agreement_site.settings")
 # supervisor says the rest.
 warnings.filterwarnings("ignore", category=SecurityWarning)
 
-app = Celery("concord", task_cls="agreement_site.answers.logs:LoggedTask")
+app = Celery("concord", task_cls="agreement_site.monitoring.logs:LoggedTask")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
@@ -71,7 +71,7 @@ class Sweeper(bootsteps.StartStopStep):
         from django.utils.module_loading import import_string
 
         from agreement_site import releases
-        from agreement_site.answers.logs import working_on
+        from agreement_site.monitoring.logs import working_on
         from core.web import prometheus
 
         sweep = import_string(path)

@@ -12,7 +12,7 @@ from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from agreement_site import retention
-from agreement_site.answers import unread
+from agreement_site.monitoring import stale_results
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ _cleaned_at = 0.0
 def sweep() -> None:
     """To be called every few seconds."""
     global _cleaned_at  # noqa: PLW0603 - one worker, one clock
-    unread.look(timezone.now())
+    stale_results.look(timezone.now())
     if time.monotonic() - _cleaned_at >= CLEAN_EVERY or not _cleaned_at:
         _cleaned_at = time.monotonic()
         remove_sessions()

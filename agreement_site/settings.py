@@ -156,7 +156,7 @@ if HTTPS and (DEBUG or "*" in ALLOWED_HOSTS):
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
 
 INSTALLED_APPS = [
-    "agreement_site.frame.apps.AdminConfig",
+    "agreement_site.navigation.apps.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -181,35 +181,35 @@ INSTALLED_APPS = [
     "agreement_site",
 ]
 MIDDLEWARE = [
-    "agreement_site.answers.logs.RequestLog",
-    "agreement_site.answers.middleware.KnownMethods",
-    "agreement_site.answers.middleware.NoNul",
+    "agreement_site.monitoring.logs.RequestLog",
+    "agreement_site.middleware.security.KnownMethods",
+    "agreement_site.middleware.security.NoNul",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "agreement_site.answers.fixed.FixedFiles",
-    "agreement_site.answers.middleware.PackedPages",
-    "agreement_site.answers.middleware.ApiAnswers",
-    "agreement_site.answers.middleware.ContentSecurityPolicy",
-    "agreement_site.answers.middleware.OnlyAsPages",
+    "agreement_site.middleware.static_bundles.FixedFiles",
+    "agreement_site.middleware.security.PackedPages",
+    "agreement_site.middleware.security.ApiAnswers",
+    "agreement_site.middleware.security.ContentSecurityPolicy",
+    "agreement_site.middleware.security.OnlyAsPages",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "agreement_site.accounts.session_store.Seen",
+    "agreement_site.accounts.sessions.store.Seen",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     # After the session and its user, who may have chosen a language; before all that answers in
     # words.
-    "agreement_site.accounts.language.LanguageMiddleware",
+    "agreement_site.accounts.preferences.language.LanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "agreement_site.answers.bodies.BoundedForms",  # after the user, before CSRF reads the form
+    "agreement_site.middleware.request_limits.BoundedForms",  # after the user, before CSRF reads the form
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     # What allauth's views raise is answered here; they find the request through it.
     "allauth.account.middleware.AccountMiddleware",
-    "agreement_site.accounts.requirement.OwnPassword",
-    "agreement_site.accounts.requirement.SecondFactor",
-    "agreement_site.accounts.pace.Pace",
+    "agreement_site.accounts.required_actions.OwnPassword",
+    "agreement_site.accounts.required_actions.SecondFactor",
+    "agreement_site.accounts.rate_limits.Pace",
     "agreement_site.accounts.sign_in.TooMany",
-    "agreement_site.answers.tables.TablesAsFiles",  # next to the page, in its reader's language
+    "agreement_site.middleware.table_export.TablesAsFiles",  # next to the page, in its reader's language
 ]
 ROOT_URLCONF = "agreement_site.urls"
 WSGI_APPLICATION = "agreement_site.wsgi.application"
@@ -233,7 +233,7 @@ TEMPLATES = [
             "builtins": [
                 "core.web.dates",
                 "core.web.tables",
-                "agreement_site.answers.fixed",
+                "agreement_site.middleware.static_bundles",
             ],
         },
     },
@@ -246,15 +246,15 @@ DATABASES = {
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-AUTHENTICATION_BACKENDS = ["agreement_site.accounts.language.Accounts"]
+AUTHENTICATION_BACKENDS = ["agreement_site.accounts.preferences.language.Accounts"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {
-        "NAME": "agreement_site.accounts.passwords.LongEnough",
+        "NAME": "agreement_site.accounts.password_validators.LongEnough",
         "OPTIONS": {"min_length": 12},
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
-    {"NAME": "agreement_site.accounts.passwords.NotGuessable"},
+    {"NAME": "agreement_site.accounts.password_validators.NotGuessable"},
 ]
 LOGIN_URL = "sign_in"
 LOGIN_REDIRECT_URL = "/"
@@ -309,7 +309,7 @@ if SAML_METADATA:
     _provider = saml_metadata.read(SAML_METADATA)
     _saml = urlsplit(_provider["singleSignOnService"]["url"])
     SOCIALACCOUNT_PROVIDERS["saml"] = {"APPS": [saml_metadata.app(SAML_NAME, _provider)]}
-SOCIALACCOUNT_ADAPTER = "agreement_site.accounts.outside.SocialAdapter"
+SOCIALACCOUNT_ADAPTER = "agreement_site.accounts.identity_providers.oidc.SocialAdapter"
 SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
 
 # Mail, for what people forget and for their addresses: smtp://user:password@host:587 (STARTTLS) or
@@ -386,7 +386,7 @@ WHITENOISE_AUTOREFRESH = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 5000
 # Files are kept by the views that ask for them (ratings/files/upload_limits.py).
-FILE_UPLOAD_HANDLERS = ["agreement_site.answers.bodies.NoFiles"]
+FILE_UPLOAD_HANDLERS = ["agreement_site.middleware.request_limits.NoFiles"]
 FILE_UPLOAD_TEMP_DIR = str(DATA_DIR / "uploads")
 Path(FILE_UPLOAD_TEMP_DIR).mkdir(exist_ok=True, mode=0o700)
 IMPORT_MAX_BYTES = env_int("IMPORT_MAX_BYTES", 512 * 1024 * 1024)
@@ -423,16 +423,16 @@ SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 # Probes ask without a name or TLS; the API refuses what came without (ApiAnswers).
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^livez$", r"^metrics$", r"^api/"]
-CSRF_FAILURE_VIEW = "agreement_site.answers.error_pages.csrf_failure"
+CSRF_FAILURE_VIEW = "agreement_site.error_pages.csrf_failure"
 # A host's name in a cookie's: no neighbour under the same domain can set one for us.
 _host = "__Host-" if HTTPS else ""
 SESSION_COOKIE_NAME = f"{_host}sessionid"
 CSRF_COOKIE_NAME = f"{_host}csrftoken"
 LANGUAGE_COOKIE_NAME = f"{_host}django_language"
 THEME_COOKIE_NAME = f"{_host}theme"
-MESSAGE_STORAGE = "agreement_site.answers.messages.Messages"
+MESSAGE_STORAGE = "agreement_site.middleware.message_storage.Messages"
 # An open browser that nobody has used for so long has to sign in again; none outlives 14 days.
-SESSION_ENGINE = "agreement_site.accounts.session_store"
+SESSION_ENGINE = "agreement_site.accounts.sessions.store"
 SESSION_IDLE_HOURS = env_int("SESSION_IDLE_HOURS", 72)
 if not 1 <= SESSION_IDLE_HOURS <= 14 * 24:
     raise ImproperlyConfigured(f"SESSION_IDLE_HOURS={SESSION_IDLE_HOURS}: 1 to 336")
@@ -544,7 +544,7 @@ SENTRY_DSN = os.environ.get("SENTRY_DSN", "")
 OTEL_EXPORTER_OTLP_ENDPOINT = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
 
 # One line a record on stderr: JSON, or words where somebody watches a terminal
-# (agreement_site/answers/logs.py).
+# (agreement_site/monitoring/logs.py).
 LOG_FORMAT = os.environ.get("LOG_FORMAT") or (
     "plain" if sys.stderr is not None and sys.stderr.isatty() else "json"
 )
@@ -554,12 +554,12 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "json": {"()": "agreement_site.answers.logs.JsonLines"},
-        "plain": {"()": "agreement_site.answers.logs.PlainLines"},
+        "json": {"()": "agreement_site.monitoring.logs.JsonLines"},
+        "plain": {"()": "agreement_site.monitoring.logs.PlainLines"},
     },
     "filters": {
-        "safe_paths": {"()": "agreement_site.answers.logs.SafePaths"},
-        "once_a_second": {"()": "agreement_site.answers.logs.OnceASecond"},
+        "safe_paths": {"()": "agreement_site.monitoring.logs.SafePaths"},
+        "once_a_second": {"()": "agreement_site.monitoring.logs.OnceASecond"},
     },
     "handlers": {
         "stderr": {
@@ -570,7 +570,7 @@ LOGGING = {
     },
     "root": {"handlers": ["stderr"], "level": os.environ.get("LOG_LEVEL", "INFO")},
     "loggers": {
-        # Each request and each task has its own line (agreement_site.answers.logs): these would be
+        # Each request and each task has its own line (agreement_site.monitoring.logs): these would be
         # a second one.
         "django.request": {"level": "ERROR"},
         "django.server": {"level": "WARNING"},

@@ -1,17 +1,18 @@
 from django.contrib import admin
 from django.urls import include, path, re_path
 
-from agreement_site.answers import fixed, health, metrics
-from agreement_site.frame import views as frame_views
-from agreement_site.operations import views as operations_views
-from agreement_site.trail import views as trail_views
+from agreement_site.audit_log import views as trail_views
+from agreement_site.middleware import static_bundles
+from agreement_site.monitoring import health, prometheus
+from agreement_site.navigation import views as frame_views
+from agreement_site.system_status import views as operations_views
 from core.api.errors import api_not_found
 
 urlpatterns = [
     path("api/v1/", include("agreement_site.api_urls")),  # first: what is asked most
     re_path(r"^api/.*$", api_not_found),
-    path("metrics", metrics.metrics, name="metrics"),
-    path("fixed/<str:digest>/<path:name>", fixed.serve, name="fixed"),
+    path("metrics", prometheus.metrics, name="metrics"),
+    path("fixed/<str:digest>/<path:name>", static_bundles.serve, name="fixed"),
     path("livez", health.livez, name="livez"),
     path("healthz", health.healthz, name="healthz"),
     path("", include("agreement_site.accounts.urls")),
@@ -28,7 +29,7 @@ urlpatterns = [
     path("", include("ratings.urls")),
     path("", include("projects.urls")),
 ]
-handler400 = "agreement_site.answers.error_pages.bad_request"
-handler403 = "agreement_site.answers.error_pages.forbidden"
-handler404 = "agreement_site.answers.error_pages.not_found"
-handler500 = "agreement_site.answers.error_pages.server_error"
+handler400 = "agreement_site.error_pages.bad_request"
+handler403 = "agreement_site.error_pages.forbidden"
+handler404 = "agreement_site.error_pages.not_found"
+handler500 = "agreement_site.error_pages.server_error"

@@ -18,7 +18,7 @@ from pathlib import Path
 BASE_DIR = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(BASE_DIR))
 
-from tests.agreement_site.running.conftest import Installation, free_port
+from tests.agreement_site.server.conftest import Installation, free_port
 
 STARTS = 3
 REST = 20.0  # seconds of idling over which processor time is measured

@@ -1,6 +1,6 @@
 """What happened at the doors: named events in the log, one line each, with who and from where.
 
-A line also has what is known of the request (agreement_site/answers/logs.py). The events stand in
+A line also has what is known of the request (agreement_site/monitoring/logs.py). The events stand in
 docs/operations.md.
 """
 
@@ -16,7 +16,7 @@ from django.http import HttpRequest
 
 logger = logging.getLogger("concord.security")
 
-# Who keeps events (agreement_site/answers/trail.py): called in the caller's transaction.
+# Who keeps events (agreement_site/audit_log/recorder.py): called in the caller's transaction.
 LISTENERS: list[Callable[[str, dict[str, Any]], None]] = []
 
 

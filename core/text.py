@@ -2,7 +2,7 @@
 
 A text may come by a form, the API, a file or an address. No database column takes a NUL, and no
 key, label or name has a line end or another control sign. NULs in addresses and cookies never get
-so far (agreement_site/answers/middleware.py), nor those in JSON (rest/parser.py); Django's own form
+so far (agreement_site/middleware/security.py), nor those in JSON (rest/parser.py); Django's own form
 fields refuse them, too.
 """
 

@@ -333,7 +333,7 @@ def utc() -> Callable[..., datetime.datetime]:
 def broker_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A real Valkey or Redis: REDIS_URL's (`make test` starts one), else one of this test process
     alone."""
-    from agreement_site.running.embedded import NoBroker
+    from agreement_site.server.embedded_broker import NoBroker
     from tests import with_services
 
     if given := os.environ.get("REDIS_URL"):

@@ -27,8 +27,8 @@ from urllib.parse import quote
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from agreement_site.running import embedded
-from agreement_site.running.supervisor import Watcher
+from agreement_site.server import embedded_broker
+from agreement_site.server.supervisor import Watcher
 
 PATIENCE = 30.0  # seconds until a service must answer
 
@@ -158,13 +158,15 @@ def postgres(folder: Path, settings: Sequence[str] = FAST) -> Iterator[str]:
 @contextlib.contextmanager
 def valkey(folder: Path) -> Iterator[str]:
     """A Valkey below `folder`, as a URL for Celery and redis-py alike."""
-    server = subprocess.Popen(embedded.broker_command(folder), cwd=folder, start_new_session=True)
+    server = subprocess.Popen(
+        embedded_broker.broker_command(folder), cwd=folder, start_new_session=True
+    )
     watcher = watch(server)
     try:
         wait_until(
-            lambda: embedded.broker_answers(folder), server, folder / "broker" / "valkey.log"
+            lambda: embedded_broker.broker_answers(folder), server, folder / "broker" / "valkey.log"
         )
-        yield f"redis+socket://{embedded.broker_socket(folder)}"
+        yield f"redis+socket://{embedded_broker.broker_socket(folder)}"
     finally:
         end(server, signal.SIGTERM)
         watcher.dismiss()

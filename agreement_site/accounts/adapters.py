@@ -26,8 +26,9 @@ from django.utils.translation import gettext as _
 from core import security_log
 from projects.services.members.usernames import refuse_misleading
 
-from . import requirement, session_store
-from .landing import first_page
+from . import required_actions
+from .landing_page import first_page
+from .sessions import store
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +42,7 @@ class AccountAdapter(DefaultAccountAdapter):
     def login(self, request: HttpRequest, user: Any) -> None:
         records = get_authentication_records(request, user)
         super().login(request, user)
-        request.session[session_store.BEGAN] = int(time.time())
+        request.session[store.BEGAN] = int(time.time())
         security_log.event("sign_in", user_id=user.pk, by_way_of=[_step(one) for one in records])
 
     def populate_username(self, request: HttpRequest, user: Any) -> None:
@@ -111,4 +112,4 @@ class FactorAdapter(DefaultMFAAdapter):
         """Not the last one, where one must be."""
         own = Authenticator.objects.filter(user=authenticator.user_id)
         others = own.exclude(type=Authenticator.Type.RECOVERY_CODES).exclude(pk=authenticator.pk)
-        return others.exists() or not requirement.holds_for(authenticator.user)
+        return others.exists() or not required_actions.holds_for(authenticator.user)

@@ -25,8 +25,8 @@ from django.utils.translation import gettext as _
 
 from core import security_log
 
-from . import requirement, sign_in_limit
-from .invalid import InvalidIs400
+from . import required_actions, sign_in_limit
+from .mixins import InvalidIs400
 
 # --- codes
 
@@ -89,7 +89,7 @@ class SignInByPasskey(webauthn_views.LoginWebAuthnView):
 
 class Index(base_views.IndexView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        must_have = requirement.holds_for(self.request.user)
+        must_have = required_actions.holds_for(self.request.user)
         return {**super().get_context_data(**kwargs), "must_have": must_have}
 
 

@@ -24,15 +24,16 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agreement_site.answers.around import Around
+from agreement_site.middleware.base import Around
 from agreement_site.models import KnownPassword
 from core import security_log
 from projects import authentication
 from projects.models import ApiToken
 
-from . import outside, sign_in_limit
-from .invalid import InvalidIs400
-from .landing import first_page
+from . import sign_in_limit
+from .identity_providers import oidc
+from .landing_page import first_page
+from .mixins import InvalidIs400
 
 
 class SignIn(InvalidIs400, views.LoginView):
@@ -43,7 +44,7 @@ class SignIn(InvalidIs400, views.LoginView):
     redirect_authenticated_user = True
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        told = {"providers": outside.providers(), "with_mail": bool(settings.SMTP_URL)}
+        told = {"providers": oidc.providers(), "with_mail": bool(settings.SMTP_URL)}
         return {**super().get_context_data(**kwargs), **told}
 
     def get_default_redirect_url(self) -> str:

@@ -5,7 +5,10 @@ from allauth.mfa.webauthn import views as webauthn_views
 from allauth.socialaccount import views as social_views
 from django.urls import path, re_path
 
-from . import language, mailed, outside, saml, second_factor, sessions, sign_in, theme
+from . import password_reset, second_factor, sign_in
+from .identity_providers import oidc, saml
+from .preferences import language, theme
+from .sessions import views
 
 urlpatterns = [
     path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
@@ -61,10 +64,10 @@ urlpatterns = [
         name="mfa_generate_recovery_codes",
     ),
     # by others
-    path("oidc/<slug:provider_id>/login/", outside.sign_in, name="openid_connect_login"),
+    path("oidc/<slug:provider_id>/login/", oidc.sign_in, name="openid_connect_login"),
     path(
         "oidc/<slug:provider_id>/login/callback/",
-        outside.callback,
+        oidc.callback,
         name="openid_connect_callback",
     ),
     path("saml/login/", saml.SignIn.as_view(), name="saml_login"),
@@ -76,23 +79,23 @@ urlpatterns = [
         social_views.login_cancelled,
         name="socialaccount_login_cancelled",
     ),
-    path("account/connected/", outside.Connections.as_view(), name="socialaccount_connections"),
+    path("account/connected/", oidc.Connections.as_view(), name="socialaccount_connections"),
     # by mail
-    path("password/forgotten/", mailed.Forgotten.as_view(), name="account_reset_password"),
+    path("password/forgotten/", password_reset.Forgotten.as_view(), name="account_reset_password"),
     path(
         "password/forgotten/sent/",
-        mailed.ForgottenSent.as_view(),
+        password_reset.ForgottenSent.as_view(),
         name="account_reset_password_done",
     ),
     re_path(
         r"^password/forgotten/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>[^/]+)/$",
-        mailed.NewPassword.as_view(),
+        password_reset.NewPassword.as_view(),
         name="account_reset_password_from_key",
     ),
-    path("account/address/", mailed.Address.as_view(), name="account_email"),
-    path("account/address/<key>/", mailed.Confirm.as_view(), name="account_confirm_email"),
+    path("account/address/", password_reset.Address.as_view(), name="account_email"),
+    path("account/address/<key>/", password_reset.Confirm.as_view(), name="account_confirm_email"),
     # sessions
-    path("account/sessions/", sessions.own_sessions, name="usersessions_list"),
-    path("account/sessions/end/", sessions.end_session, name="end_other_sessions"),
-    path("account/sessions/<int:session_id>/end/", sessions.end_session, name="end_session"),
+    path("account/sessions/", views.own_sessions, name="usersessions_list"),
+    path("account/sessions/end/", views.end_session, name="end_other_sessions"),
+    path("account/sessions/<int:session_id>/end/", views.end_session, name="end_session"),
 ]

@@ -1,5 +1,5 @@
 """What each process counts of itself, for Prometheus; /metrics adds it up over the processes of a
-machine (agreement_site/answers/metrics.py)."""
+machine (agreement_site/monitoring/prometheus.py)."""
 
 from __future__ import annotations
 

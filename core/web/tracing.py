@@ -1,5 +1,5 @@
 """What is being worked on, for traces: nothing at all until a site asks for them
-(agreement_site/answers/traces.py)."""
+(agreement_site/monitoring/tracing.py)."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import pytest
 from django.core import signing
 from django.test import override_settings
 
-from tests.agreement_site.running.conftest import BASE_DIR
+from tests.agreement_site.server.conftest import BASE_DIR
 
 PUBLIC = {"HTTPS": "1", "ALLOWED_HOSTS": "a.example", "DEBUG": "0"}
 

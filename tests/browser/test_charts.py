@@ -37,7 +37,7 @@ def draw_script(request: HttpRequest) -> HttpResponse:
     return HttpResponse(DRAW, content_type="text/javascript")
 
 
-# A script is asked for as a file, under the name of one (agreement_site.answers.middleware.OnlyAsPages).
+# A script is asked for as a file, under the name of one (agreement_site.middleware.security.OnlyAsPages).
 urlpatterns = [path("", chart_page), path("draw.js", draw_script, name="media")]
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agreement_site.running.conftest import BASE_DIR, wait_for
+from tests.agreement_site.server.conftest import BASE_DIR, wait_for
 
 PROGRAMS = ("debootstrap", "systemd-nspawn", "nsenter", "git")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

@@ -23,9 +23,9 @@ from urllib.parse import quote
 import pytest
 import redis
 
-from agreement_site.running import embedded
+from agreement_site.server import embedded_broker
 from tests import with_services
-from tests.agreement_site.running.conftest import BASE_DIR, Installation, free_port, wait_for
+from tests.agreement_site.server.conftest import BASE_DIR, Installation, free_port, wait_for
 from tests.drills.history import History, Key, Stored
 
 DISKS = ("data", "postgres")
@@ -241,7 +241,7 @@ class Site(Installation):
 
     def broker(self) -> redis.Redis:
         return redis.Redis(
-            unix_socket_path=str(embedded.broker_socket(self.data_dir)), socket_timeout=5
+            unix_socket_path=str(embedded_broker.broker_socket(self.data_dir)), socket_timeout=5
         )
 
     def worker_listens(self) -> bool:
@@ -261,7 +261,7 @@ class Site(Installation):
 
     def send_hint(self) -> None:
         """As after a rating of the only question."""
-        url = f"redis+socket://{embedded.broker_socket(self.data_dir)}"
+        url = f"redis+socket://{embedded_broker.broker_socket(self.data_dir)}"
         code = f"import os; os.environ['REDIS_URL'] = {url!r}; import django; django.setup()"
         self.python("-c", f"{code}; from metrics.jobs import hints; hints.send(1)")
 

@@ -22,7 +22,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.agreement_site.running.conftest import BASE_DIR, free_port, wait_for
+from tests.agreement_site.server.conftest import BASE_DIR, free_port, wait_for
 from tests.drills.site import Site, running_site
 
 PROMETHEUS = os.environ.get("PROMETHEUS") or shutil.which("prometheus")

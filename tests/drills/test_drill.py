@@ -24,7 +24,7 @@ from typing import Any
 
 import pytest
 
-from tests.agreement_site.running.conftest import wait_for
+from tests.agreement_site.server.conftest import wait_for
 from tests.drills.history import judge
 from tests.drills.site import Clients, Site, hurt, running_site
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.agreement_site.running.conftest import BASE_DIR
+from tests.agreement_site.server.conftest import BASE_DIR
 from tests.drills.machine import REPOSITORY, Machine, clean_machine
 
 pytestmark = [pytest.mark.drill, pytest.mark.timeout(3600)]
@@ -24,7 +24,7 @@ MANUAL = (BASE_DIR / "docs" / "operations.md").read_text(encoding="utf-8")
 ENVIRONMENT = "/etc/concord/environment"
 RESTORED = "concord-2026-03-01"
 NOT_RUN = {
-    "docker compose": "needs a container engine; tests/agreement_site/running/test_deployment.py "
+    "docker compose": "needs a container engine; tests/agreement_site/server/test_deployment.py "
     "looks at the file",
     "make drill": "is what runs here",
 }

@@ -23,7 +23,7 @@ from typing import Any
 
 import pytest
 
-from tests.agreement_site.running.conftest import BASE_DIR
+from tests.agreement_site.server.conftest import BASE_DIR
 from tests.drills.site import Postgres, Site
 
 RATINGS = int(os.environ.get("DRILL_UPGRADE_RATINGS", "20000"))

@@ -15,7 +15,7 @@ from typing import Any
 import redis
 
 from agreement_site.celery import app
-from agreement_site.running import embedded
+from agreement_site.server import embedded_broker
 from core.jobs import dispatch
 from metrics.jobs import hints
 
@@ -33,14 +33,14 @@ class Broker:
 
     @property
     def url(self) -> str:
-        return f"redis+socket://{embedded.broker_socket(self.folder)}"
+        return f"redis+socket://{embedded_broker.broker_socket(self.folder)}"
 
     def start(self) -> None:
         self.process = subprocess.Popen(
-            embedded.broker_command(self.folder), cwd=self.folder, start_new_session=True
+            embedded_broker.broker_command(self.folder), cwd=self.folder, start_new_session=True
         )
         deadline = time.monotonic() + PATIENCE
-        while not embedded.broker_answers(self.folder):
+        while not embedded_broker.broker_answers(self.folder):
             assert time.monotonic() < deadline, "the broker does not start"
             time.sleep(0.01)
 
@@ -63,7 +63,7 @@ class Broker:
 
     def client(self) -> redis.Redis:
         return redis.Redis(
-            unix_socket_path=str(embedded.broker_socket(self.folder)), socket_timeout=10
+            unix_socket_path=str(embedded_broker.broker_socket(self.folder)), socket_timeout=10
         )
 
     def messages(self) -> int:

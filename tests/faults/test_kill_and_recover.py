@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agreement_site.running.conftest import wait_for
+from tests.agreement_site.server.conftest import wait_for
 from tests.drills.history import judge
 from tests.drills.site import LABELS, Clients, running_site
 

@@ -18,9 +18,9 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from agreement_site import releases
-from agreement_site.answers import health
 from agreement_site.celery import Sweeper
 from agreement_site.models import UnreadSince
+from agreement_site.monitoring import health
 from metrics import tasks
 from metrics.jobs import heartbeat, hints
 from metrics.models import CountState, Worker

@@ -12,7 +12,7 @@ from django.core.management.base import (
     no_translations,
 )
 
-from agreement_site.operations.standing import standing
+from agreement_site.system_status.report import standing
 from metrics.jobs import heartbeat
 
 

@@ -19,7 +19,7 @@ from django.test import Client
 from django.urls import URLResolver, get_resolver, resolve
 from rest_framework.test import APIClient
 
-from agreement_site.accounts import requirement, sign_in_limit
+from agreement_site.accounts import required_actions, sign_in_limit
 from agreement_site.models import TrailLine
 from projects import authentication
 from projects.models import Project
@@ -222,7 +222,7 @@ def test_no_page_is_open_before_it_is_set_up(
     seen = 0
     for path in {f"/{path}" for path in every_path()}:
         match = resolve(path)
-        if match.url_name in requirement.OPEN and not match.namespace:
+        if match.url_name in required_actions.OPEN and not match.namespace:
             continue
         if match.url_name == "fixed":  # style sheets and scripts, before anybody is asked who
             continue

@@ -337,7 +337,7 @@ def test_pages_and_monitors_say_how_far_it_is(
 
 def test_the_status_command_says_it_too(question: Any, ids: Ids) -> None:
     from agreement_site.management.commands.status import lines
-    from agreement_site.operations.standing import standing
+    from agreement_site.system_status.report import standing
 
     backlog.open_for(question.pk)
     backlog.count_shares(question.pk)

@@ -1,0 +1,137 @@
+"""The supervisor with small shell programs."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agreement_site.server import embedded_broker
+from tests.agreement_site.server.conftest import BASE_DIR, wait_for
+
+pytestmark = pytest.mark.services
+
+SCRIPT = """
+import sys
+from agreement_site.server.supervisor import Program, Supervisor
+program = Program("The program", ["/bin/sh", "-c", sys.argv[2]], stop_patience=1)
+sys.exit(Supervisor([program], end_with_parent=sys.argv[1] == "bound").run())
+"""
+
+
+def supervise(program: str, kind: str = "free") -> list[str]:
+    return [sys.executable, "-c", SCRIPT, kind, program]
+
+
+def is_alive(pid: str) -> bool:
+    status = Path(f"/proc/{pid.strip()}/stat")
+    try:
+        return status.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.fixture(autouse=True)
+def needs_proc() -> None:
+    if not Path("/proc/self/stat").exists():
+        pytest.skip("processes are found through /proc, which this system has not")
+
+
+def test_program_that_ends_is_started_again_after_growing_pauses(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    process = subprocess.Popen(
+        supervise(f"echo start >> {log}; exit 3"), cwd=BASE_DIR, stdout=subprocess.PIPE, text=True
+    )
+    wait_for(lambda: log.exists() and log.read_text().count("start") == 3, "three starts")
+    process.terminate()
+    said = process.communicate(timeout=30)[0]
+    assert "The program ended (exit status 3); it is started again in 0.2 s." in said
+    assert "in 0.4 s." in said
+
+
+def test_children_of_a_dead_program_are_ended(tmp_path: Path) -> None:
+    child = tmp_path / "child"
+    process = subprocess.Popen(
+        supervise(f"[ -e {child} ] && sleep 100; sleep 100 & echo $! > {child}; exit 1"),
+        cwd=BASE_DIR,
+    )
+    wait_for(lambda: child.exists() and child.read_text(), "the program's child")
+    pid = child.read_text()
+    wait_for(lambda: not is_alive(pid), "the end of the program's child")
+    process.terminate()
+    assert process.wait(timeout=30) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signal_ends_program_and_supervisor(tmp_path: Path, number: signal.Signals) -> None:
+    pid = tmp_path / "pid"
+    process = subprocess.Popen(supervise(f"echo $$ > {pid}; exec sleep 100"), cwd=BASE_DIR)
+    wait_for(lambda: pid.exists() and pid.read_text(), "the program")
+    process.send_signal(number)
+    assert process.wait(timeout=30) == 0
+    assert not is_alive(pid.read_text())
+
+
+def test_program_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    process = subprocess.Popen(
+        supervise(f"trap '' TERM; echo $$ > {pid}; while :; do sleep 0.1; done"), cwd=BASE_DIR
+    )
+    wait_for(lambda: pid.exists() and pid.read_text(), "the program")
+    process.terminate()
+    assert process.wait(timeout=30) == 0
+    assert not is_alive(pid.read_text())
+
+
+def test_kill_9_of_the_supervisor_ends_programs_that_ignore_sigterm(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    process = subprocess.Popen(
+        supervise(f"trap '' TERM; echo $$ > {pid}; while :; do sleep 0.1; done"), cwd=BASE_DIR
+    )
+    wait_for(lambda: pid.exists() and pid.read_text(), "the program")
+    process.kill()
+    process.wait()
+    wait_for(lambda: not is_alive(pid.read_text()), "the end of the program")
+
+
+def test_bound_supervisor_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    command = supervise(f"echo $$ > {pid}; exec sleep 100", kind="bound")
+    starter = "import subprocess, sys; subprocess.Popen(sys.argv[1:]).wait()"  # as `make` does
+    process = subprocess.Popen([sys.executable, "-c", starter, *command], cwd=BASE_DIR)
+    wait_for(lambda: pid.exists() and pid.read_text(), "the program")
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    wait_for(lambda: not is_alive(pid.read_text()), "the end of the program")
+
+
+def test_long_data_folder_gets_a_short_socket_path(tmp_path: Path) -> None:
+    data_dir = tmp_path / ("long" * 30)
+    path = embedded_broker.broker_socket(data_dir)
+    assert len(str(path)) < 100
+    assert path == embedded_broker.broker_socket(data_dir)
+    assert path != embedded_broker.broker_socket(data_dir / "other")
+    path.parent.rmdir()
+
+
+def test_foreign_folder_in_the_place_of_the_socket_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data_dir = tmp_path / ("long" * 30)
+    folder = embedded_broker.broker_socket(data_dir).parent
+    folder.rmdir()
+    folder.symlink_to(tmp_path)
+    with pytest.raises(PermissionError, match="belongs to somebody else"):
+        embedded_broker.broker_socket(data_dir)
+    folder.unlink()
+
+
+def test_supervising_process_loads_neither_django_nor_celery() -> None:
+    code = "import sys; sys.argv = ['manage.py']; import agreement_site.server.launcher; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], cwd=BASE_DIR, capture_output=True, text=True, check=True
+    )
+    assert not {"django", "celery", "numpy", "redis"} & set(loaded.stdout.split())
