@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # `python -m` instead of the scripts in .venv/bin, so that a moved checkout keeps working.
 RUN := .venv/bin/python
-SERVICES := $(RUN) tests/with_services.py
+SERVICES := $(RUN) tests/tools/with_services.py
 PYTEST := $(RUN) -m pytest
 # A file's tests stay in one process, in the order of tests/conftest.py: what waits comes first.
 FILES := --dist loadfile --no-loadscope-reorder
@@ -58,11 +58,11 @@ test-once: setup-dev ## statistics, real processes that are killed, a real brows
 LOWEST := build/lowest/bin/python
 test-lowest: setup-dev ## start everything once with the lowest versions that requirements.txt allows
 	@mkdir -p build
-	$(RUN) tests/lowest.py > build/lowest.txt
+	$(RUN) tests/tools/lowest_versions.py > build/lowest.txt
 	$(RUN) -m venv --clear build/lowest
 	$(LOWEST) -m pip install -qq --disable-pip-version-check -r requirements.txt -c build/lowest.txt
-	$(LOWEST) tests/smoke.py
-	$(SERVICES) --postgres $(LOWEST) tests/smoke.py
+	$(LOWEST) tests/tools/smoke.py
+	$(SERVICES) --postgres $(LOWEST) tests/tools/smoke.py
 
 check: setup-dev ## lint, format, types, import rules, templates, migrations, deployment settings
 	@$(MAKE) --no-print-directory --keep-going \
@@ -95,7 +95,7 @@ format: setup-dev ## let ruff format the code and sort the imports
 	$(RUN) -m ruff format .
 
 messages: setup-dev ## gather the texts of the pages into locale/ and compile their translations
-	$(RUN) tests/catalogue.py
+	$(RUN) tests/tools/translation_catalogue.py
 
 bench: setup-dev ## the benchmarks, each printing one table
 	@for benchmark in benchmarks/bench_*.py; do $(SERVICES) $(RUN) $$benchmark || exit 1; done
@@ -114,7 +114,7 @@ screenshots: setup-dev ## take the pictures of docs/images anew, of the example 
 	$(PYTEST) tests/browser/screenshots.py
 
 pages: setup-dev ## look at every page in both languages, colours and widths; pictures in build/pages
-	$(PYTEST) tests/browser/all_pages.py
+	$(PYTEST) tests/browser/page_report.py
 
 # One file for every Python and platform: the versions that fit the ranges, with the hashes of their files.
 lock: ## renew requirements.lock: the newest versions that fit the ranges, with their hashes

@@ -2,7 +2,7 @@
 projects of 10^4 to 10^7.
 
     python benchmarks/bench_counting.py [--sizes 10000,100000,1000000] [--backlog 1000000]
-    [--workers 1,2] [--burst 30] python tests/with_services.py --postgres python
+    [--workers 1,2] [--burst 30] python tests/tools/with_services.py --postgres python
     benchmarks/bench_counting.py
 
 Uses the database of DATABASE_URL (emptied of nothing: each figure makes a project of its own), else
@@ -205,7 +205,7 @@ def burst(seconds: int, options: Any) -> None:
     from django.conf import settings
 
     if not settings.REDIS_URL:
-        print("\nNo burst without a broker: run it under tests/with_services.py.")
+        print("\nNo burst without a broker: run it under tests/tools/with_services.py.")
         return
     from metrics.jobs import question_updates
 

@@ -3,7 +3,7 @@
     python benchmarks/bench_labels.py [--ratings 100000,1000000] [--raters 1000]
 
 Uses the database of DATABASE_URL, else that of DATA_DIR, else a temporary SQLite file. After `python
-tests/with_services.py --postgres` it runs on a PostgreSQL of its own. *First* makes all labels,
+tests/tools/with_services.py --postgres` it runs on a PostgreSQL of its own. *First* makes all labels,
 *again* makes them after one more rating: everything is computed, what moved is written. The rival
 is the same table of ratings fitted by the formula alone, in memory.
 """

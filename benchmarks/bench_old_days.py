@@ -1,7 +1,7 @@
 """How long a change of an old day takes until all is final: counted, read, and every later point of
 the cumulative line made anew.
 
-    python tests/with_services.py [--postgres] python benchmarks/bench_old_days.py
+    python tests/tools/with_services.py [--postgres] python benchmarks/bench_old_days.py
     [--ratings 100000] [--raters 100] [--days 730] [--changes 20]
 
 Uses the database of DATABASE_URL, else a temporary SQLite file, a broker (REDIS_URL, as

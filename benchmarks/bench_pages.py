@@ -5,7 +5,7 @@ and size.
     [--only pairs]
 
 Uses the database of DATABASE_URL, else that of DATA_DIR, else a temporary SQLite file; a project of
-this size that an earlier run left there is taken as it is. After `python tests/with_services.py
+this size that an earlier run left there is taken as it is. After `python tests/tools/with_services.py
 --postgres` it runs on a PostgreSQL of its own. Requests are made in this process, one after the
 other, signed in as a lead: what is measured is the site and the database without the network. "CPU"
 is this process's and, on PostgreSQL, that of the connection's own server process; on a busy machine

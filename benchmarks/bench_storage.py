@@ -6,7 +6,7 @@
 The second is a crowd that shares little: hardly two raters meet twice.
 
 Measures a whole database, so give it one of its own: a temporary SQLite file when neither
-DATABASE_URL nor DATA_DIR is set, or `python tests/with_services.py --postgres python
+DATABASE_URL nor DATA_DIR is set, or `python tests/tools/with_services.py --postgres python
 benchmarks/bench_storage.py` for a new PostgreSQL. A project of this size that an earlier run left
 there is taken as it is. PostgreSQL is measured after VACUUM, as autovacuum does: the room of rows
 that counting has replaced stays in the table for later ones.

@@ -15,8 +15,8 @@ from typing import Any
 
 from http_load import Target
 
-from tests import with_services
 from tests.agreement_site.server.conftest import Installation, free_port
+from tests.tools import with_services
 
 ROOT = Path(__file__).resolve().parent.parent
 TICK = os.sysconf("SC_CLK_TCK")

@@ -24,7 +24,7 @@ DATABASE = {"django_db", "db", "transactional_db"}
 # They start processes and wait for them, minutes in all: of the one file, each test for its own.
 KILLED = "tests/faults/test_kill_and_recover.py"
 # Minutes in all, too, and each way of looking makes its own world.
-WALKED = "tests/browser/test_every_page.py"
+WALKED = "tests/browser/pages/test_every_page.py"
 SERVICES = (KILLED, "tests/agreement_site/running/")
 
 
@@ -72,13 +72,13 @@ def django_db_keepdb(django_db_modify_db_settings: None) -> bool:
     """The database of the tests is a copy of one that is migrated already."""
     from django.db import connection
 
-    from tests import migrated
+    from tests import database_templates
 
     test = connection.settings_dict["TEST"]
     if connection.vendor == "postgresql":
-        test["TEMPLATE"] = migrated.template(os.environ["DATABASE_URL"])
+        test["TEMPLATE"] = database_templates.template(os.environ["DATABASE_URL"])
         return False
-    migrated.copy_to(Path(test["NAME"]))
+    database_templates.copy_to(Path(test["NAME"]))
     return True
 
 
@@ -334,7 +334,7 @@ def broker_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A real Valkey or Redis: REDIS_URL's (`make test` starts one), else one of this test process
     alone."""
     from agreement_site.server.embedded_broker import NoBroker
-    from tests import with_services
+    from tests.tools import with_services
 
     if given := os.environ.get("REDIS_URL"):
         yield given

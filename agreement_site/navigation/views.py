@@ -49,7 +49,7 @@ def find(request: HttpRequest) -> HttpResponse:
         "project": project,
     }
     alone = request.headers.get("X-Palette") == "1"
-    response = render(request, "_found.html" if alone else "find.html", context)
+    response = render(request, "_search_results.html" if alone else "search.html", context)
     patch_vary_headers(response, ["X-Palette"])
     return response
 

@@ -315,7 +315,7 @@ likelihoods at most 40 times apart, profiled over level and size (Siegmund 1988,
 Statistical Review 56, 31-48), all with the variance of the leading onset. The size's interval is
 the hull of step +- 2.24 standard errors over the onsets at which a step alone explains the days so
 well. A drift that still grows is told by its mean so far; whether it grows cannot be told on that
-day. Of 1,000 charts each, run until they rang (`benchmarks/alarm_intervals.py`), so many held what
+day. Of 1,000 charts each, run until they rang (`benchmarks/alert_intervals.py`), so many held what
 was planted (days: between the first and the last onset of the set; half / size: of the interval):
 
 | drift | rang in 60 days | since when | by how much | days: median | half / size: median |

@@ -13,9 +13,9 @@ from django.utils import dates, translation
 from django.utils.translation import to_locale
 from django.utils.translation.trans_real import DjangoTranslation
 
-from tests import catalogue
+from tests.tools import translation_catalogue
 
-LANGUAGES = catalogue.languages()
+LANGUAGES = translation_catalogue.languages()
 TAGS = re.compile(r"</?\w+>")
 # Half-width signs beside Chinese characters, and other people's words for what the glossary names.
 HALF_WIDTH = re.compile(
@@ -37,7 +37,7 @@ DELIMITERS = ("comma ,", "semicolon ;")  # name the sign itself
 
 @pytest.fixture(scope="module", params=LANGUAGES)
 def po(request) -> polib.POFile:
-    return catalogue.read(request.param)
+    return translation_catalogue.read(request.param)
 
 
 def translations(entry: polib.POEntry) -> list[str]:
@@ -51,7 +51,7 @@ def test_every_language_but_the_sources_has_a_catalogue():
 
 
 def test_every_text_is_in_the_catalogue_and_nothing_else(po):
-    found = catalogue.texts()
+    found = translation_catalogue.texts()
     known = {(entry.msgctxt, entry.msgid): entry.msgid_plural for entry in po}
     assert known == {key: text.plural or "" for key, text in found.items()}, "run: make messages"
 
@@ -68,7 +68,7 @@ def test_what_is_filled_in_and_marked_up_is_the_same(po):
     for entry in po:
         source = entry.msgid_plural or entry.msgid
         for text in translations(entry):
-            for pattern in (catalogue.FILLED, TAGS):
+            for pattern in (translation_catalogue.FILLED, TAGS):
                 if Counter(pattern.findall(text)) != Counter(pattern.findall(source)):
                     wrong.append((source, text))
             if text.count("%%") != source.count("%%"):
@@ -85,13 +85,13 @@ def test_blanks_and_line_ends_stay_where_they_are(po):
 
 
 def test_the_compiled_catalogue_is_made_from_this_one(po):
-    compiled = catalogue.source_of(po.metadata["Language"]).with_suffix(".mo")
+    compiled = translation_catalogue.source_of(po.metadata["Language"]).with_suffix(".mo")
     assert compiled.read_bytes() == po.to_binary(), "run: make messages"
 
 
 def test_plural_forms_are_djangos(po):
     django = DjangoTranslation(po.metadata["Language"].replace("_", "-").lower())
-    forms = catalogue.number_of_plurals(po)
+    forms = translation_catalogue.number_of_plurals(po)
     assert len({django.plural(n) for n in range(200)}) == forms
     for entry in po:
         if entry.msgid_plural:
@@ -99,9 +99,9 @@ def test_plural_forms_are_djangos(po):
 
 
 def test_chinese_has_its_own_signs_and_one_word_for_one_thing():
-    for entry in catalogue.read("zh_Hans"):
+    for entry in translation_catalogue.read("zh_Hans"):
         for text in translations(entry):
-            plain = catalogue.FILLED.sub("数", text)
+            plain = translation_catalogue.FILLED.sub("数", text)
             if entry.msgid not in DELIMITERS:
                 assert not HALF_WIDTH.search(plain), text
             assert not [word for word in OTHER_WORDS if word in text], text
@@ -135,4 +135,4 @@ def test_no_text_of_ours_renames_a_month_or_a_day():
     }
     with translation.override(settings.LANGUAGE_CODE):
         named = {str(name) for name in named}
-    assert not named & {text for context, text in catalogue.texts() if context is None}
+    assert not named & {text for context, text in translation_catalogue.texts() if context is None}

@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from rest_framework.test import APIClient
 
 from projects.models import ApiToken, Item, Project, Rater
-from tests.world import rows_of
+from tests.row_snapshots import rows_of
 
 BASE = "/api/v1/projects/"
 

@@ -24,9 +24,9 @@ import pytest
 import redis
 
 from agreement_site.server import embedded_broker
-from tests import with_services
 from tests.agreement_site.server.conftest import BASE_DIR, Installation, free_port, wait_for
 from tests.drills.history import History, Key, Stored
+from tests.tools import with_services
 
 DISKS = ("data", "postgres")
 LABELS = ["none", "minor", "major", "critical"]
@@ -196,11 +196,11 @@ class Site(Installation):
         return json.loads(done.stdout)["questions_waiting"] == 0
 
     def stored(self, *options: str) -> dict[Key, Stored]:
-        """Every rating; ``options`` of tests/drills/look.py: --counts proves that counts and
+        """Every rating; ``options`` of tests/drills/dump_database.py: --counts proves that counts and
         readings are exact."""
         rows = [
             json.loads(line)
-            for line in self.python("-m", "tests.drills.look", *options).splitlines()
+            for line in self.python("-m", "tests.drills.dump_database", *options).splitlines()
         ]
         return {
             (item, rater): Stored(label, operation, lines)

@@ -34,7 +34,7 @@ from ratings.services.judgement import Judgement
 from ratings.services.record import record
 from tests.faults.crashes import Crash, crash_at
 from tests.metrics import invariants
-from tests.world import rows_of
+from tests.row_snapshots import rows_of
 
 pytestmark = pytest.mark.django_db
 

@@ -11,7 +11,7 @@ at which a step alone explains the days so well, of step +- 2.24 standard errors
 onset and 97.5 % for the size at it. So it holds for what grew, too: by how much it moved on average
 so far. Day and onset were chosen because the evidence was large, so that 1.96 standard errors about
 the leading onset hold less often than 95 %; how often these hold is simulated
-(benchmarks/alarm_intervals.py).
+(benchmarks/alert_intervals.py).
 """
 
 from dataclasses import dataclass

@@ -14,7 +14,7 @@ from django.utils.translation import gettext, override
 
 from metrics.jobs.question_updates import bring_up_to_date
 from tests import cast
-from tests.browser import every_page
+from tests.browser import page_catalogue
 
 # Pages whose tables need no link of their own, and why.
 NEEDS_NONE = {
@@ -74,9 +74,9 @@ class Tables(HTMLParser):
 def test_every_table_of_every_page() -> None:
     """Each table has a file in reach, each link leads to a file with the rows of its table."""
     without, seen = [], 0
-    with override_settings(**every_page.WITH):
-        world = every_page.make_world()
-        for visit in every_page.visits(world):
+    with override_settings(**page_catalogue.WITH):
+        world = page_catalogue.make_world()
+        for visit in page_catalogue.visits(world):
             client = world.clients[visit.who]
             found = Tables(client.get(visit.address).content.decode())
             if visit.name not in NEEDS_NONE:

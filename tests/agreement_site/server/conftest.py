@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import migrated
+from tests import database_templates
 
 BASE_DIR = Path(__file__).resolve().parents[3]
 PATIENCE = 40.0  # seconds; a machine under load may be slow, a broken supervisor never gets there
@@ -65,7 +65,7 @@ class Installation:
 
     def bring_database(self) -> None:
         """A migrated one, in place of the ten seconds in which the first start makes it."""
-        migrated.copy_to(self.data_dir / "concord.sqlite3")
+        database_templates.copy_to(self.data_dir / "concord.sqlite3")
 
     def start(self) -> None:
         with self.output.open("wb") as output:

@@ -22,7 +22,7 @@ from django.core.management import get_commands, load_command_class
 from django.urls import resolve
 
 from agreement_site.server import embedded_broker
-from tests import deployment, migrated
+from tests import database_templates, deployment
 from tests.agreement_site.server.conftest import wait_for
 from tests.deployment import BASE_DIR, DEPLOY, UNITS
 
@@ -337,7 +337,7 @@ def test_the_nightly_backup_of_sqlite(tmp_path: Path, days: int) -> None:
     os.utime(old, (time.time() - days * 86_400,) * 2)
     given = {"DATA_DIR": str(data), "BACKUP_DIR": str(kept), "PYTHON": sys.executable}
     environment = {"PATH": os.environ["PATH"], **given}
-    migrated.copy_to(data / "concord.sqlite3")
+    database_templates.copy_to(data / "concord.sqlite3")
     subprocess.run([DEPLOY / "backup"], env=environment, check=True, capture_output=True)
     names = {path.name for path in kept.iterdir()} - {old.name}
     assert names == {f"concord-{time.strftime('%F')}.sqlite3", "media", "secret_key"}

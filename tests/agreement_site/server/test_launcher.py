@@ -13,7 +13,7 @@ import pytest
 import redis
 
 from agreement_site.server import embedded_broker
-from tests import migrated
+from tests import database_templates
 from tests.agreement_site.server.conftest import Installation, wait_for
 
 pytestmark = pytest.mark.services
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.services
 @pytest.fixture(scope="module")
 def running(new_installation: Callable[[], Installation]) -> Installation:
     installation = new_installation()
-    installation.bring_database()  # tests/smoke.py begins with none
+    installation.bring_database()  # tests/tools/smoke.py begins with none
     installation.start()
     return installation
 
@@ -129,7 +129,7 @@ def test_given_database_and_broker_are_used(
         pytest.skip("no PostgreSQL: `make test` starts one")
     installation = new_installation()
     installation.more = {
-        "DATABASE_URL": migrated.database(given, "services"),
+        "DATABASE_URL": database_templates.database(given, "services"),
         "REDIS_URL": broker_url,
     }
     installation.start()

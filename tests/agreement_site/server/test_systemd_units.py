@@ -19,7 +19,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests import deployment, migrated
+from tests import database_templates, deployment
 from tests.agreement_site.server.conftest import Installation, wait_for
 from tests.deployment import BASE_DIR, DEPLOY
 
@@ -93,7 +93,7 @@ def units(new_installation: Callable[[], Installation], broker_url: str) -> Iter
     if not server:
         pytest.skip("no PostgreSQL: `make test` starts one")
     given = {
-        "DATABASE_URL": migrated.database(server, DATABASE),
+        "DATABASE_URL": database_templates.database(server, DATABASE),
         "REDIS_URL": broker_url,
         "METRICS_TOKEN": "scraper",
         "BROKER_PREFIX": f"{DATABASE}:",

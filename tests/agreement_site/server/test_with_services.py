@@ -1,4 +1,4 @@
-"""tests/with_services.py: what the command gets, and that its exit status stays."""
+"""tests/tools/with_services.py: what the command gets, and that its exit status stays."""
 
 from __future__ import annotations
 
@@ -30,7 +30,14 @@ def without_urls() -> dict[str, str]:
 
 def test_command_gets_real_services_and_its_status_is_kept() -> None:
     done = subprocess.run(
-        [sys.executable, "tests/with_services.py", "--postgres", sys.executable, "-c", QUESTIONS],
+        [
+            sys.executable,
+            "tests/tools/with_services.py",
+            "--postgres",
+            sys.executable,
+            "-c",
+            QUESTIONS,
+        ],
         cwd=BASE_DIR,
         env=without_urls(),
         capture_output=True,
@@ -46,7 +53,7 @@ def test_kill_9_ends_the_services_too(tmp_path: Path) -> None:
     ready = tmp_path / "ready"
     command = f"echo $REDIS_URL $TEST_POSTGRES_URL > {ready}; exec sleep 100"
     process = subprocess.Popen(
-        [sys.executable, "tests/with_services.py", "/bin/sh", "-c", command],
+        [sys.executable, "tests/tools/with_services.py", "/bin/sh", "-c", command],
         cwd=BASE_DIR,
         env=without_urls(),
     )

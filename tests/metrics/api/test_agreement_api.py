@@ -14,7 +14,7 @@ from rest_framework.test import APIClient
 from metrics.counting.question_counting import count_some
 from metrics.jobs.question_updates import bring_up_to_date
 from projects.models import Question, Rater
-from tests.journeys import journeys
+from tests.query_counts import journeys
 
 Address = Callable[..., str]
 Refused = Callable[..., dict[str, Any]]

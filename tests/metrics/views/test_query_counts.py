@@ -17,7 +17,7 @@ from metrics.scale import QuestionScale
 from metrics.views.common.trends import trend_points
 from metrics.views.items import item_rows
 from ratings.items import item_search
-from tests.journeys import journeys
+from tests.query_counts import journeys
 
 
 def asking(client: Any, path: str) -> dict[str, str]:

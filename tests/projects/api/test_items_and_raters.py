@@ -11,7 +11,7 @@ from django.db import connection
 from rest_framework.test import APIClient
 
 from projects.models import GoldAnswer, Item, ItemVersion, Member, Project, Rater
-from tests.journeys import journeys
+from tests.query_counts import journeys
 
 Address = Callable[..., str]
 Refused = Callable[..., dict[str, Any]]

@@ -12,8 +12,8 @@ from projects.models import Category, Item, Member, Project, Question, Rater
 from projects.services.projects import change_project
 from ratings.annotation import rater_messages
 from ratings.models import Apart, Assignment, Rating, Revision
-from tests import plans
-from tests.journeys import journeys
+from tests import query_plans
+from tests.query_counts import journeys
 
 pytestmark = pytest.mark.django_db
 
@@ -567,7 +567,7 @@ def test_an_annotator_may_not_see_what_was_set_aside(desk, project):
 @pytest.mark.sqlite_only("PostgreSQL keeps statistics")
 def test_what_was_set_aside_is_found_without_a_look_at_all_items(project):
     """The rail counts it on each page of a lead."""
-    (plan,) = plans.of_sqlite(Assignment.objects.set_aside_in(project).count)
+    (plan,) = query_plans.of_sqlite(Assignment.objects.set_aside_in(project).count)
     assert "assignment_set_aside" in plan
     assert "item_of_project" not in plan
 

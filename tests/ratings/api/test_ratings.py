@@ -15,7 +15,7 @@ from rest_framework.test import APIClient
 from projects.models import Category, Item, Member, Project, Question, Rater
 from ratings.api import write_batching
 from ratings.models import Assignment, Rating, Revision
-from tests.journeys import journeys
+from tests.query_counts import journeys
 
 Address = Callable[..., str]
 Refused = Callable[..., dict[str, Any]]

@@ -12,7 +12,7 @@ from projects.models import Category, Item, Project, Question, Rater
 from ratings import tasks
 from ratings.imports import uploads
 from ratings.models import ImportRun, Rating, Revision
-from tests.world import rows_of
+from tests.row_snapshots import rows_of
 
 if TYPE_CHECKING:
     from django.test.client import _MonkeyPatchedWSGIResponse as Response

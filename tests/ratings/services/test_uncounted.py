@@ -20,7 +20,7 @@ from ratings.models import Rating, UncountedItem
 from ratings.services import uncounted
 from ratings.services.judgement import Judgement
 from ratings.services.record import record
-from tests import plans
+from tests import query_plans
 from tests.metrics import invariants
 
 pytestmark = pytest.mark.django_db
@@ -67,7 +67,7 @@ def test_sqlite_never_looks_at_the_ratings_that_are_counted(question: Question) 
         uncounted.numbers(5)
         uncounted.noted_of([question.pk], 5)
 
-    found_by = plans.of_sqlite(ask)
+    found_by = query_plans.of_sqlite(ask)
     assert len(found_by) == 13
     for plan in found_by:
         assert "INDEX rating_uncounted" in plan, plan
@@ -76,10 +76,10 @@ def test_sqlite_never_looks_at_the_ratings_that_are_counted(question: Question) 
 @pytest.mark.sqlite_only("PostgreSQL keeps statistics")
 def test_what_was_rated_last_has_an_index_of_its_own(question: Question) -> None:
     latest = Rating.objects.newest(question).values_list("item_id", flat=True)[:9]
-    (plan,) = plans.of_sqlite(lambda: list(latest))
+    (plan,) = query_plans.of_sqlite(lambda: list(latest))
     assert "INDEX rating_latest" in plan
     others = Rating.objects.filter(question=question)
-    for plan in plans.of_sqlite(lambda: [others.count(), others.filter(rater=1).exists()]):
+    for plan in query_plans.of_sqlite(lambda: [others.count(), others.filter(rater=1).exists()]):
         assert "rating_latest" not in plan
 
 

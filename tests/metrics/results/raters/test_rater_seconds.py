@@ -8,7 +8,7 @@ import pytest
 
 from metrics.results.raters import rater_results
 from ratings.models import Rating
-from tests import plans
+from tests import query_plans
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only]
 
@@ -20,7 +20,7 @@ def test_a_rater_is_looked_up_by_the_raters_own_index(question: Any, rate: Any) 
         rate(question, "i0", name, "none")
     Rating.objects.update(seconds=3.0)
     found = list(question.project.raters.values_list("pk", flat=True))
-    asked = plans.of_sqlite(
+    asked = query_plans.of_sqlite(
         lambda: rater_results._save_seconds(rater_results.Whose.one(question.pk), found)
     )
     assert len(asked) == 3

@@ -16,7 +16,7 @@ from projects.models import Member, Project, Question
 from projects.services.question_validation import NewCategory, NewQuestion
 from projects.services.questions import add_question
 from quality.models import ItemLabel
-from tests.journeys import journeys
+from tests.query_counts import journeys
 
 pytestmark = pytest.mark.django_db
 

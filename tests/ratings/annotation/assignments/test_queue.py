@@ -11,7 +11,7 @@ from projects.services.items.upsert import put_items
 from ratings.annotation.assignments import candidates, queue
 from ratings.models import Assignment
 from ratings.services import slots
-from tests.journeys import journeys
+from tests.query_counts import journeys
 
 pytestmark = pytest.mark.django_db
 

@@ -14,7 +14,7 @@ from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, ViewportSize
 
 from tests.browser.conftest import WATCH, drawn
-from tests.browser.every_page import LEADS_ON, Visit, World
+from tests.browser.page_catalogue import LEADS_ON, Visit, World
 
 Scheme = Literal["light", "dark"]
 PHONE: ViewportSize = {"width": 390, "height": 844}

@@ -1,6 +1,6 @@
 """Start everything once and let one rating pass through it: what `make test-lowest` runs.
 
-    python tests/smoke.py
+    python tests/tools/smoke.py
 
 It needs what requirements.txt names and nothing else. DATABASE_URL and REDIS_URL are used where
 they are set. Ends with status 0 when all went well, else with what did not.

@@ -20,8 +20,8 @@ from django.db import connection
 from metrics.jobs import question_updates
 from projects.models import Item
 from ratings.models import Rating, Revision
-from tests import with_services
 from tests.drills.site import Site
+from tests.tools import with_services
 
 PICTURE = b"\x89PNG\r\n\x1a\n" + b"picture" * 9
 

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import psycopg
 
-from tests import with_services
+from tests.tools import with_services
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 BUILD = BASE_DIR / "build"

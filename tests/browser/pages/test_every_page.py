@@ -12,8 +12,8 @@ import pytest
 from django.test import override_settings
 from playwright.sync_api import Browser
 
-from tests.browser import every_page
-from tests.browser.looking import DESK, PHONE, Look, look
+from tests.browser import page_catalogue
+from tests.browser.page_checks import DESK, PHONE, Look, look
 
 pytestmark = [
     pytest.mark.browser,
@@ -27,9 +27,9 @@ LOOKS = [Look("en-GB", ("light",), DESK), Look("zh-CN", ("dark",), PHONE)]
 
 @pytest.mark.parametrize("how", LOOKS, ids=lambda how: how.locale)
 def test_every_page(how: Look, browser: Browser, live_server: Any) -> None:
-    with override_settings(**every_page.WITH):
-        world = every_page.make_world()
-        visits = list(every_page.visits(world))
+    with override_settings(**page_catalogue.WITH):
+        world = page_catalogue.make_world()
+        visits = list(page_catalogue.visits(world))
         assert len(visits) > 100
         found = list(look(browser, live_server.url, world, visits, how))
     assert found == []

@@ -1,6 +1,6 @@
 """When a page is first seen on a slow line: 400 kbit/s, 400 ms for each request.
 
-    python benchmarks/bench_first_sight.py http://127.0.0.1:8000/projects/2/ var/sign-in.txt [--times 5]
+    python benchmarks/bench_first_visit.py http://127.0.0.1:8000/projects/2/ var/sign-in.txt [--times 5]
 
 Looks at a site that runs (`make run`), signed in as `lead` with the password in that file, in
 Chromium: at first with nothing kept, then again. What is said is the first contentful paint.

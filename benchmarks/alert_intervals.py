@@ -1,7 +1,7 @@
 """How often the intervals that an alarm is told with hold since when and by how much: charts of
 days, drawn anew each time, run until they ring. Prints the table of docs/statistics.md.
 
-    python benchmarks/alarm_intervals.py [trials] [seed]
+    python benchmarks/alert_intervals.py [trials] [seed]
 
 A day's sum is that of normal scores about the rater's level of that day, with variances as they
 are in the streams of bench_alarms.py: guesses scatter more, and so does agreement once it fell.

@@ -1,7 +1,7 @@
 """Run a command against real services: a PostgreSQL and a Valkey of its own, gone when the command
 ends.
 
-    python tests/with_services.py [--postgres] COMMAND ...
+    python tests/tools/with_services.py [--postgres] COMMAND ...
 
 The command finds TEST_POSTGRES_URL and REDIS_URL in its environment; with --postgres, DATABASE_URL
 too, so that the site runs on PostgreSQL. URLs that are set already are taken as they are.

@@ -1,6 +1,6 @@
 """Alarms of drift on simulated streams: how often they are false, and how soon they come.
 
-    python benchmarks/bench_alarms.py [--streams 6] [--drifting 25] [--normal 2000] [--seed 1]
+    python benchmarks/bench_alerts.py [--streams 6] [--drifting 25] [--normal 2000] [--seed 1]
         [--only quiet,levels,found,normal,kinds,gold,speed]
 
 Streams are those of `manage.py simulate`. The first two tables stand beside the figures that were

@@ -1,6 +1,6 @@
 """What the real sets raise: alarms of drift, and of the other kinds.
 
-    python benchmarks/alarm_sets.py FOLDER
+    python benchmarks/alert_sets.py FOLDER
 
 FOLDER holds CSV files of item, rater, label and perhaps timestamp, of an item and rater the first
 row; scales are named below. Sets without times are one day, as an import of them is; of the sleep

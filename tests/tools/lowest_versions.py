@@ -1,8 +1,8 @@
 """Write constraints that pin each requirement to the lowest version that requirements.txt allows.
 
-    python tests/lowest.py > build/lowest.txt
+    python tests/tools/lowest_versions.py > build/lowest.txt
 
-`make test-lowest` installs these and runs tests/smoke.py with them.
+`make test-lowest` installs these and runs tests/tools/smoke.py with them.
 """
 
 from __future__ import annotations

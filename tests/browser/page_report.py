@@ -11,8 +11,8 @@ import pytest
 from django.test import override_settings
 from playwright.sync_api import Browser
 
-from tests.browser import every_page
-from tests.browser.looking import DESK, PHONE, Look, look
+from tests.browser import page_catalogue
+from tests.browser.page_checks import DESK, PHONE, Look, look
 
 pytestmark = [
     pytest.mark.browser,
@@ -31,9 +31,9 @@ LOOKS = [
 def test_pages_in_every_way(browser: Browser, live_server: Any) -> None:
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
-    with override_settings(**every_page.WITH):
-        world = every_page.make_world()
-        visits = list(every_page.visits(world))
+    with override_settings(**page_catalogue.WITH):
+        world = page_catalogue.make_world()
+        visits = list(page_catalogue.visits(world))
         found = [
             trouble
             for how in LOOKS

@@ -1,7 +1,7 @@
 """One rating in each of many small projects: how long until all of them are final, and what one
 costs.
 
-    python tests/with_services.py --postgres python benchmarks/bench_many.py [--projects 1000]
+    python tests/tools/with_services.py --postgres python benchmarks/bench_many_questions.py [--projects 1000]
     [--workers 2] [--audit]
 
 Uses the database of DATABASE_URL, else a temporary SQLite file. Every project has one question of
