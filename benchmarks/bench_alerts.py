@@ -13,7 +13,7 @@ stated before this code was written (a prototype of the same formulas on a gener
    watched; how often the 95 % intervals of onset and size hold what was planted (of what grows: by
    how much on average until the alarm).
 3. Exactly normal sums, as the proof assumes them: raters with an alarm within 250 days.
-4. False alarms at the lower levels, the other kinds where nothing happens (alarm_kinds.py), and gold (bench_gold.py).
+4. False alarms at the lower levels, the other kinds where nothing happens (alert_kinds.py), and gold (bench_gold.py).
 5. Seconds of all alarms of a question: of one round, and with the alarms that ring.
 """
 
@@ -30,7 +30,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import bench_gold
-from alarm_kinds import kinds, levels
+from alert_kinds import kinds, levels
 
 from metrics.agreement import drift
 from metrics.example import streams

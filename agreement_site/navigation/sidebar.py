@@ -82,7 +82,7 @@ class Line:
     place: Place
     url: str
     current: bool
-    selectors: int = 0
+    waiting: int = 0
 
     @property
     def most(self) -> bool:

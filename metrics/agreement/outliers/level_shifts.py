@@ -57,7 +57,7 @@ class Move:
     series: Series
     found: Evidence
     t: int
-    shift_estimates: Extent
+    extent: Extent
 
     @property
     def onset(self) -> int:

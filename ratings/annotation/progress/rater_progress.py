@@ -55,7 +55,7 @@ class Progress:
     rated: int
     skipped: int
     items: int
-    remaining: int
+    left: int
     recent: Sequence[Recent] = ()
     pace: float | None = None
 

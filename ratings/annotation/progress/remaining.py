@@ -51,7 +51,7 @@ _COUNT = f"""
         ) END
     FROM projects_rater r JOIN projects_project p ON p.id = r.project_id
     WHERE r.id IN ({{raters}})
-    """  # noqa: S608  # fixed names
+    """  # fixed names
 _HELD = f"""
     SELECT r.id,
         (
@@ -61,7 +61,7 @@ _HELD = f"""
         (SELECT count(*) FROM ratings_assignment WHERE rater_id = r.id AND state = 'done'),
         coalesce((SELECT handed_out FROM ratings_desk WHERE rater_id = r.id), 0)
     FROM projects_rater r WHERE r.id IN ({{raters}})
-    """  # noqa: S608  # fixed names
+    """  # fixed names
 
 
 class Held(NamedTuple):

@@ -272,7 +272,7 @@ def test_a_sweep_gives_each_question_its_turn(
     monkeypatch.setattr(question_updates, "work_on", noted)
     monkeypatch.setattr(question_updates, "TURN_SECONDS", 0)
     monkeypatch.setattr(
-        question_updates.together, "work", lambda **_given: 0
+        question_updates.batch_jobs, "work", lambda **_given: 0
     )  # to it both are small
     assert question_updates.sweep() == 2
     assert worked[:3] == [question.pk, small.pk, question.pk]

@@ -523,14 +523,14 @@ def test_a_failure_leaves_it_waiting_and_the_others_computed(
 ) -> None:
     for kind in ("human", "model"):
         client_for(lead).get(f"/projects/{rated.project_id}/?kind={kind}")
-    whole = filtered_jobs.slice_bodies.made
+    whole = filtered_jobs.bodies.made
 
     def fails(row: Slice) -> Any:
         if row.spec.get("kind") == "human":
             raise RuntimeError("no")
         return whole(row)
 
-    monkeypatch.setattr(filtered_jobs.slice_bodies, "made", fails)
+    monkeypatch.setattr(filtered_jobs.bodies, "made", fails)
     filtered_jobs.WORK.sweep()
     assert [row.spec for row in Slice.objects.filter(waiting=True)] == [{"kind": "human"}]
     monkeypatch.undo()

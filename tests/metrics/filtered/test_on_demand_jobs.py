@@ -49,7 +49,7 @@ def case(request: pytest.FixtureRequest, question: Any, rate: Any, utc: Any) -> 
         return Case(
             filtered_jobs.WORK,
             lambda: filtered_jobs.ask(question, wanted, version=question.count_state.version),
-            (filtered_jobs.slice_bodies, "made"),
+            (filtered_jobs.bodies, "made"),
         )
     weeks = {"start_from": datetime.date(2026, 5, 4), "start_to": datetime.date(2026, 5, 11)}
     return Case(

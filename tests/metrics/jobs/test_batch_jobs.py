@@ -64,7 +64,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(question_id: int) -> Any:
         raise AssertionError(f"question {question_id} was taken by itself")
 
-    monkeypatch.setattr(question_updates.count, "count_some", refuse)
+    monkeypatch.setattr(question_updates.question_counting, "count_some", refuse)
 
 
 @pytest.mark.parametrize("seed", range(3))

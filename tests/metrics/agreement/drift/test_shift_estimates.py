@@ -2,7 +2,7 @@
 
 from typing import Any
 
-import alarm_intervals
+import alert_intervals
 import numpy as np
 import pytest
 
@@ -65,10 +65,10 @@ def test_the_sets_are_those_of_plain_regressions(side, over, seed):
 def test_what_an_alarm_tells_holds_what_was_planted(name):
     """150 charts until they ring: 95 % less two standard errors, and not by being without bounds.
     Of the second, an interval about the leading onset holds 70 %."""
-    (planted,) = (row for row in alarm_intervals.ROWS if row.name == name)
+    (planted,) = (row for row in alert_intervals.ROWS if row.name == name)
     rng = np.random.default_rng(8)
-    drawn = (alarm_intervals.drawn(planted, rng) for _ in range(150))
-    told = [one for one in (alarm_intervals.told(planted, days) for days in drawn) if one]
+    drawn = (alert_intervals.drawn(planted, rng) for _ in range(150))
+    told = [one for one in (alert_intervals.told(planted, days) for days in drawn) if one]
     assert len(told) > 140
     assert np.mean([one.onset for one in told]) > 0.915
     assert np.mean([one.size for one in told]) > 0.915
