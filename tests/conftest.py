@@ -25,7 +25,7 @@ DATABASE = {"django_db", "db", "transactional_db"}
 KILLED = "tests/faults/test_kill_and_recover.py"
 # Minutes in all, too, and each way of looking makes its own world.
 WALKED = "tests/browser/pages/test_every_page.py"
-SERVICES = (KILLED, "tests/agreement_site/running/")
+SERVICES = (KILLED, "tests/agreement_site/server/")
 
 
 @pytest.hookimpl(tryfirst=True)  # before the expression of -m is asked

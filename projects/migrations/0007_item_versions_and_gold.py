@@ -43,7 +43,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='item',
             name='has_content',
-            field=projects.models.content.HasContent(db_default=False, default=False, editable=False),
+            field=projects.models.item_content.HasContent(db_default=False, default=False, editable=False),
         ),
         migrations.AddField(
             model_name='item',

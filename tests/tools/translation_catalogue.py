@@ -17,7 +17,7 @@ from pathlib import Path
 import polib
 from django.utils.translation.template import templatize
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 LOCALE = ROOT / "locale"
 APPS = ("agreement_site", "events", "core", "metrics", "projects", "quality", "ratings")
 # Function -> the places of singular, plural and context among its arguments.

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TypedDict
 from urllib.parse import quote
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from agreement_site.server import embedded_broker
 from agreement_site.server.supervisor import Watcher

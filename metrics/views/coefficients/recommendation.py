@@ -28,7 +28,7 @@ class Purpose:
     """What somebody wants to know beside the first number, the coefficient that tells it, and where
     it stands: on the page of all, of two raters, or in the table of raters."""
 
-    display_names: str | Promise
+    words: str | Promise
     name: str
     where: str = ""
 

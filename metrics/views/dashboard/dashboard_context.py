@@ -200,7 +200,7 @@ def drawn(chosen: Selection, reading: Reading | None) -> Drawn | None:
 class Line:
     """One line of the panel of people and models: what is compared, its reading, its course."""
 
-    display_names: str | Promise
+    words: str | Promise
     reading: dict[str, Any]
     spark: list[float | None]
 

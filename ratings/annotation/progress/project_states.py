@@ -23,7 +23,7 @@ class OwnProject:
 
     project: Project
     state: str
-    remaining: int = 0
+    left: int = 0
 
 
 def of(user: Any, projects: Sequence[Project]) -> dict[int, OwnProject]:

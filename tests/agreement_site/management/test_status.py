@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,9 +26,15 @@ from metrics import tasks
 from metrics.jobs import heartbeat, hints
 from metrics.models import CountState, Worker
 from ratings.models import Rating
-from tests.faults.brokers import Broker
+from tests.faults.brokers import Broker, private_broker
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def broker(settings: Any) -> Iterator[Broker]:
+    with private_broker(settings) as running:
+        yield running
 
 
 def said(*arguments: str) -> str:

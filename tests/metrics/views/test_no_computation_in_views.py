@@ -23,7 +23,11 @@ from metrics.scale import QuestionScale
 FORMULAS = (
     "metrics.agreement.batch",
     "metrics.agreement.coefficients",
-    "metrics.agreement.explain",
+    "metrics.agreement.explain.attribution",
+    "metrics.agreement.explain.diagnosis",
+    "metrics.agreement.explain.headline_differences",
+    "metrics.agreement.explain.missing_ratings",
+    "metrics.agreement.explain.sensitivity",
     "metrics.agreement.bootstrap",
 )
 ADDRESSES = (

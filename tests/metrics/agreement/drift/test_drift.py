@@ -18,7 +18,7 @@ from metrics.agreement.drift.evidence import Sums, bayes_factor, of_sides
 from tests.metrics.agreement import insight_drift_answers
 from tests.metrics.agreement.drift import drift_oracle
 
-TRUTH = Path(__file__).parent / "truth_insight"
+TRUTH = Path(__file__).parents[1] / "truth_insight"
 SOON = drift.Settings(alarm=20.0)
 K = 4
 
