@@ -12,14 +12,14 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 TESTS = BASE_DIR / "tests"
 # Tests of no single room: the contract of the whole API, the browser, and what is broken on
 # purpose.
-BETWEEN_ROOMS = {"api", "browser", "drills", "faults"}
+BETWEEN_ROOMS = {"api", "browser", "drills", "faults", "quality/api"}
 # Lists, of settings and of words.
 LISTS = {
     "agreement_site/settings.py",
     "metrics/agreement/glossary.py",
     "metrics/agreement/texts.py",
 }
-MOST_LINES = 300  # of a module
+MOST_LINES = 400  # of a module
 PACKAGES = sorted(path.parent.name for path in BASE_DIR.glob("*/__init__.py"))
 
 
@@ -31,7 +31,7 @@ def folders_of_tests() -> list[str]:
 
 @pytest.mark.parametrize("folder", folders_of_tests())
 def test_a_folder_of_tests_mirrors_a_room(folder: str) -> None:
-    if folder.split("/")[0] in BETWEEN_ROOMS:
+    if {folder, folder.split("/")[0]} & BETWEEN_ROOMS:
         return
     room = BASE_DIR / folder
     assert list(room.glob("*.py")), f"tests/{folder}: there is no room {folder}/"

@@ -178,7 +178,7 @@ def test_words_whatever_is_shown_is_explained(name: str) -> None:
 def test_help_stands_once_a_page_and_opens_from_each_button() -> None:
     request = RequestFactory().get("/")
     template = Template(
-        "{% load readings %}{% explain 'fleiss_kappa' %}{% explain 'fleiss_kappa_linear' %}"
+        "{% load results %}{% explain 'fleiss_kappa' %}{% explain 'fleiss_kappa_linear' %}"
     )
     text = template.render(RequestContext(request))
     assert text.count('popovertarget="help-fleiss_kappa"') == 2
@@ -200,7 +200,7 @@ def test_the_page_of_words_needs_no_account(client: Client) -> None:
 
 def panel(name: str, value: dict[str, object] | None, project: Project | None) -> str:
     request = RequestFactory().get("/")
-    template = Template("{% load readings %}{% explain name value %}")
+    template = Template("{% load results %}{% explain name value %}")
     context = {"name": name, "value": value, "project": project}
     return html.unescape(" ".join(template.render(RequestContext(request, context)).split()))
 
@@ -252,7 +252,7 @@ def test_the_panel_of_weighted_kappa_says_what_the_weights_are() -> None:
 def test_each_number_of_a_page_has_the_panel_of_its_own() -> None:
     request = RequestFactory().get("/")
     template = Template(
-        "{% load readings %}{% for value in values %}{% explain 'cohen_kappa' value %}{% endfor %}"
+        "{% load results %}{% for value in values %}{% explain 'cohen_kappa' value %}{% endfor %}"
     )
     values = [READ, READ | {"value": 0.2, "low": 0.1, "high": 0.3}, READ]
     context = {"values": values, "project": Project()}
